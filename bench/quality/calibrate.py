@@ -328,8 +328,8 @@ def _scaled(found: Calibration) -> Calibration:
     """A calibration of the bundled model for cosines told by its scale: for any model."""
     scale = stored_scale(OnnxEmbedder.load(BUNDLED))
     assert scale
-    cosine = found.weights["cosine"]
-    return Calibration(found.intercept + cosine * scale.asked, {**found.weights, "cosine": cosine * scale.reach})
+    cosine, missed, found_at = found.weights["cosine"], scale.missed, scale.found
+    return Calibration(found.intercept + cosine * missed, {**found.weights, "cosine": cosine * (found_at - missed)})
 
 
 def _write(found: Calibration) -> None:

@@ -1,6 +1,6 @@
 """Measure ranking and levels of relevance with several embedding models.
 
-    python -m bench models DATA MODEL ... [--names scifact,nfcorpus,cacm,stacks] [--keep FOLDER]
+    python -m bench models DATA MODEL ... [--names scifact,nfcorpus,cacm,stacks] [--keep FOLDER] [--notes FOLDER]
 
 A model is anything that `--model` takes, `minilm` for the one that comes with the package. Printed are, as a table in
 Markdown, a row for each collection and model
@@ -11,7 +11,8 @@ Markdown, a row for each collection and model
     right low            right first hits of the default search that are called low
     foreign, made up     questions without an answer here, of other collections and made up, with no hit above low
 
-and a row for each model with the means.
+and a row for each model with the means. With `--notes`, a folder of Markdown, a second table follows to choose a model
+by: the mean nDCG@10 by default, and what indexing the folder took (`bench sizes`).
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ import argparse
 import random
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from bench.quality.calibrate import MADE_UP, OTHERS, unanswerable
+from bench.quality.kept import markdown
 from bench.shared import SCOPES
+from bench.speed.sizes import Costs, costs, named
 from rifflux.evaluate import Cache, Collection, Run, compare, parse_run, read_beir
 from rifflux.index import Index
 from rifflux.retrieve.table import MEDIUM
@@ -59,6 +62,8 @@ def main() -> None:
                     rows.append(_row(name, model, collections, cache))
                     print(_line(rows[-1]), file=sys.stderr, flush=True)
     print(_table(rows))
+    if arguments.notes:
+        print("\n" + "\n".join(_choice(rows, {model: costs(arguments.notes, model) for model in arguments.models})))
 
 
 def _arguments() -> argparse.Namespace:
@@ -67,6 +72,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("models", nargs="+")
     parser.add_argument("--names", type=lambda text: text.split(","), default=["scifact", "nfcorpus", "cacm", "stacks"])
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--notes", type=Path, help="measure what indexing this folder costs with each model")
     return parser.parse_args()
 
 
@@ -83,7 +89,7 @@ def _row(name: str, model: str, collections: dict[str, Collection], cache: Cache
     read = index.status().vectors
     vectors = (read.noise, read.spread, read.reach, read.agreement or np.nan) if read else (np.nan,) * 4
     levels = _levels(name, collections, index)
-    return Row(name, Path(model).name, (*values, values[3] - values[2], *vectors, *levels))
+    return Row(name, named(model), (*values, values[3] - values[2], *vectors, *levels))
 
 
 def _ranked(collection: Collection, runs: Sequence[Run], index: Index) -> list[float]:
@@ -124,3 +130,17 @@ def _table(rows: Sequence[Row]) -> str:
             for row in (*own, means)
         ]
     return "\n".join(lines)
+
+
+def _choice(rows: Sequence[Row], spent: Mapping[str, Costs]) -> Iterator[str]:
+    """Yield a table of what each model gives and costs."""
+    heads = ("model", "nDCG@10", "minutes for 1,000 notes", "of processor time", "memory, MB", "model, MB", "index, MB")
+    found = {name: np.mean([row.figures[3] for row in rows if row.model == name]) for name in map(named, spent)}
+    yield from markdown(
+        heads, ([named(model), f"{found[named(model)]:.3f}", *_told(each)] for model, each in spent.items())
+    )
+
+
+def _told(spent: Costs) -> Iterator[str]:
+    yield from (f"{spent.minutes:.2f}", f"{spent.processor_minutes:.2f}", f"{spent.memory_megabytes:.0f}")
+    yield from (f"{spent.model_megabytes:.1f}", f"{spent.index_megabytes:.1f}")

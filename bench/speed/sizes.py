@@ -18,17 +18,32 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import rifflux
 from rifflux.models.embedder import BUNDLED
 
-__all__ = ["main"]
+__all__ = ["Costs", "costs", "main", "named"]
 
 FIGURES = (
     *("notes", "text, MB", "chunks", "model, MB", "index, MB", "MB for 1,000 chunks"),
     *("minutes for 1,000 notes", "of processor time", "memory, MB"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What it took to index a folder of notes with a model; times are for 1,000 notes."""
+
+    notes: int
+    text_megabytes: float
+    chunks: int
+    model_megabytes: float
+    index_megabytes: float
+    minutes: float
+    processor_minutes: float
+    memory_megabytes: float
 
 
 def main() -> None:
@@ -40,22 +55,42 @@ def main() -> None:
     print(f"| | {' | '.join(FIGURES)} |")
     print("| --- " + "| ---: " * len(FIGURES) + "|")
     for model in ("", *arguments.models):
-        with tempfile.TemporaryDirectory() as folder:
-            label = "+".join(Path(part).name for part in model.split("+")) or "words alone"
-            print(f"| {label} | {_measured(arguments.folder, Path(folder, 'index.db'), model)} |", flush=True)
+        print(f"| {named(model)} | {_row(costs(arguments.folder, model))} |", flush=True)
 
 
-def _measured(source: Path, index: Path, model: str) -> str:
+def named(model: str) -> str:
+    """Return a short name for what `--model` takes, and for words alone."""
+    return "+".join(Path(part).name for part in model.split("+")) or "words alone"
+
+
+def costs(source: Path, model: str) -> Costs:
+    """Index a folder in a process of its own into a temporary file, by words alone if `model` is empty."""
     files = [path for path in source.rglob("*.md") if path.is_file()]
-    text = sum(path.stat().st_size for path in files) / 1e6
-    start = time.monotonic()
-    done, used = _index(source, index, ["--model", model] if model else ["--no-embed"])
-    minutes, processor = (time.monotonic() - start) / 60, (used.ru_utime + used.ru_stime) / 60
-    disk, chunks, notes = _megabytes(index.parent), done["chunks"], done["indexed_files"]
-    times = (f"{minutes / notes * 1000:.2f}", f"{processor / notes * 1000:.2f}")
-    held = sum(_megabytes(BUNDLED if part == "minilm" else Path(part)) for part in model.split("+") if part)
-    figures = (f"{held:.1f}", f"{disk:.1f}", f"{disk / chunks * 1000:.2f}", *times, f"{used.ru_maxrss / 1024:.0f}")
-    return " | ".join([f"{notes:,}", f"{text:.1f}", f"{chunks:,}", *figures])
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.monotonic()
+        done, used = _index(source, Path(folder, "index.db"), ["--model", model] if model else ["--no-embed"])
+        minutes, notes = (time.monotonic() - start) / 60, done["indexed_files"]
+        return Costs(
+            notes=notes,
+            text_megabytes=sum(path.stat().st_size for path in files) / 1e6,
+            chunks=done["chunks"],
+            model_megabytes=sum(_megabytes(_home(part)) for part in model.split("+") if part),
+            index_megabytes=_megabytes(Path(folder)),
+            minutes=minutes / notes * 1000,
+            processor_minutes=(used.ru_utime + used.ru_stime) / 60 / notes * 1000,
+            memory_megabytes=used.ru_maxrss / 1024,
+        )
+
+
+def _row(spent: Costs) -> str:
+    held = (f"{spent.model_megabytes:.1f}", f"{spent.index_megabytes:.1f}")
+    share = f"{spent.index_megabytes / spent.chunks * 1000:.2f}"
+    times = (f"{spent.minutes:.2f}", f"{spent.processor_minutes:.2f}", f"{spent.memory_megabytes:.0f}")
+    return " | ".join([f"{spent.notes:,}", f"{spent.text_megabytes:.1f}", f"{spent.chunks:,}", *held, share, *times])
+
+
+def _home(model: str) -> Path:
+    return BUNDLED if model == "minilm" else Path(model)
 
 
 def _megabytes(folder: Path) -> float:

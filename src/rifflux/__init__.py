@@ -24,6 +24,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.conversations import Thread as Thread
     from rifflux.conversations import WrittenMessage as WrittenMessage
     from rifflux.errors import Busy as Busy
+    from rifflux.errors import Conflict as Conflict
     from rifflux.errors import DamagedIndex as DamagedIndex
     from rifflux.errors import InvalidArgument as InvalidArgument
     from rifflux.errors import MissingExtra as MissingExtra
@@ -45,6 +46,10 @@ if _typing.TYPE_CHECKING:
     from rifflux.index.admin import Admin as Admin
     from rifflux.index.collections import CollectionInfo as CollectionInfo
     from rifflux.index.collections import Collections as Collections
+    from rifflux.index.documents import DocumentInfo as DocumentInfo
+    from rifflux.index.documents import DocumentPage as DocumentPage
+    from rifflux.index.documents import Documents as Documents
+    from rifflux.index.documents import Stored as Stored
     from rifflux.index.federated import Everything as Everything
     from rifflux.index.salvage import diagnose as diagnose
     from rifflux.index.salvage import repair as repair
@@ -138,13 +143,14 @@ _PUBLIC = {
         "Conversation Conversations Group ImportReport Message MessageHit MessageResults Thread WrittenMessage"
     ),
     "errors": (
-        "Busy DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex NotFound "
-        "OutOfScope OutsideRoots RiffluxError Unreadable UnusableIndex"
+        "Busy Conflict DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex "
+        "NotFound OutOfScope OutsideRoots RiffluxError Unreadable UnusableIndex"
     ),
     "evidence.pack": "TITLE_ONLY EvidencePack EvidenceItem",
     "index": "Index open",
     "index.admin": "Admin",
     "index.collections": "CollectionInfo Collections",
+    "index.documents": "DocumentInfo DocumentPage Documents Stored",
     "index.federated": "Everything",
     "index.salvage": "diagnose repair",
     "index.status": "Status VectorReport",

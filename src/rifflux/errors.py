@@ -2,6 +2,7 @@
 
 RiffluxError
 ├── InvalidArgument (also ValueError)   a wrong value in a call
+│   ├── Conflict                        what is to be made is there already, or was changed meanwhile
 │   └── OutsideRoots                    a path outside the folders that are allowed
 ├── OutOfScope                          a view of one owner was asked for what is not the owner's
 ├── NotFound (also LookupError)         no such chunk, document, file or model
@@ -18,6 +19,7 @@ RiffluxError
 
 __all__ = [
     "Busy",
+    "Conflict",
     "DamagedIndex",
     "InvalidArgument",
     "MissingExtra",
@@ -40,6 +42,10 @@ class RiffluxError(Exception):
 
 class InvalidArgument(RiffluxError, ValueError):
     """An argument has a value that cannot be used."""
+
+
+class Conflict(InvalidArgument):
+    """What is to be made is there already, or was changed by somebody else meanwhile."""
 
 
 class OutsideRoots(InvalidArgument):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ import pytest
 
 import rifflux
 from tests.docs.pages import ROOT
-from tests.support.server import serving
+from tests.support.server import free_port, serving
 
 pytestmark = pytest.mark.slow
 
@@ -71,12 +70,6 @@ def _await(client: httpx.Client, process: subprocess.Popen[bytes], log: Path) ->
         except httpx.TransportError:
             time.sleep(0.05)
     raise AssertionError(log.read_text())
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 import rifflux
 from rifflux import Document, Index, InvalidArgument, NotFound, OutOfScope, Scope
 from rifflux.service.accounts import Accounts
+from rifflux.surfaces.shared.nouns import search_json
+from rifflux.surfaces.shared.packs import retrieval_json
+from rifflux.surfaces.shared.verdicts import verdict_json
 
 HERON, CACHE = Document("heron", "The heron stands in the river."), Document("cache", "The cache expires.")
 
@@ -91,6 +95,69 @@ class TestReading:
             of(index, "ann").scoped(Scope("ann", administrator=True))
 
 
+class TestRoots:
+    """Where others keep what they share is not told: a root goes by its folder's name."""
+
+    @pytest.fixture
+    def shared(self, index: Index, tmp_path: Path) -> Index:
+        for name in ("wiki", "work"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "README.md").write_text(f"# Heron\n\nThe heron of the {name}.")
+        bob = of(index, "bob")
+        bob.add(tmp_path / "wiki", tmp_path / "work", collection="team")
+        bob.collections.share("team", "ann")
+        return index
+
+    def test_a_reader_is_told_names_and_the_owner_places(self, shared: Index, tmp_path: Path) -> None:
+        ann, bob = of(shared, "ann"), of(shared, "bob")
+        assert {hit.root for hit in ann.search("heron")} == {"wiki", "work"}
+        assert {hit.root for hit in bob.search("heron")} == {str(tmp_path / "wiki"), str(tmp_path / "work")}
+        assert ann.status().roots == ann.collections.get("bob/team").roots == ("wiki", "work")
+        assert (
+            bob.status().roots
+            == bob.collections.get("team").roots
+            == (
+                str(tmp_path / "wiki"),
+                str(tmp_path / "work"),
+            )
+        )
+
+    def test_no_answer_holds_a_place(self, shared: Index, tmp_path: Path) -> None:
+        ann = of(shared, "ann")
+        with pytest.raises(InvalidArgument) as ambiguous:
+            ann.document("README.md")
+        with pytest.raises(NotFound) as near:
+            ann.document("REDME.md")
+        (tmp_path / "work").rename(tmp_path / "gone")
+        results = ann.search("heron")
+        errors, why = (str(ambiguous.value), str(near.value)), ann.why("heron", "wiki/README.md")
+        told = (ann.status(), verdict_json(why), results.to_dicts(), search_json(results), errors)
+        assert str(tmp_path) not in repr(told)
+        assert ann.status().freshness.missing_roots == ("work",)
+
+    def test_a_list_of_documents_holds_no_place(self, shared: Index, tmp_path: Path) -> None:
+        ann, told, after = of(shared, "ann"), [], ""
+        while True:
+            page = ann.documents.list(after=after, limit=1)
+            told += [each.namespace for each in page.documents]
+            if not (after := page.next or ""):
+                break
+            assert str(tmp_path) not in base64.urlsafe_b64decode(after).decode()
+        assert told == ["wiki", "work"]
+
+    def test_evidence_of_it_can_be_verified_by_both(self, shared: Index, tmp_path: Path) -> None:
+        ann, bob = of(shared, "ann"), of(shared, "bob")
+        for asking, other in ((ann, bob), (bob, ann)):
+            found = asking.retrieve("heron")
+            assert {item.key for item in found.evidence.items} == {"README.md"}
+            assert (str(tmp_path) in repr(retrieval_json(found))) is (asking is bob)
+            assert asking.works.verify(found.evidence) == other.works.verify(found.evidence) == []
+
+    @pytest.mark.parametrize("name", ["work/README.md", "bob/team/work/README.md"])
+    def test_a_root_and_path_name_a_document(self, shared: Index, name: str) -> None:
+        assert "of the work" in of(shared, "ann").document(name).text
+
+
 class TestWriting:
     def test_a_reader_may_write_only_if_so_shared(self, index: Index) -> None:
         ann, bob = of(index, "ann"), of(index, "bob")
@@ -118,7 +185,29 @@ class TestWriting:
         index.add(folder, collection="wiki")
         assert found(index) == {"birds/heron.md": "wiki"}
         assert index.collections.get("wiki").roots == (str(folder),)
-        of(index, "ann").add(folder)
+
+    def test_what_is_known_goes_where_it_lies(self, index: Index, tmp_path: Path) -> None:
+        for name in ("wiki", "notes"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "heron.md").write_text("# Heron\n\nIt stands in the river.")
+        index.add(tmp_path / "wiki", collection="wiki")
+        (tmp_path / "wiki" / "otter.md").write_text("# Otter\n\nIt swims in the river.")
+        report = index.add(tmp_path / "wiki", tmp_path / "notes", CACHE)
+        assert (report.indexed_files, report.skipped_files) == (3, 1)
+        held = {each.name: each.documents for each in index.collections.list()}
+        assert held == {"library": 2, "wiki": 2}
+        (tmp_path / "wiki" / "otter.md").unlink()
+        assert index.add(tmp_path / "wiki" / "otter.md").deleted_files == 1
+        with pytest.raises(InvalidArgument, match="--collection wiki"):
+            index.add(tmp_path)
+
+    def test_a_folder_that_others_have_is_not_refused(self, index: Index, tmp_path: Path) -> None:
+        """A refusal would tell that somebody has it."""
+        (tmp_path / "heron.md").write_text("# Heron")
+        of(index, "bob").add(tmp_path, collection="wiki")
+        of(index, "bob").collections.share("wiki", "ann", write=True)
+        assert of(index, "ann").add(tmp_path).indexed_files == 1
+        assert index.add(tmp_path).indexed_files == 1
 
     def test_an_update_covers_all_collections(self, index: Index, tmp_path: Path) -> None:
         for name in ("one", "two"):

@@ -8,7 +8,9 @@ her read collections: of what else they have she is told nothing.
 
 from __future__ import annotations
 
+import base64
 import itertools
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rifflux
-from rifflux import Document, Hit, Index, OutOfScope, RiffluxError, Scope
+from rifflux import Document, DocumentPage, Hit, Index, OutOfScope, RiffluxError, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.index.admin import Admin
 from rifflux.ingest.walk.find import Finder
@@ -88,6 +90,19 @@ def counted(resources: Resources, question: str) -> tuple[dict[str, int], int]:
     return dict(resources.frequencies(question.split())), resources.chunks()
 
 
+def pages(index: Index, limit: int) -> Sequence[DocumentPage]:
+    """All pages of the list of documents."""
+    found = [index.documents.list(limit=limit)]
+    while after := found[-1].next:
+        found.append(index.documents.list(after=after, limit=limit))
+    return found
+
+
+def cursor(*place: str) -> str:
+    """A place in that list, as its pages name it."""
+    return base64.urlsafe_b64encode(json.dumps(place).encode()).decode()
+
+
 READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.search": lambda w, a: w.ann.search(a.question, filter=dict(a.narrow)),
     "index.search lexical": lambda w, a: w.ann.search(a.question, mode="lexical", rerank="features"),
@@ -127,6 +142,9 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.retrieve in": lambda w, a: w.ann.retrieve(a.question, collections=a.collection).reranked,
     "index.everything in": lambda w, a: w.ann.everything(a.question, filter={"collections": [a.collection]}),
     "index.document in": lambda w, a: w.ann.document(f"{a.collection}/{a.key}"),
+    "index.documents": lambda w, a: pages(w.ann, 3),
+    "index.documents in": lambda w, a: w.ann.documents.list(collections=[a.collection]),
+    "index.documents after": lambda w, a: w.ann.documents.list(after=cursor(a.collection, "documents", a.key)),
     "index.collections": lambda w, a: w.ann.collections.list(),
     "index.collections get": lambda w, a: w.ann.collections.get(a.collection),
     "index.collections groups": lambda w, a: w.ann.collections.groups(),
@@ -157,6 +175,11 @@ WRITTEN: Mapping[str, Callable[[World, Asked], Any]] = {
     "writer.sync": lambda w, a: Writer(w.ann.admin.view).sync((), finder=Finder()).indexed_files,
     "index.close": lambda w, a: w.ann.close(),
     "index.add in": lambda w, a: w.ann.add(Document(a.key, a.question), collection=a.collection).chunks,
+    "documents.put": lambda w, a: w.ann.documents.put(Document(a.key, a.question)).chunks,
+    "documents.put in": lambda w, a: w.ann.documents.put(Document(a.key, a.question), collection=a.collection).created,
+    "documents.upload": lambda w, a: w.ann.documents.upload("n.txt", b"heron", key=a.key, collection=a.collection).key,
+    "documents.remove": lambda w, a: w.ann.documents.remove(a.key),
+    "documents.remove in": lambda w, a: w.ann.documents.remove(a.key, collection=a.collection),
     "collections.share": lambda w, a: w.ann.collections.share(a.collection, "bob").readers,
     "collections.unshare": lambda w, a: w.ann.collections.unshare(a.collection, "ann"),
     "collections.describe": lambda w, a: w.ann.collections.describe(a.collection, a.question).description,

@@ -13,7 +13,7 @@ from rifflux.models.scale import ModelScale
 from rifflux.retrieve.scale import FEWEST, SAMPLE, USUAL_REACH, VectorScale, agreement_of, scale_of
 from rifflux.types import Scores, Vectors
 
-MODEL = ModelScale(noise=0.7, asked=0.6, spread=0.05, reach=0.1)
+MODEL = ModelScale(noise=0.7, spread=0.05, reach=0.1, missed=0.75, found=0.9)
 
 
 def passages(count: int, seed: int = 0) -> Vectors:

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx2 as httpx
 
-__all__ = ["Running", "serving"]
+__all__ = ["Running", "free_port", "ready", "serving"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,7 @@ class Running:
 @contextmanager
 def serving(run: Any, *arguments: object) -> Iterator[Running]:
     """`rifflux serve` on a free port until the block ends."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     log = run.folder / f"serve-{port}.log"
     with log.open("wb") as sink:
         process = subprocess.Popen(
@@ -59,14 +57,23 @@ def serving(run: Any, *arguments: object) -> Iterator[Running]:
         )
     service = Running(f"http://127.0.0.1:{port}", process, log)
     try:
-        _await(service)
+        ready(service)
         yield service
     finally:
         process.terminate()
         process.wait(30)
 
 
-def _await(service: Running) -> None:
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def ready(service: Running) -> None:
+    """Wait until a service answers."""
     for _ in range(300):
         if service.process.poll() is not None:
             break

@@ -27,7 +27,7 @@ from rifflux.conversations.model import (
     conversation_row,
     message_of,
 )
-from rifflux.errors import InvalidArgument, NotFound
+from rifflux.errors import Conflict, InvalidArgument, NotFound
 from rifflux.retrieve.table import LEXICAL
 from rifflux.session.arguments import HYBRID, checked_whole
 from rifflux.session.policies import HYBRID_SEARCH, Policies
@@ -86,9 +86,7 @@ class Conversations:
         checked_conversation(conversation)
         with self._store.transaction():
             if self._store.catalog.document(CONVERSATIONS, conversation.id):
-                raise InvalidArgument(
-                    f"there is a conversation {conversation.id!r} already: edit it, or leave out its id"
-                )
+                raise Conflict(f"there is a conversation {conversation.id!r} already: edit it, or leave out its id")
             self._put(conversation_row(conversation))
         return conversation
 
@@ -166,7 +164,7 @@ class Conversations:
         with self._store.transaction():
             conversation = self.get(conversation_id)
             if self._store.catalog.document(conversation_id, id):
-                raise InvalidArgument(f"there is a message {id!r} already: edit it, or leave out the id")
+                raise Conflict(f"there is a message {id!r} already: edit it, or leave out the id")
             _, changes = self._messages().put(conversation, [message], as_edited)
         return WrittenMessage.of(message, self._embed(changes, embed).degraded)
 

@@ -38,7 +38,7 @@ def verify(
     for item in pack.items:
         # Where several owners have a work of this name, the passage says whose it is.
         chunk = store.catalog.chunk(item.chunk_id)
-        place = chunk.place if chunk and (chunk.namespace, chunk.document) == _place(item) else _place(item)
+        place = chunk.place if chunk and chunk.is_of(*_place(item)) else _place(item)
         if document := store.catalog.document(*place):
             documents[_place(item)] = shown(place[0], document)
         problems += _against(item, documents.get(_place(item)), citing, chunk)
@@ -85,7 +85,7 @@ def _against(item: EvidenceItem, document: Document | None, citing: Citing, chun
     known = _facts_of(citing, document)
     if wrong := [name for name, value in known.items() if getattr(item, name) != value]:
         yield f"{_name(item)}: the index tells otherwise of the work's {', '.join(wrong)}"
-    if chunk is None or (chunk.namespace, chunk.document) != _place(item):
+    if chunk is None or not chunk.is_of(*_place(item)):
         yield f"{_name(item)}: the chunk {item.chunk_id} is not one of the work's"
     elif not withheld and (chunk.heading_path != item.heading_path or not _holds(chunk.span, item.span)):
         yield f"{_name(item)}: it stands elsewhere in the work: not at {item.span[0]}-{item.span[1]} under its headings"

@@ -10,6 +10,7 @@ from rifflux.errors import NotFound
 from rifflux.service.collections import VisibleCollection
 from rifflux.session.session import IndexView
 from rifflux.store import Grant
+from rifflux.types import told_namespace
 
 __all__ = ["CollectionInfo", "Collections"]
 
@@ -19,7 +20,7 @@ class CollectionInfo:
     """A collection as a caller sees it.
 
     `name` is what the caller calls it, `user` whose it is, empty for what belongs to nobody. `roots` are the folders
-    and files that it was made of. `readers` are told to its owner alone.
+    and files that it was made of; to others than its owner they are told by their names alone, and no `readers`.
     """
 
     name: str
@@ -114,5 +115,6 @@ class Collections:
 
         store, record = self._view.session.store.of(found.owner), found.record
         counts, readers = store.counts(), self._rights.readers(found)
-        about = record.user, record.description, counts["documents"], counts["chunks"], tuple(sources(store))
+        roots = tuple(told_namespace(each, owned=found.owned) for each in sources(store))
+        about = record.user, record.description, counts["documents"], counts["chunks"], roots
         return CollectionInfo(found.label, *about, found.owned, found.writable, readers)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rifflux.conversations import Conversations
     from rifflux.index.admin import Admin
     from rifflux.index.collections import Collections
+    from rifflux.index.documents import Documents
     from rifflux.index.federated import Everything
     from rifflux.index.status import Status
     from rifflux.ingest.walk.find import Finder
@@ -97,12 +98,24 @@ class Index:
         """Return the profile that content is cut, ranked and searched through."""
         return replace(self._view.profile, facets=self._view.facets)
 
-    def using(self, profile: Profile | None = None, *, stopped: Callable[[Stopped], None] | None = None) -> Index:
+    def using(
+        self,
+        profile: Profile | None = None,
+        *,
+        stopped: Callable[[Stopped], None] | None = None,
+        payer: str | None = None,
+    ) -> Index:
         """Return this same index seen through another profile.
 
         `stopped` receives every call of a model that came to nothing, with its cause; without it, the cause is logged.
+        `payer` is the user who pays for calls of models, instead of the one whose view it is; raises `OutOfScope` for
+        another one in a scope.
         """
-        return Index(replace(self._view, profile=profile or self.profile, stopped=stopped or self._view.stopped))
+        view = self._view
+        if view.user and payer not in (None, view.user):
+            raise OutOfScope("a user pays for their own calls of models: take the index that was opened")
+        payer = view.payer if payer is None else payer
+        return Index(replace(view, profile=profile or self.profile, stopped=stopped or view.stopped, payer=payer))
 
     def scoped(self, scope: Scope) -> Index:
         """Return this same index as one user has it: nothing of anybody else is found, counted or changed.
@@ -171,6 +184,13 @@ class Index:
         from rifflux.index.collections import Collections
 
         return Collections(self._view)
+
+    @cached_property
+    def documents(self) -> Documents:
+        """Return the documents that are given one by one: putting, uploading, listing and removing them."""
+        from rifflux.index.documents import Documents
+
+        return Documents(self._view)
 
     @cached_property
     def conversations(self) -> Conversations:

@@ -71,7 +71,12 @@ def status_of(view: IndexView) -> Status:
     own, scope = view.store, view.scope
     view = view.reading()
     store = view.store
-    counts, model, freshness, roots = store.counts(), store.semantic.model(), view.sampler.now(), store.catalog.roots()
+    counts, model, freshness, roots = (
+        store.counts(),
+        store.semantic.model(),
+        view.freshness_now(),
+        store.catalog.roots(),
+    )
     states = [(root, state) for root in roots for state in store.catalog.files(root).values() if state.problem]
     embedder = model or view.embedder
     return Status(
@@ -82,7 +87,7 @@ def status_of(view: IndexView) -> Status:
         files=counts["files"],
         embedding_model=embedder.name,
         embedding_backend=embedder.backend,
-        roots=tuple(roots),
+        roots=view.told_roots(roots),
         schema_version=store.schema_version,
         profile=view.profile.name,
         language=view.profile.language,
@@ -90,7 +95,9 @@ def status_of(view: IndexView) -> Status:
         # The size of the file would show how much others hold.
         bytes=0 if scope else _bytes(view.session.path),
         read_only=store.read_only,
-        unreadable_files=tuple(Failure(f"{root}/{state.path}", state.problem or "") for root, state in states),
+        unreadable_files=tuple(
+            Failure(f"{view.told_roots([root])[0]}/{state.path}", state.problem or "") for root, state in states
+        ),
         vectors=vector_report(view),
         switching=None if scope else Maintenance(replace(view, store=own)).switching(),
         freshness=freshness,

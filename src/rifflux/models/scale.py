@@ -24,21 +24,24 @@ LEAST = 1e-6
 class ModelScale:
     """The cosines of a model for texts of any kind.
 
-    `noise` is the mean of two passages about different things, `asked` that of a question and a passage, `spread` the
-    standard deviation of the former. `reach` is how far above the noise passages about the same thing are.
+    `noise` is the mean of two sentences about different things, `spread` their standard deviation, and `reach` how far
+    above the noise sentences about the same thing are. `missed` and `found` are of a question and a whole passage with
+    its title: the best of passages about something else, which is what a search finds where nothing answers, and the
+    one about the same thing.
     """
 
     noise: float
-    asked: float
     spread: float
     reach: float
+    missed: float
+    found: float
 
     def relative(self, cosines: Scores) -> Scores:
-        """Return cosines with a question in units of the reach: 0 about something else, 1 about the same thing.
+        """Return cosines with a question as shares of the way from `missed`, 0, to `found`, 1.
 
         Any model that is an affine function of another one gives the same.
         """
-        return (cosines - self.asked) / self.reach
+        return (cosines - self.missed) / (self.found - self.missed)
 
 
 def stored_scale(embedder: Embedder) -> ModelScale | None:
@@ -60,20 +63,27 @@ def stored_scale(embedder: Embedder) -> ModelScale | None:
 
 
 def measured_scale(embedder: Embedder) -> ModelScale:
-    """Return the scale of a model by what it makes of `TOPICS`. It embeds some fifty short texts."""
-    texts = [text for _, *passages in TOPICS for text in passages]
-    topics = np.repeat(np.arange(len(TOPICS)), [len(passages) for _, *passages in TOPICS])
-    passages = embedder.embed_documents(texts).astype(np.float64)
-    questions = np.stack([embedder.embed_query(question) for question, *_ in TOPICS]).astype(np.float64)
-    cosines, asked = passages @ passages.T, questions @ passages.T
-    same = topics[:, None] == topics
-    others = cosines[~same]
-    noise = float(others.mean())
-    related = float(cosines[same & ~np.eye(len(texts), dtype=bool)].mean())
-    foreign = asked[np.arange(len(TOPICS))[:, None] != topics]
-    spread = float(others.std())
+    """Return the scale of a model by what it makes of `TOPICS`. It embeds some sixty short texts."""
+    texts = [text for _, *sentences in TOPICS for text in sentences]
+    topics = np.repeat(np.arange(len(TOPICS)), [len(sentences) for _, *sentences in TOPICS])
+    sentences = embedder.embed_documents(texts).astype(np.float64)
+    cosines, same = sentences @ sentences.T, topics[:, None] == topics
+    others, related = cosines[~same], cosines[same & ~np.eye(len(texts), dtype=bool)]
+    noise, spread = float(others.mean()), float(others.std())
+    missed, found = _missed_and_found(embedder)
     # A model that sees nothing of what texts are about has no reach; its cosines still differ by this much.
-    return ModelScale(noise, float(foreign.mean()), spread, max(related - noise, spread, LEAST))
+    least = max(spread, LEAST)
+    return ModelScale(noise, spread, max(float(related.mean()) - noise, least), missed, max(found, missed + least))
+
+
+def _missed_and_found(embedder: Embedder) -> tuple[float, float]:
+    """Return the mean cosines of a question: with the best passage about something else, and with its own."""
+    passages = embedder.embed_documents(["\n".join((title, " ".join(sentences))) for title, *sentences in TOPICS])
+    questions = np.stack([embedder.embed_query(question) for question, *_ in TOPICS])
+    cosines = questions.astype(np.float64) @ passages.astype(np.float64).T
+    found = float(np.diag(cosines).mean())
+    np.fill_diagonal(cosines, -np.inf)
+    return float(cosines.max(axis=1).mean()), found
 
 
 def written_scale(scale: ModelScale, fingerprint: str) -> str:
@@ -82,7 +92,7 @@ def written_scale(scale: ModelScale, fingerprint: str) -> str:
     return json.dumps({"fingerprint": fingerprint, **values}, indent=2) + "\n"
 
 
-#: Questions, each with passages about the same thing; no two rows are about the same.
+#: Questions, each with sentences about the same thing, which it is the title of; no two rows are about the same.
 TOPICS = (
     (
         "How long should bread dough rise?",

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rifflux.errors import InvalidArgument, NotFound, OutOfScope
+from rifflux.errors import Conflict, InvalidArgument, NotFound, OutOfScope
 from rifflux.store import EVERYONE, PART, CollectionRecord, Erased, Grant, Registry, Sharing
 
 __all__ = ["LIBRARY", "Rights", "VisibleCollection", "checked_who", "is_collection"]
@@ -120,7 +120,7 @@ class Rights:
         """Make a collection of the caller's own. Raises `InvalidArgument` for a name that it cannot have."""
         mine = self._of(self.user)
         if any(each.name == checked_name(name) for each in mine):
-            raise InvalidArgument(f"there is a collection {name} already: choose another name, or use that")
+            raise Conflict(f"there is a collection {name} already: choose another name, or use that")
         known, owner = {each.owner for each in mine}, f"{self.user}{PART}{_MARK}{name}"
         # One that had this name before has another now, and keeps its owner.
         tries = (owner, *(f"{owner}{PART}{number}" for number in range(2, len(known) + 3)))
@@ -143,7 +143,7 @@ class Rights:
                 "with 'rifflux collections remove library ROOT' and 'rifflux index ROOT --collection NAME'"
             )
         if any(each.name == checked_name(new) and each.owner != record.owner for each in self._of(record.user)):
-            raise InvalidArgument(f"there is a collection {new} already: choose another name")
+            raise Conflict(f"there is a collection {new} already: choose another name")
         self._put(replace(record, name=new))
 
     def share(self, name: str, who: str, *, write: bool = False) -> Grant:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
+from pathlib import PurePath
 
 from rifflux.errors import InvalidArgument, NotFound, OutOfScope
 from rifflux.session.arguments import checked_query, checked_text, checked_whole
 from rifflux.session.session import IndexView
 from rifflux.store import JUDGEMENT, Event, Store
-from rifflux.types import Document, Hit, Lines, Span, of_owner, parted
+from rifflux.types import Document, Hit, Lines, Span, of_owner, parted, told_namespace
 
 __all__ = ["Feedback", "Reader", "identified", "located"]
 
@@ -80,20 +81,27 @@ class Reader:
     def place_of(self, key: str) -> tuple[str, str]:
         """Return the namespace and key of what a key, a path or an identifier such as `doi:10.1000/182` names.
 
-        Behind the name of a collection, as in `bob/wiki/cache.md`, it is that which this collection has; else the
-        caller's own comes before what others share.
+        Behind the name of a collection, as in `bob/wiki/cache.md`, it is that which this collection has, behind that of
+        a root's folder what this root has; else the caller's own comes before what others share.
         """
+        found = self.places_of(key)
+        if len(found) > 1:
+            places = ", ".join(self._spelled(*place) for place in found[:5])
+            raise InvalidArgument(
+                f"{key!r} is the name of {len(found)} documents: say which, one of {places}, or by the id of a chunk"
+            )
+        return found[0]
+
+    def places_of(self, key: str, *, exactly: bool = False) -> list[tuple[str, str]]:
+        """Return the places of all that a name may mean, as for `place_of`, or `exactly` says. Raises `NotFound`."""
         from rifflux.session.places import lookalikes, namesakes
 
-        found = self._own(self.named(key) or namesakes(self.store, key))
+        found = self._own(self.named(key) or ([] if exactly else namesakes(self.store, key)))
         if not found:
             near = ", ".join(lookalikes(self.store, key))
             cure = f"did you mean {near}?" if near else "take an id or path from the results of a search"
             raise NotFound(f"no chunk or document {key!r}: {cure}")
-        if len(found) > 1:
-            places = ", ".join(self._spelled(*place) for place in found[:5])
-            raise InvalidArgument(f"{key!r} is the name of {len(found)} documents: say which, one of {places}")
-        return found[0]
+        return found
 
     def _own(self, places: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return the places that are the caller's own, if any are."""
@@ -108,7 +116,13 @@ class Reader:
             return found
         labels = [label for label in self.view.labels.values() if key.startswith(f"{label}/")]
         within = [Reader(self.own, [label])._among(key.removeprefix(f"{label}/"), self.several) for label in labels]
-        return [place for places in within for place in places]
+        return [place for places in within for place in places] or self._below(key)
+
+    def _below(self, key: str) -> list[tuple[str, str]]:
+        """Return the places of what is named behind the name of a root's folder."""
+        folder, _, name = key.partition("/")
+        roots = [root for root in self.store.catalog.roots() if name and PurePath(root).name == folder]
+        return [place for root in dict.fromkeys(roots) for place in self.store.catalog.find_documents(f"{root}/{name}")]
 
     @property
     def several(self) -> bool:
@@ -121,8 +135,9 @@ class Reader:
         return [(of_owner(namespace, owner), key) for namespace, key in self.named(key)]
 
     def _spelled(self, namespace: str, key: str) -> str:
-        """Return a name that means one document."""
+        """Return a name that means one document; in what others share, a root goes by its folder's name."""
         name, owner = parted(namespace)
+        name = told_namespace(name, owned=self.view.owns(self.store.owner if owner is None else owner))
         return f"{name}/{key}" if owner is None else f"{self.view.labels[owner]}/{name}/{key}"
 
 

@@ -225,7 +225,7 @@ class Searcher:
         notes += told
         if query.statistics and not query.statistics.chunks and self.view.nothing:
             notes.append(self.view.nothing)
-        freshness = self.view.sampler.latest()
+        freshness = self.view.freshness
         if freshness and freshness.note:
             notes.append(f"{freshness.note}: run 'rifflux index'")
         trace = Trace(

@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,7 +18,7 @@ from rifflux.service.collections import Rights
 from rifflux.session.freshness import Sampler
 from rifflux.session.profile import Profile
 from rifflux.store import REVISION, ModelInfo, Store
-from rifflux.types import Hit, Scope
+from rifflux.types import Freshness, Hit, Scope, told_namespace
 
 if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Looked = TypeVar("Looked", Freshness, Freshness | None)
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 
@@ -215,16 +216,17 @@ class _Facets:
 class IndexView:
     """A session with the owner's part of its store, and the profile that a caller sees it through.
 
-    `stopped` receives calls of models that came to nothing, `load` gives another embedder, already guarded. `user` is
-    whose view it is, empty for nobody's in particular; an `administrator` has besides what is nobody's. `store` is what
-    is written to; what is read besides is found by `reading`, which tells by `labels` what the caller calls each owner,
-    and which of them are `mine`.
+    `stopped` receives calls of models that came to nothing, `payer` pays for calls instead of the user, and `load`
+    gives another embedder, already guarded. `user` is whose view it is, empty for nobody's in particular; an
+    `administrator` has besides what is nobody's. `store` is what is written to; what is read besides is found by
+    `reading`, which tells by `labels` what the caller calls each owner, and which of them are `mine`.
     """
 
     session: Session
     store: Store
     profile: Profile
     stopped: Callable[[Stopped], None] | None = None
+    payer: str | None = None
     load: Callable[[], GuardedEmbedder] | None = None
     user: str = ""
     administrator: bool = False
@@ -277,15 +279,27 @@ class IndexView:
         if not self.user:
             return "nothing is indexed yet: 'rifflux index PATH' does that"
         return (
-            f"nothing belongs to {self.user}, and nothing is shared with {self.user}: "
+            f"nothing belongs to {self.user}, and nothing is shared with {self.user}; an administrator can mend that: "
             f"'rifflux index PATH --user {self.user}' indexes something for {self.user}, "
             f"'rifflux collections share library --with {self.user}' shares what belongs to nobody"
         )
 
     def labelled(self, hit: Hit) -> Hit:
         """Return a hit with the name of its collection."""
-        label = self.labels.get(self.store.owner if hit.owner is None else hit.owner, "")
-        return replace(hit, collection=label) if label else hit
+        owner = self.store.owner if hit.owner is None else hit.owner
+        label = self.labels.get(owner, "")
+        return replace(hit, collection=label, owned=self.owns(owner)) if label else hit
+
+    def owns(self, owner: str) -> bool:
+        """Return True if what this owner has is the caller's own, and not shared by another."""
+        return not self.labels or owner in self.mine
+
+    def told_roots(self, roots: Iterable[str]) -> tuple[str, ...]:
+        """Return roots of what is read as the caller is told them: those of others by their folders' names alone."""
+        if all(map(self.owns, self.labels)):
+            return tuple(roots)
+        own = {root for owner in self.mine for root in self.session.store.of(owner).catalog.roots()}
+        return tuple(dict.fromkeys(told_namespace(root, owned=root in own) for root in roots))
 
     def shown(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return hits as the caller may be shown them, each with the name of its collection."""
@@ -303,11 +317,11 @@ class IndexView:
 
     @cached_property
     def calls(self) -> Guard:
-        """Return the guard of calls of models, which the user of this view pays for."""
+        """Return the guard of calls of models, with who pays for them."""
         from rifflux.service.usage import Meter
 
-        guard = self.session.guard
-        return replace(guard, payer=Meter(self.session.ledger, self.user), stopped=self.stopped or guard.stopped)
+        guard, payer = self.session.guard, self.user if self.payer is None else self.payer
+        return replace(guard, payer=Meter(self.session.ledger, payer), stopped=self.stopped or guard.stopped)
 
     @property
     def embedder(self) -> GuardedEmbedder:
@@ -354,6 +368,20 @@ class IndexView:
             if declared and self.profile.facets in declared.former:
                 return declared.now
         return self.profile.facets
+
+    @property
+    def freshness(self) -> Freshness | None:
+        """Return how far the index may be behind its files, by the latest look at some of them."""
+        return self._told(self.sampler.latest())
+
+    def freshness_now(self) -> Freshness:
+        """Return how far the index may be behind its files, by a look at many of them."""
+        return self._told(self.sampler.now())
+
+    def _told(self, found: Looked) -> Looked:
+        if found is None or not found.missing_roots:
+            return found
+        return replace(found, missing_roots=self.told_roots(found.missing_roots))
 
     @cached_property
     def sampler(self) -> Sampler:

@@ -81,6 +81,12 @@ class Visibility:
 
         return permission_of(license, self.rules)
 
+    def knows(self, license: str) -> bool:
+        """Return whether it is known what a license lets everybody be shown."""
+        from rifflux.text.licenses import is_known
+
+        return is_known(license, self.rules)
+
     def permission(self, namespace: str, license: str | None) -> Permission:
         """Return what the caller may be shown of a document of a namespace."""
         from rifflux.text.licenses import Permission

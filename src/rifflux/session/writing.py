@@ -72,8 +72,9 @@ class Writer:
     ) -> IndexReport:
         """Index files, folders and documents; what did not change is left alone.
 
-        They go to the caller's library, or to a `collection`, which is made if it is named without an owner and is not
-        there. A folder lies in one collection: `InvalidArgument` tells which has it already.
+        They go to a `collection`, which is made if it is named without an owner and is not there. Without one, what is
+        inside a root of the caller's own collections goes where that is, and all else to the library. A folder lies in
+        one collection of its owner: `InvalidArgument` tells which has it already.
         `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. `prune` removes what is
         gone from the given folders, and a given path that is gone itself. A file that cannot be read is listed in
         the report and the run goes on. Where the model fails, the text is kept and the report says so: the next run
@@ -86,9 +87,35 @@ class Writer:
         documents = [checked_document(item) for item in items if isinstance(item, Document)]
         paths = [checked_path(item) for item in items if not isinstance(item, Document)]
         how = Indexing(embed, force, prune, progress, finder or Finder(), processes)
-        writer = self._into(collection, paths)
-        todo = writer._targets(paths, how, tally := Tally())
-        return writer._add(todo, documents, how, tally)
+        runs, shares = [], self._shares(collection, paths)
+        if documents or not paths:
+            shares.setdefault(collection, [])
+        for name, inside in shares.items():
+            writer = self._into(name, inside)
+            todo = writer._targets(inside, how, tally := Tally())
+            runs.append((writer, todo, documents if name == collection else (), tally))
+        return together([writer._add(todo, given, how, tally) for writer, todo, given, tally in runs])
+
+    def _shares(self, collection: str, paths: Sequence[Path]) -> dict[str, list[Path]]:
+        """Return the paths by the collection that they go to; by no name those that go where this writes to."""
+        shares: dict[str, list[Path]] = {}
+        homes = [] if collection else self._own_roots()
+        for path in paths:
+            place = path.expanduser().resolve()
+            label = next((label for label, roots in homes if any(map(place.is_relative_to, roots))), collection)
+            shares.setdefault(label, []).append(path)
+        return shares
+
+    def _own_roots(self) -> list[tuple[str, list[str]]]:
+        """Return the roots of the caller's own collections by their names, first of this one, which has none."""
+        from rifflux.ingest.sync import sources
+
+        own, here = [each for each in self.view.rights.visible() if each.owned], self.view.store.owner
+        if all(each.owner != here for each in own):
+            return []
+        own.sort(key=lambda each: each.owner != here)
+        store = self.view.session.store
+        return [("" if each.owner == here else each.label, sources(store.of(each.owner))) for each in own]
 
     def _into(self, collection: str, paths: Sequence[Path]) -> Writer:
         """Return the writer of a collection for some paths; one is made only where there is something to put."""
@@ -213,6 +240,19 @@ class Writer:
 
     def _embedded(self) -> int:
         return sum(view.counts()["embedded_chunks"] for view in self.view.store.views())
+
+    def embed_soon(self, changes: Sequence[DocumentChange], seconds: float | None) -> Embedded:
+        """Give vectors to what was just stored, as many as can be made in some seconds; the others go on behind."""
+        from rifflux.models.workers import Late
+
+        if not any(change.chunks for change in changes):
+            return Embedded()
+        deadline = None if seconds is None else time.perf_counter() + seconds
+        try:
+            return self.view.session.workers(partial(self.embed_changes, changes), deadline, "store")
+        except Late as late:
+            later = f"stored, and found by words, but its vectors are still to come ({late})"
+            return Embedded(0, (f"{later}: '{self.view.profile.command}' makes them",))
 
     def update(
         self,

@@ -8,7 +8,17 @@ from typing import Protocol
 
 from rifflux.types import Chunk, Document, Filter, Hit, Identifier, Ids, Ranking, Tag, Why
 
-__all__ = ["AnalyzedChunk", "Catalog", "ChunkNames", "CodePiece", "DocumentChange", "Edge", "FileState", "Placed"]
+__all__ = [
+    "AnalyzedChunk",
+    "Catalog",
+    "ChunkNames",
+    "CodePiece",
+    "DocumentChange",
+    "Edge",
+    "FileState",
+    "Listed",
+    "Placed",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +97,16 @@ class CodePiece:
     position: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A document in a list: without its text, links and parts, but with the number of its chunks."""
+
+    namespace: str
+    path: str
+    document: Document
+    chunks: int
+
+
 class Catalog(Protocol):
     """The documents of one owner. `testing.CatalogContract` says the rest.
 
@@ -150,6 +170,9 @@ class Catalog(Protocol):
 
         Only title, metadata, license and identifiers are read.
         """
+
+    def listed(self, after: tuple[str, str], limit: int) -> list[Listed]:
+        """Return so many documents, by namespace and key, from the first that comes after such a place."""
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
         """Return the (namespace, key) of every document with this key, path or absolute path."""

@@ -14,6 +14,7 @@ __all__ = [
     "Erased",
     "Event",
     "Grant",
+    "KeptAnswer",
     "QuestionDigest",
     "Reaction",
     "Registry",
@@ -115,6 +116,21 @@ class QuestionDigest:
     user: str
     digest: bytes
     time: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """What a user was answered to a request that they gave a key, so that it can be answered again.
+
+    `request` is a digest of the request, `time` in seconds since 1970, `status` 0 while it is being answered.
+    """
+
+    user: str
+    key: str
+    request: bytes
+    time: float
+    status: int = 0
+    body: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +276,15 @@ class Registry(Protocol):
 
     def cost(self, user: str, since: float) -> float:
         """Sum up what a user has spent since a moment."""
+
+    def begin_answer(self, answer: KeptAnswer, forget_before: float) -> KeptAnswer | None:
+        """Keep that a request is being answered, unless its key is in use: then return what is kept.
+
+        What is older than a moment is dropped before.
+        """
+
+    def end_answer(self, user: str, key: str, status: int, body: bytes) -> None:
+        """Keep how a request was answered; with a status of 0, forget it."""
 
     def ask(self, questions: Sequence[QuestionDigest], forget_before: float) -> None:
         """Append to the record of questions, and drop what is older than a moment."""

@@ -30,6 +30,20 @@ class CatalogContract(NeedsStore):
         assert [hit.content for hit in store.catalog.chunks_of("c", "twice")] == ["latter"]
         assert store.catalog.counts()["documents"] == 3
 
+    def test_a_list_is_read_in_pages(self, store: Store) -> None:
+        for number, (namespace, key) in enumerate((("two", "a"), ("one", "b"), ("one", "a"))):
+            put = change(key, "some words", "more", first_id=2 * number + 1, title=f"{namespace} {key}", kind="note")
+            store.catalog.put(namespace, put)
+        first, second = store.catalog.listed(("", ""), 2)
+        assert [(first.namespace, first.document.key), (second.namespace, second.document.key)] == [
+            ("one", "a"),
+            ("one", "b"),
+        ]
+        (last,) = store.catalog.listed(("one", "b"), 2)
+        assert (last.namespace, last.path, last.chunks) == ("two", "a", 2)
+        assert (last.document.title, last.document.kind, last.document.text) == ("two a", "note", "")
+        assert store.catalog.listed(("two", "a"), 2) == []
+
     def test_files_hold_documents_and_take_them_along(self, store: Store) -> None:
         store.catalog.put_file("/root", FileState("f.jsonl", 10, 1, "h"), keep=None)
         store.catalog.put("/root/f.jsonl", change("r1", "one", first_id=1), file=("/root", "f.jsonl"))

@@ -34,6 +34,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "texts": lambda store, ids: dict(store.catalog.texts([("c", key) for key in _KEYS])),
     "bearing": lambda store, ids: store.catalog.bearing("", 1000),
     "code_of": lambda store, ids: dict(store.catalog.code_of(ids)),
+    "listed": lambda store, ids: store.catalog.listed(("", ""), 1000),
     "outlines": lambda store, ids: store.catalog.outlines(""),
     "chunks_of": lambda store, ids: [store.catalog.chunks_of("c", key) for key in _KEYS],
     "namespaces": lambda store, ids: dict(store.catalog.namespaces()),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rifflux.store import EVERYONE, CollectionRecord, Event, Grant, QuestionDigest, Spending, Store, Token
+from rifflux.store import EVERYONE, CollectionRecord, Event, Grant, KeptAnswer, QuestionDigest, Spending, Store, Token
 from rifflux.testing.making import NeedsOpened, NeedsStore, change
 
 __all__ = ["AccountsContract", "RegistryContract", "SharingContract"]
@@ -49,6 +49,17 @@ class AccountsContract(NeedsOpened):
         opened.registry.mark_used("1", 5.0)
         assert [opened.registry.revoke(id, 6.0) for id in ("1", "1", "3")] == [True, False, False]
         assert opened.registry.tokens()[0] == replace(one, used_at=5.0, revoked_at=6.0)
+
+    def test_an_answer_is_kept_by_user_and_key_until_it_is_old(self, opened: Store) -> None:
+        one = KeptAnswer("ann", "k", b"digest", 5.0)
+        assert opened.registry.begin_answer(one, 0.0) is None
+        assert opened.registry.begin_answer(replace(one, user="bob"), 0.0) is None
+        assert opened.registry.begin_answer(replace(one, request=b"other", time=6.0), 0.0) == one
+        opened.registry.end_answer("ann", "k", 201, b"{}")
+        assert opened.registry.begin_answer(one, 5.0) == replace(one, status=201, body=b"{}")
+        opened.registry.end_answer("bob", "k", 0, b"")
+        assert opened.registry.begin_answer(replace(one, user="bob"), 0.0) is None
+        assert opened.registry.begin_answer(replace(one, time=7.0), 6.0) is None
 
     def test_spendings_are_summed_by_day_user_feature_and_model(self, opened: Store) -> None:
         day = 86_400.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any, Protocol
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Tag",
     "of_owner",
     "parted",
+    "told_namespace",
 ]
 
 #: Marks fields that are no keys of a noun in JSON.
@@ -197,3 +199,9 @@ def parted(namespace: str) -> tuple[str, str | None]:
     """Return a namespace and its owner, as far as the name says whose it is."""
     name, owned, owner = namespace.partition(_OWNED)
     return name, owner if owned else None
+
+
+def told_namespace(namespace: str, *, owned: bool) -> str:
+    """Return a namespace, or a root, as a caller is told it: of what is another's, a folder by its name alone."""
+    place = PurePath(namespace)
+    return place.name if place.is_absolute() and not owned else namespace

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
-from rifflux.types.document import UNTOLD, Lines, Span, of_owner
+from rifflux.types.document import UNTOLD, Lines, Span, of_owner, told_namespace
 from rifflux.types.filter import Filter
 
 __all__ = [
@@ -215,7 +215,7 @@ class Hit:
     its level: `high`, `medium` or `low`. Both are None where nothing was calibrated. `lines` are the first and the last
     line of its file, counted from 1, None for files whose text is not their own, of which `page` may be known.
     `withheld` says that its text is not shown, for want of a license; `collection` is what the caller calls the
-    collection that it is in, `owner` whose it is, of several read as one.
+    collection that it is in, `owned` says that this is the caller's own, `owner` whose it is, of several read as one.
     """
 
     chunk_id: str
@@ -241,6 +241,7 @@ class Hit:
     withheld: bool = field(default=False, metadata=UNTOLD)
     collection: str = ""
     owner: str | None = field(default=None, metadata=UNTOLD)
+    owned: bool = field(default=True, metadata=UNTOLD)
 
     @property
     def place(self) -> tuple[str, str]:
@@ -249,8 +250,23 @@ class Hit:
 
     @property
     def root(self) -> str | None:
-        """Return the folder that `path` is relative to; None where the document is no file."""
-        return self.namespace if PurePath(self.namespace).is_absolute() else None
+        """Return the folder that `path` is relative to; None where the document is no file.
+
+        Where others keep what they share is theirs to know: of that it is the folder's name alone.
+        """
+        return self.home if PurePath(self.namespace).is_absolute() else None
+
+    @property
+    def home(self) -> str:
+        """Return the namespace as the caller is told it: of what others share, a root goes by its folder's name."""
+        return told_namespace(self.namespace, owned=self.owned)
+
+    def is_of(self, home: str, document: str) -> bool:
+        """Return True for a chunk of a document whose namespace is told so, be it to its owner or to a reader."""
+        return document == self.document and home in (
+            self.namespace,
+            told_namespace(self.namespace, owned=False),
+        )
 
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None

@@ -111,12 +111,11 @@ class WorksCatalog:
         `source` names the list that a file is (else it is called after itself), `format` says what it is in, and
         `license` is that of works whose source names none: without one that permits it, no text of a work is
         shown. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path
-        that does not exist, before anything is read.
+        that does not exist, and `InvalidArgument` for a license that nobody knows, before anything is read.
         """
         if format is not None and format not in WORKS.formats:
             raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(WORKS.formats)}")
-        if license is not None and license_of(license) is None:
-            raise InvalidArgument(f"{license!r} names no license: say which one the works have, or leave it out")
+        self._check_license(license)
         found = [file for path in paths for file in _files(Path(path).expanduser())]
         if source is not None and len(found) > 1:
             raise InvalidArgument(f"source {source!r} can name one file, not {len(found)}: import them one by one")
@@ -130,7 +129,8 @@ class WorksCatalog:
         """Import the works of a text, as `import_files` does those of a file, but looking for no other file.
 
         `format` is any of `import_files` but `pdf`. The report's places are lines and numbers of `SOURCE.jsonl` or
-        whatever the format's suffix is. Raises `InvalidArgument` for a format or a source's name that cannot be.
+        whatever the format's suffix is. Raises `InvalidArgument` for a format, a source's name or a license that cannot
+        be.
         """
         from rifflux.works.importers import TEXTS, read_works
         from rifflux.works.importers.base import WorkSource
@@ -138,6 +138,7 @@ class WorksCatalog:
         if format not in TEXTS:
             raise InvalidArgument(f"no format {format!r} for texts: choose one of {', '.join(TEXTS)}")
         _check_name(source)
+        self._check_license(license)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder).resolve() / f"{source}{TEXTS[format]}"
             path.write_bytes(text.encode("utf-8", "replace"))
@@ -145,6 +146,18 @@ class WorksCatalog:
             report = self._bring([(source, entries)], license, embed)
         failed, noted = (tuple(_within(path.parent, each) for each in told) for told in (report.failed, report.noted))
         return replace(report, failed=failed, noted=noted)
+
+    def _check_license(self, license: str | None) -> None:
+        """Raise `InvalidArgument` for a license that names none, or that would open nothing since nobody knows it."""
+        if license is None:
+            return
+        if (named := license_of(license)) is None:
+            raise InvalidArgument(f"{license!r} names no license: say which one the works have, or leave it out")
+        if not self._view.visible.knows(named):
+            raise InvalidArgument(
+                f"nobody knows the license {license!r}, so it would open no text: name one such as CC-BY-4.0, leave it "
+                f"out, or have an administrator say what it opens: rifflux config set licenses '{named}=text'"
+            )
 
     def _read(
         self, paths: list[Path], wanted: str | None, format: str | None, progress: Progress | None

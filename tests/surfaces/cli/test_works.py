@@ -15,7 +15,7 @@ from rifflux.surfaces.cli.app import CommonOptions
 from rifflux.surfaces.cli.retrieve import print_retrieval
 from rifflux.surfaces.cli.verify import verify
 from rifflux.surfaces.shared.nouns import noun_json
-from rifflux.types import WITHHELD, Identifier, Scope
+from rifflux.types import WITHHELD, Document, Identifier, Scope
 from rifflux.works import Work
 
 #: They start processes.
@@ -47,6 +47,26 @@ def test_works_are_imported_shown_reviewed_and_exported(run: Any, tmp_path: Path
     exported = run("works", "export", "--bibtex", "refs:serre")
     assert exported.stdout.startswith("@article{serre1955coherent,")
     assert json.loads(run("works", "export", "--csl", "refs:serre2").stdout)[0]["id"] == "serre1955coherent"
+
+
+def test_questions_are_narrowed_to_collections(run: Any, tmp_path: Path) -> None:
+    with open_index(tmp_path / ".rifflux" / "index.db", model="hash", profile="works") as index:
+        for user in ("ann", "bob"):
+            mine = index.scoped(Scope(user))
+            mine.works.add(Work(f"Sheaves of {user}", "On sheaves.", license="CC0-1.0"))
+            mine.add(Document(f"{user}.md", "Notes on sheaves."), collection="notes")
+        index.scoped(Scope("bob")).collections.share("library", "ann")
+        index.scoped(Scope("bob")).collections.share("notes", "ann")
+
+    def found(command: str, name: str) -> set[str]:
+        answer = run.json(command, "sheaves", "--user", "ann", "--collection", name)
+        return {each["collection"] for each in answer["reranked" if command == "retrieve" else "results"]}
+
+    assert found("retrieve", "bob/library") == {"bob/library"}
+    assert found("everything", "bob/notes") == {"bob/notes"}
+    for command in ("retrieve", "everything"):
+        refused = run(command, "sheaves", "--collection", "diary")
+        assert (refused.returncode, "no collection 'diary'" in refused.stderr) == (2, True)
 
 
 def test_a_user_has_works_of_their_own(run: Any, tmp_path: Path) -> None:

@@ -86,6 +86,8 @@ class TestSearch:
             some = client.get(f"/documents/{hit['document']}:{first}-{last}").json()["text"]
             assert some == hit["content"]
             assert some == "\n".join(NOTES["cache.md"].split("\n")[first - 1 : last])
+            assert client.get(f"/documents/{hit['root']}/{hit['path']}").json()["text"] == NOTES["cache.md"]
+            assert client.get(f"/chunks/{hit['chunk_id']}").json()["root"] == hit["root"]
 
     def test_leaves_what_defines_a_symbol(self, open_service: Running) -> None:
         assert ask(open_service, symbol="nowhere").json()["results"] == []

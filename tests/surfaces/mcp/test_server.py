@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import rifflux
-from rifflux import Document
+from rifflux import Document, Scope, Work
 from rifflux.retrieve.steps.rerank import RerankSettings
 from rifflux.surfaces.mcp import Workspace, serve, server
 from tests.support.agents import (
@@ -151,6 +151,11 @@ class TestSearchWithChoices:
         first = answer["results"][0]
         assert (first["path"], first["root"]) == ("cache.md", str(agent.files))
         assert 0 <= first["relevance"] <= 1
+        text = (agent.files / "cache.md").read_text().rstrip("\n")
+        assert text[slice(*first["span"])] == first["content"]
+        words = {first["content"][start:end].lower() for start, end in first["highlights"]}
+        assert words <= {"cache", "entries"}
+        assert words
 
     def test_pages_continue_each_other(self, agent: Agent) -> None:
         whole = agent.ask("search", query="cache river", top_k=4)["results"]
@@ -166,11 +171,12 @@ class TestSearchWithChoices:
         assert agent.ask("search", query="cache", kinds=["pdf"])["count"] == 0
 
     def test_why_is_about_either(self, agent: Agent) -> None:
-        def stages(**asked: str) -> list[str]:
+        def stages(**asked: Any) -> list[str]:
             return [step["stage"] for step in agent.ask("why", query="cache", document="cache.md", **asked)["trail"]]
 
         assert stages()[2] == "rrf"
         assert {"balanced", "rerank:features"} <= {*stages(fusion="balanced", rerank="features")}
+        assert "adaptive" in stages(collections=["library"])
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
@@ -572,6 +578,63 @@ class TestSeveralRoots:
         }
 
 
+class TestAsAUser:
+    """A server for one user, without tokens, sees what that user does."""
+
+    @pytest.fixture
+    def ann(self, files: Path) -> Iterator[Agent]:
+        with rifflux.open(files.parent / "index.db", model="hash") as index:
+            index.add(Document("nobody.md", "A falcon over the river, which is nobody's."))
+            for user in ("ann", "bob"):
+                mine = index.scoped(Scope(user))
+                mine.add(Document(f"{user}.md", f"The heron of {user} stands in the river."))
+                mine.add(Document(f"{user}-wiki.md", f"The wiki of {user} by the river."), collection="wiki")
+                mine.works.add(Work(f"Rivers of {user}", "On the river.", license="CC0-1.0"))
+            index.scoped(Scope("bob")).collections.share("wiki", "ann")
+        with _agent(files, user="ann") as agent:
+            yield agent
+
+    @pytest.mark.parametrize("tool", ["search_rifflux", "search", "everything"])
+    def test_it_reads_their_view(self, ann: Agent, tool: str) -> None:
+        answer = ann.ask(tool, query="river", mode="lexical")
+        where = answer["locations" if tool == "search_rifflux" else "results"]
+        assert {(each["document"], each["collection"]) for each in where} == {
+            ("ann.md", "library"),
+            ("ann-wiki.md", "wiki"),
+            ("bob-wiki.md", "bob/wiki"),
+            ("Rivers of ann", "library"),
+        }
+        assert {each["name"] for each in ann.ask("index_status")["collections"]} == {"library", "wiki", "bob/wiki"}
+
+    def test_it_fills_their_library(self, ann: Agent, files: Path) -> None:
+        assert ann.ask("reindex", path=str(files / "beta"))["indexed_files"] == 1
+        with rifflux.open(files.parent / "index.db", model="hash") as index:
+            assert [hit.collection for hit in index.scoped(Scope("ann")).search("cliff")][:1] == ["library"]
+            assert [hit.document for hit in index.search("cliff")] == ["nobody.md"]
+
+    @pytest.mark.parametrize("tool", ["search", "everything", "retrieve"])
+    def test_questions_are_narrowed_to_collections(self, ann: Agent, tool: str) -> None:
+        def found(*collections: str) -> set[str]:
+            answer = ann.ask(tool, query="river", collections=[*collections])
+            listed = answer["reranked"] if tool == "retrieve" else answer["results"]
+            return {each["collection"] for each in listed}
+
+        assert found("bob/wiki") == {"bob/wiki"}
+        assert found("library") == {"library"}
+        assert "no collection 'diary'" in ann.refusal(tool, query="river", collections=["diary"])
+
+    def test_why_is_narrowed(self, ann: Agent) -> None:
+        asked: dict[str, Any] = {"query": "river", "document": "ann.md"}
+        assert ann.ask("why", **asked, collections=["library"])["found"]
+        assert "no chunk or document" in ann.refusal("why", **asked, collections=["wiki"])
+
+    def test_an_empty_view_names_the_tool(self, files: Path) -> None:
+        with rifflux.open(files.parent / "index.db", model="hash") as index:
+            index.add(files, embed=False)
+        with _agent(files, user="carl") as agent:
+            assert agent.ask("search_rifflux", query="heron")["notes"]["hint"].endswith("with you yet: call reindex")
+
+
 class TestInProcess:
     """What needs a look behind the protocol."""
 
@@ -686,9 +749,9 @@ def test_rerankers_and_synonyms_are_as_configured(tmp_path: Path) -> None:
         assert len(index.search("k8s", mode="lexical")) == 1
 
 
-def _agent(files: Path, model: Any = "hash") -> Any:
+def _agent(files: Path, model: Any = "hash", user: str = "") -> Any:
     """An agent of a server in this process, whose index lies beside `files`, its root."""
-    return agent_of(server(Workspace(files.parent / "index.db", roots=[files], model=model)), files)
+    return agent_of(server(Workspace(files.parent / "index.db", roots=[files], model=model), user=user), files)
 
 
 @pytest.fixture

@@ -30,7 +30,8 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
     files = place / "files"
     write_files(files)
     with rifflux.open(place / "index.db", model="hash") as index:
-        index.add(Document("nobody.md", "A falcon over the river, which is nobody's."))
+        index.add(Document("nobody.md", "A kite over the river, which is nobody's."))
+        index.add(files / "beta", collection="birds")
         for user, text in USERS.items():
             index.scoped(Scope(user)).add(Document("own.md", text))
             index.scoped(Scope(user)).memories.add(f"{user} likes the river best of all", importance=9)
@@ -38,6 +39,8 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
         made = {user: accounts.create(user)[1] for user in USERS} | {"root": accounts.create("root", ADMIN)[1]}
         gone, made["gone"] = accounts.create("ann")
         accounts.revoke(gone.id)
+        made["carl"] = accounts.create("carl")[1]
+        index.collections.share("birds", "ann")
     with served_http(files, place / "index.db", "--tokens") as url:
         yield made | {"url": url, "files": str(files)}
 
@@ -62,6 +65,17 @@ def root(tokens: dict[str, str]) -> Iterator[Agent]:
     yield from agent(tokens, "root")
 
 
+@pytest.fixture(scope="module")
+def carl(tokens: dict[str, str]) -> Iterator[Agent]:
+    """A user who has nothing and is shown nothing."""
+    yield from agent(tokens, "carl")
+
+
+def _held(agent: Agent) -> dict[str, tuple[int, list[str]]]:
+    """How many documents each collection that an agent reads holds, and of which roots."""
+    return {each["name"]: (each["documents"], each["roots"]) for each in agent.ask("index_status")["collections"]}
+
+
 class TestTwoUsers:
     @pytest.mark.parametrize("tool", ["search_rifflux", "search"])
     def test_each_finds_what_is_theirs(self, ann: Agent, bob: Agent, tool: str) -> None:
@@ -71,7 +85,7 @@ class TestTwoUsers:
 
     def test_each_counts_what_is_theirs(self, ann: Agent) -> None:
         told = ann.ask("index_status")
-        assert (told["documents"], told["allowed_roots"]) == (1, [])
+        assert (told["documents"], told["allowed_roots"]) == (2, [])
 
     def test_a_chunk_of_another_is_not_found(self, ann: Agent, bob: Agent) -> None:
         (result,) = bob.ask("search_rifflux", query="river", mode="lexical")["results"]
@@ -93,6 +107,29 @@ class TestTwoUsers:
         assert root.ask("search_rifflux", query="heron", mode="lexical")["count"] == 1
         assert ann.ask("search_rifflux", query="heron", mode="lexical")["count"] == 1
         assert ann.ask("search_rifflux", query="otter", mode="lexical")["count"] == 0
+        assert _held(root)["/library"] == (3, [f"{root.files}/alpha"])
+
+    def test_what_is_known_is_read_again_where_it_lies(self, root: Agent, tokens: dict[str, str]) -> None:
+        (root.files / "beta" / "four.txt").write_text("The petrel soars over the sea.")
+        assert root.ask("reindex", path="beta")["indexed_files"] == 1
+        assert _held(root)["/birds"] == (2, [f"{root.files}/beta"])
+        (place,) = root.ask("search_rifflux", query="petrel", mode="lexical")["locations"]
+        assert (place["collection"], place["root"]) == ("/birds", f"{root.files}/beta")
+
+    def test_who_reads_what_others_share_is_not_told_where_it_lies(self, ann: Agent, root: Agent) -> None:
+        (place,) = ann.ask("search_rifflux", query="falcon", mode="lexical")["locations"]
+        assert (place["collection"], place["root"]) == ("/birds", "beta")
+        assert "falcon" in ann.ask("get_document", document=place["document"], root=place["root"])["content"]
+        assert str(root.files) not in json.dumps([ann.ask("index_status")["roots"], ann.ask("search", query="falcon")])
+
+    def test_nobody_is_sent_to_a_tool_that_is_not_theirs(self, carl: Agent, root: Agent) -> None:
+        told = carl.read("search", query="falcon") + carl.read("search_rifflux", query="falcon")
+        assert "an administrator can mend that" in told
+        assert "reindex" not in told + json.dumps(carl.ask("index_status"))
+        assert "administrators only" in carl.refusal("reindex_job", action="start", path="alpha")
+        assert "reindex" not in carl.refusal("get_document", document="x")
+        for each in (carl, root):
+            assert "Only administrators" in (each.client.instructions or "")
 
     def test_a_session_is_of_the_user_who_began_it(self, tokens: dict[str, str]) -> None:
         client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}

@@ -21,3 +21,18 @@ from rifflux.surfaces.mcp.wording import for_agents
 )
 def test_commands_become_tools(for_people: str, told: str) -> None:
     assert for_agents(for_people) == told
+
+
+@pytest.mark.parametrize(
+    ("for_people", "told"),
+    [
+        ("3 of 9 chunks have no vector yet: run 'rifflux index'", "ask an administrator to run 'rifflux index'"),
+        ("no index at /x: make one with 'rifflux index FOLDER'", "ask an administrator to make one with 'rifflux"),
+        ("no memory 'x': take an id from 'rifflux memories list'", "take an id from recall"),
+        ("damaged: run 'rifflux doctor --repair'", "ask an administrator to run 'rifflux doctor --repair'"),
+    ],
+)
+def test_who_may_not_index_is_told_who_may(for_people: str, told: str) -> None:
+    worded = for_agents(for_people, may_fill=False)
+    assert told in worded
+    assert "reindex" not in worded

@@ -102,7 +102,7 @@ def test_openalex_from_its_api_and_its_snapshot(index: Index, write: Any, tmp_pa
 
 
 def test_csl_json(index: Index, write: Any) -> None:
-    work = _only(index, write("zotero.json", json.dumps([CSL])), license="own")
+    work = _only(index, write("zotero.json", json.dumps([CSL])), license="MIT")
     assert (work.title, work.authors) == ("Faisceaux algébriques cohérents", ("Jean-Pierre Serre", "N. Bourbaki"))
     assert (work.date, work.venue, work.kind) == ("1955-03", "Annals of Mathematics", "article-journal")
     assert set(map(str, work.identifiers)) >= {"doi:10.2307/1969915", "arxiv:math/0102001"}
@@ -110,7 +110,7 @@ def test_csl_json(index: Index, write: Any) -> None:
 
 
 def test_bibtex(index: Index, write: Any) -> None:
-    report = index.works.import_files(write("library.bib", BIBTEX), source="bib", license="own", embed=False)
+    report = index.works.import_files(write("library.bib", BIBTEX), source="bib", license="MIT", embed=False)
     assert report.added == 4
     assert [failure.path.rpartition(":")[2] for failure in report.failed] == ["11", "8"]
     assert "'nothing' has no title" in report.failed[0].reason

@@ -133,10 +133,24 @@ class TestRecords:
 
     def test_a_license_can_be_given_for_works_whose_source_tells_none(self, index: Index, write: Any) -> None:
         path = write("a.jsonl", {"id": 1, "title": "One", "text": "own"}, {"id": 2, "title": "Two", "license": "mit"})
-        report = index.works.import_files(path, license="mine")
+        index.works.import_files(path, license="cc by")
         works = [index.works.get(name).work for name in ("a:1", "a:2")]
-        assert [work.license for work in works] == ["mine", "MIT"]
-        assert (report.unlicensed, works[0].abstract) == (1, "")  # no license that anybody knows
+        assert [(work.license, work.abstract) for work in works] == [("CC-BY", "own"), ("MIT", "")]
+
+    @pytest.mark.parametrize("license", ["own", "open access", "CC BY for figures only"])
+    def test_a_license_that_nobody_knows_is_refused_before_anything_is_read(
+        self, index: Index, write: Any, license: str
+    ) -> None:
+        path = write("a.jsonl", {"id": 1, "title": "One", "text": "of mine"})
+        refused = pytest.raises(InvalidArgument, match="leave it out, or have an administrator say what it opens")
+        with refused:
+            index.works.import_files(path, license=license)
+        with refused:
+            index.works.import_text(path.read_text(), source="a", format="jsonl", license=license)
+        assert index.works.all() == []
+        index.admin.policies.set("licenses", {license: "text"})
+        index.works.import_files(path, license=license)
+        assert index.works.get("a:1").work.abstract == "of mine"
 
 
 class TestBadInput:
@@ -176,7 +190,7 @@ class TestBadInput:
         path = write(
             "ring.jsonl", *({"id": key, "title": f"Work {key}", "cites": cites} for key, cites in ring.items())
         )
-        report = index.works.import_files(path, license="own")
+        report = index.works.import_files(path, license="MIT")
         assert [failure.reason for failure in report.noted] == ["they cite each other in a circle: a → b → c"]
         assert [hit.document for hit in index.works.get("ring:c").cites] == ["a"]
 

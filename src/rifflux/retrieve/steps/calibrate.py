@@ -4,8 +4,8 @@ The score that a hit is ranked by compares it with the other candidates of its q
 question has an answer here at all. The relevance does: it looks only at what the hit has in common with the question,
 by logistic regression (Platt, "Probabilistic Outputs for Support Vector Machines", 1999) on a few features:
 
-    cosine    of question and passage; never below 0. Without a calibration of the model's own it is told by the scale
-              of the model (`rifflux.models.scale`): 0 about something else, 1 as near as passages about one thing
+    cosine    of question and passage, never below 0. Without a calibration of the model's own it is told by the scale
+              of the model (`rifflux.models.scale`): 0 as near as what is found where nothing answers, 1 as an answer
     coverage  the share of the question's terms, weighted by idf, that the passage, its title or headings hold; other
               spellings and synonyms count three quarters
     length    log(1 + the number of the question's terms): of a long question no passage holds everything
@@ -85,7 +85,7 @@ class Calibration:
 
 
 #: For cosines by the scale of a model. Printed by bench/quality/calibrate.py.
-MEANING = Calibration(-7.9, {"cosine": 2.35, "coverage": 5.5, "length": 1.45, "named": 3.66, "title": 2.44})
+MEANING = Calibration(-7.18, {"cosine": 5.41, "coverage": 5.5, "length": 1.45, "named": 3.66, "title": 2.44})
 #: For hits that have no cosine, or one that nothing is known of. Printed by bench/quality/calibrate.py.
 WORDS = Calibration(-5.34, {"coverage": 5.12, "length": 1.5, "named": 2.26, "title": 3.66})
 
@@ -206,7 +206,8 @@ class Relevance:
             cosines[missing] = [
                 float(known[id] @ query.vector) if id in known else math.nan for id in table.ids[missing].tolist()
             ]
-        return np.maximum(self.scale.relative(cosines) if self.scale else cosines, 0.0)
+        cosines = np.maximum(cosines, 0.0)
+        return self.scale.relative(cosines) if self.scale else cosines
 
 
 def at_least(least: float, results: Results) -> Results:

@@ -124,6 +124,10 @@ _LINES = re.compile(r":\d+(-\d+)?\Z")
 Embed = Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, for searching by meaning.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Tell why each result ranked where it did.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+OnlyIn = Annotated[
+    list[str] | None,
+    typer.Option("--collection", help="Only in this collection, such as wiki or bob/wiki.", metavar="NAME"),
+]
 Query = Annotated[str, typer.Argument(help='Words, a "phrase", -without, prefix*, field:value.')]
 RerankModel = Annotated[
     str | None, typer.Option(help="The cross-encoder: a folder, or a name that was fetched.", metavar="MODEL")
@@ -236,9 +240,7 @@ class QuestionOptions(OpenOptions, WhoseOptions):
     rerank_model: RerankModel = None
     path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None
-    collection: Annotated[
-        list[str] | None, typer.Option(help="Only in this collection, such as wiki or bob/wiki.", metavar="NAME")
-    ] = None
+    collection: OnlyIn = None
     since: Since = None
     until: Until = None
     where: Annotated[list[str] | None, typer.Option(help="Only this metadata.", metavar="FIELD=VALUE")] = None

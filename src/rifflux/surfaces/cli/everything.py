@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Explain, OpenOptions, Query, Since, Until, app
+from rifflux.surfaces.cli.app import Explain, OnlyIn, OpenOptions, Query, Since, Until, app
 from rifflux.surfaces.cli.search import print_results
 from rifflux.surfaces.shared.nouns import search_json
 
@@ -19,6 +19,7 @@ def everything(
     top_k: Annotated[int, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.")] = 20,
     mode: Annotated[str, typer.Option(help="lexical, semantic or hybrid.")] = "hybrid",
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind: note, task, message, ...")] = None,
+    collection: OnlyIn = None,
     since: Since = None,
     until: Until = None,
     user: Annotated[str, typer.Option(help="Whose.  [default: what belongs to nobody in particular]")] = "",
@@ -32,7 +33,7 @@ def everything(
     from rifflux import Filter
 
     with here.opened(user) as index:
-        filter = Filter(kinds=tuple(kind or ()), since=since, until=until)
+        filter = Filter((), tuple(kind or ()), since, until, collections=tuple(collection or ()))
         results = index.everything(query, top_k=top_k, mode=mode, filter=filter)
         if here.json:
             show.print_json(search_json(results))

@@ -9,7 +9,7 @@ import typer
 
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import WhoseCommonOptions, app, local
-from rifflux.surfaces.shared.nouns import document_json, noun_json
+from rifflux.surfaces.shared.nouns import document_json, hit_json
 
 
 @app.command(epilog="Examples: rifflux get notes/cache.md · rifflux get notes/cache.md:10-40 · rifflux get cache")
@@ -29,7 +29,7 @@ def get(
     with here.opened() as index:
         found = index.get(local(id, index))
     if here.json:
-        show.print_json(noun_json(found) if isinstance(found, Hit) else document_json(found))
+        show.print_json(hit_json(found) if isinstance(found, Hit) else document_json(found))
         return
     text = found.content if isinstance(found, Hit) else found.text
     if sys.stdout.isatty():

@@ -37,6 +37,10 @@ ClientName = Annotated[
         help="claude-code, claude-desktop, codex, cursor, gemini, vscode, windsurf or zed.", metavar="CLIENT"
     ),
 ]
+User = Annotated[
+    str,
+    typer.Option(help="Whose files and memories the agent has, and whose shares.  [default: nobody's in particular]"),
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
@@ -51,7 +55,7 @@ def mcp(
     tokens: Annotated[
         bool, typer.Option("--tokens", help="Ask for tokens on this machine too, as on every other address.")
     ] = False,
-    user: Annotated[str, typer.Option(help="Whose memories the agent keeps.")] = "",
+    user: User = "",
     watch: Watch = False,
 ) -> None:
     """Serve the index, unless a command follows."""
@@ -78,6 +82,7 @@ def install(
     here: EngineOptions,
     client: ClientName,
     root: Root = None,
+    user: User = "",
     watch: Watch = False,
     yes: Yes = False,
     print_only: Annotated[
@@ -97,6 +102,7 @@ def install(
         *("mcp", "--db", str(here.settings().index_path(create=True).expanduser().resolve())),
         *(part for each in roots for part in ("--root", str(each))),
         *(("--model", here.model) if here.model else ()),
+        *(("--user", user) if user else ()),
         *(("--watch",) if watch else ()),
     )
     typer.echo(chosen.shown(command), nl=False)

@@ -10,7 +10,7 @@ import typer
 
 from rifflux import TITLE_ONLY, WITHHELD
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import CommonOptions, Since, Synonyms, Until, WorksOf, app
+from rifflux.surfaces.cli.app import CommonOptions, OnlyIn, Since, Synonyms, Until, WorksOf, app
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.text.schemes import STRONG
 
@@ -39,6 +39,7 @@ def retrieve(
     until: Until = None,
     subject: Annotated[list[str] | None, typer.Option(help="Only with this tag, such as math.AG.")] = None,
     source: Annotated[list[str] | None, typer.Option(help="Only from this list that was imported.")] = None,
+    collection: OnlyIn = None,
     max_tokens: Annotated[int, typer.Option(help="Most tokens of evidence.", min=1)] = 4_000,
     cite: Annotated[str, typer.Option(help="Add the cited works: bibtex or csl.", metavar="FORMAT")] = "",
     synonyms: Synonyms = None,
@@ -57,6 +58,7 @@ def retrieve(
             until=until,
             subjects=tuple(subject or ()),
             sources=tuple(source or ()),
+            collections=tuple(collection or ()),
             max_tokens=max_tokens,
             cite=cite,
         )

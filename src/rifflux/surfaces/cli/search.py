@@ -120,6 +120,8 @@ def _print_hit(console: Console, rank: int, hit: Hit) -> None:
 
 def _place(hit: Hit) -> str:
     """Return where the hit can be opened from here, and its key if it is one of several in a file."""
+    if not hit.owned:
+        return f"{hit.collection}/{hit.document}"
     if hit.root is None:
         return hit.document
     root = Path(hit.root)

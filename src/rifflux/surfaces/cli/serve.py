@@ -36,6 +36,7 @@ def serve(
     tls_key: Annotated[Path | None, typer.Option(help="The certificate's private key.")] = None,
     rate: Annotated[float, typer.Option(help="Requests a minute for each token.", min=0.001)] = 600.0,
     max_body_kb: Annotated[int, typer.Option(help="Largest request.", min=1)] = 1000,
+    max_upload_mb: Annotated[float, typer.Option(help="Largest file that may be sent.", min=0.001)] = 20.0,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the files of all collections as they change.")] = False,
     timeout: Annotated[float, typer.Option(help="Seconds that a request may take.", min=0.001)] = 30.0,
 ) -> None:
@@ -62,6 +63,7 @@ def serve(
             key=_readable(tls_key),
             rate=rate,
             max_body_bytes=max_body_kb * 1000,
+            max_upload_bytes=int(max_upload_mb * 1_000_000),
             timeout_s=timeout,
             watch=watch,
             workers=workers,

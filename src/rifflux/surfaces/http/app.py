@@ -17,6 +17,7 @@ from rifflux.surfaces.http import (
     collections,
     conversations,
     dashboard,
+    documents,
     memories,
     operation,
     pages,
@@ -38,7 +39,7 @@ log = structlog.get_logger("rifflux.http")
 
 #: In the order of the documentation.
 ROUTES = (
-    *(search, why, collections, conversations, memories, retrieve, works),
+    *(search, why, collections, documents, conversations, memories, retrieve, works),
     *(usage, operation, admin, dashboard, pages),
 )
 

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from rifflux import CollectionInfo
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Name, Request
 from rifflux.surfaces.shared.nouns import collection_json
@@ -65,7 +66,7 @@ def list_(service: Asked, caller: User) -> list[CollectionShape]:
     return [*map(_out, service.of(caller).collections.list())]
 
 
-@router.post("/collections", status_code=201, summary="Make a collection")
+@router.post("/collections", status_code=201, dependencies=REPEATABLE, summary="Make a collection")
 def create(given: CollectionIn, service: Asked, caller: User) -> CollectionShape:
     """Make a collection of the caller's own, without anything in it."""
     return _out(service.of(caller).collections.create(given.name, given.description))

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from rifflux import Conversation, Conversations, Message, WrittenMessage
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Date, Deadline, Diagnostics, Fusion, Name, Request, Text
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
@@ -124,7 +125,7 @@ def conversations_of(service: Asked, caller: User) -> Conversations:
 Mine = Annotated[Conversations, Depends(conversations_of)]
 
 
-@router.post("/conversations", status_code=201, summary="Begin a conversation")
+@router.post("/conversations", status_code=201, dependencies=REPEATABLE, summary="Begin a conversation")
 def begin(given: ConversationIn, mine: Mine) -> Conversation:
     """Add a conversation. An id in use is refused."""
     return mine.add(**given.model_dump())
@@ -169,7 +170,9 @@ def messages(id: str, mine: Mine) -> Sequence[Message]:
     return mine.messages(id)
 
 
-@router.post("/conversations/{id}/messages", status_code=201, summary="Add a message to a conversation")
+@router.post(
+    "/conversations/{id}/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message to a conversation"
+)
 def add(id: str, given: MessageIn, mine: Mine) -> WrittenMessage:
     """Add a message. Once it is answered, the message is kept, whatever happens to the service.
 
@@ -178,7 +181,7 @@ def add(id: str, given: MessageIn, mine: Mine) -> WrittenMessage:
     return mine.add_message(id, **given.model_dump())
 
 
-@router.post("/messages", status_code=201, summary="Add a message")
+@router.post("/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message")
 def add_message(given: NewMessage, mine: Mine) -> WrittenMessage:
     """Add a message, as below its conversation."""
     return mine.add_message(**given.model_dump())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -11,7 +12,7 @@ from typing import Any
 import structlog
 
 from rifflux.surfaces.http.problems import problem
-from rifflux.surfaces.http.service import Service
+from rifflux.surfaces.http.service import READ_S, TURN_S, Service, ServiceSettings
 
 __all__ = ["Observe", "RequestGuard"]
 
@@ -19,6 +20,10 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+#: Where files are sent to.
+_UPLOADS = re.compile(r"/documents(/.+)?|/(conversations|works)/import")
+_FORM = b"multipart/form-data"
 
 log = structlog.get_logger("rifflux.http")
 #: The rest of a body that nobody reads is not waited for.
@@ -65,21 +70,25 @@ class RequestGuard(_Middleware):
             return 403, "wrong_origin", "this web page may not call the service: add it with --allow-origin"
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > settings.max_target_bytes:
             return 414, "too_large", f"the address is longer than {settings.max_target_bytes} bytes"
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > settings.max_body_bytes:
-            return 413, "too_large", f"the body is larger than {settings.max_body_bytes} bytes: send less at a time"
+        length, most = headers.get(b"content-length", b"0"), _most_bytes(scope, settings)
+        if not length.isdigit() or int(length) > most:
+            return 413, "too_large", f"the body is larger than {most} bytes: send less at a time"
         return None
 
     async def _within_limits(self, scope: Message, receive: Receive, send: Send) -> None:
         settings = self.service.settings
         read, started, refusal = 0, False, None
+        most, seconds = _most_bytes(scope, settings), settings.timeout_s
+        if _is_upload(scope):
+            seconds += READ_S + TURN_S
 
         async def counted() -> Message:
             nonlocal read, refusal
             message = await receive()
             read += len(message.get("body", b""))
-            if read > settings.max_body_bytes:
-                refusal = problem(413, "too_large", f"the body is larger than {settings.max_body_bytes} bytes", _CLOSE)
+            if read > most:
+                told = f"the body is larger than {most} bytes: send less at a time"
+                refusal = problem(413, "too_large", told, _CLOSE)
                 raise _TooLarge
             return message
 
@@ -90,10 +99,10 @@ class RequestGuard(_Middleware):
                 await send(message)
 
         try:
-            async with asyncio.timeout(settings.timeout_s):
+            async with asyncio.timeout(seconds):
                 await self.app(scope, counted, noted)
         except (TimeoutError, _TooLarge):
-            told = f"no answer within {settings.timeout_s:g} s: ask for less, or again later"
+            told = f"no answer within {seconds:g} s: ask for less, or again later"
             refusal = refusal or problem(503, "timeout", told, {"Retry-After": "1", **_CLOSE})
         if refusal and not started:
             await refusal(scope, receive, send)
@@ -145,6 +154,17 @@ class Observe(_Middleware):
             ms=round(seconds * 1000, 2),
             token=caller.token if caller else None,
         )
+
+
+def _is_upload(scope: Message) -> bool:
+    """Return True for a request that sends a file."""
+    kind = dict(scope["headers"]).get(b"content-type", b"").lower()
+    return bool(kind.startswith(_FORM) and _UPLOADS.fullmatch(scope["path"]))
+
+
+def _most_bytes(scope: Message, settings: ServiceSettings) -> int:
+    """Return how large the body of a request may be."""
+    return settings.max_upload_bytes if _is_upload(scope) else settings.max_body_bytes
 
 
 def _name(host: str) -> str:

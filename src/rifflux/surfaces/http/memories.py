@@ -8,6 +8,7 @@ from fastapi import Query
 from pydantic import Field
 
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Deadline, Diagnostics, Name, Request, Text
 from rifflux.surfaces.shared.nouns import noun_json, nouns_json, trace_json
@@ -107,7 +108,7 @@ class RecallOut(Shape):
     diagnostics: Diagnostics
 
 
-@router.post("", summary="Remember something")
+@router.post("", dependencies=REPEATABLE, summary="Remember something")
 def remember(given: MemoryIn, service: Asked, caller: User) -> SavedOut:
     """Keep something if it matters enough, and not twice."""
     return SavedOut.of(noun_json(service.of(caller).memories.add(**given.model_dump())))

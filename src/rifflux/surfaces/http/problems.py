@@ -6,6 +6,7 @@ from fastapi.responses import JSONResponse
 
 from rifflux import (
     Busy,
+    Conflict,
     InvalidArgument,
     MissingExtra,
     ModelError,
@@ -13,6 +14,7 @@ from rifflux import (
     OutOfScope,
     OutsideRoots,
     RiffluxError,
+    Unreadable,
     UnusableIndex,
 )
 
@@ -22,8 +24,10 @@ __all__ = ["problem", "problem_of"]
 _STATUS: tuple[tuple[type[RiffluxError], int, str], ...] = (
     (OutsideRoots, 403, "forbidden"),
     (OutOfScope, 403, "out_of_scope"),
+    (Conflict, 409, "conflict"),
     (InvalidArgument, 422, "invalid"),
     (NotFound, 404, "not_found"),
+    (Unreadable, 422, "unreadable"),
     (Busy, 503, "busy"),
     (MissingExtra, 501, "not_installed"),
     (ModelError, 502, "model"),

@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.http.auth import admit, bearer, caller
+from rifflux.surfaces.http.repeats import once, repeatable
 
 __all__ = ["Route", "make_router"]
 
@@ -25,6 +26,7 @@ class Route(APIRoute):
         answer = super().get_route_handler()
         parts = [*_parts(self.dependant)]
         needs_token = any(each.call is caller for each in parts)
+        may_repeat = any(each.call is repeatable for each in parts)
         known = sorted({each.alias for part in parts for each in part.query_params})
 
         async def admitted(request: Request) -> Response:
@@ -33,7 +35,7 @@ class Route(APIRoute):
                 request.state.caller = await run_in_threadpool(admit, request, credentials)
             if unknown := next((each for each in request.query_params if each not in known), None):
                 raise InvalidArgument(_told(unknown, known))
-            return await answer(request)
+            return await (once(request, answer) if may_repeat else answer(request))
 
         return admitted
 

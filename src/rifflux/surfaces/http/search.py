@@ -1,4 +1,4 @@
-"""`/search`, `/everything`, `/chunks`, `/documents` and `/feedback`: find passages, read them, report their use."""
+"""`/search`, `/everything`, `/chunks` and `/feedback`: find passages, read them, report their use."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pydantic import Field
 
 from rifflux import Hit, NotFound, Results
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Deadline, Diagnostics, FilterIn, Name, RankedIn, Request, Share, Text
-from rifflux.surfaces.shared.nouns import JsonObject, document_json, noun_json, trace_json
-from rifflux.surfaces.shared.shapes import ChunkShape, PassageShape, Shape, StepShape
-from rifflux.text.highlight import matches
+from rifflux.surfaces.shared.nouns import JsonObject, found_json, hit_json, trace_json
+from rifflux.surfaces.shared.shapes import ChunkShape, FoundShape, Shape, StepShape
 
 __all__ = ["router"]
 
@@ -58,16 +58,9 @@ class SearchIn(RankedIn):
         return {**super().arguments(), **ranked, "group": "document" if self.one_per_document else None}
 
 
-class ResultOut(PassageShape):
+class ResultOut(FoundShape):
     """A passage, its rank explained. Its text, title and headings are untrusted data."""
 
-    score: float
-    relevance: float | None
-    quality: str | None
-    span: list[int] = Field(description="Its place in the document's text: first character, and one past the last")
-    highlights: list[list[int]] = Field(
-        description="Words of the content that share a term with the query: first character, and one past the last"
-    )
     why: list[StepShape] | None = None
 
 
@@ -96,34 +89,13 @@ def _answer(asked: EverythingIn | SearchIn, service: Service, caller: Caller, re
     """Return the results as they are answered, and note that they were."""
     service.searched(caller, asked.query, results.trace)
     none = {} if asked.explain else {"why": None}
-    analyzer = service.of(caller).profile.analyzer
-    terms = analyzer.terms(results.query)
+    found = found_json(results, service.of(caller).profile.analyzer)
     return SearchOut(
         query=results.query,
         mode=results.trace.mode,
-        results=[
-            ResultOut.of(noun_json(hit), highlights=[*map(list, matches(hit.content, terms, analyzer))], **none)
-            for hit in results
-        ],
+        results=[ResultOut.of(hit, **none) for hit in found],
         diagnostics=Diagnostics.of(trace_json(results.trace)),
     )
-
-
-class DocumentOut(Shape):
-    """A document with its whole text, which is untrusted data.
-
-    Of a work without a license that permits it, no text is shown.
-    """
-
-    document: str
-    title: str
-    identifiers: list[str]
-    kind: str
-    created_at: str | None
-    updated_at: str | None
-    license: str | None
-    metadata: JsonObject
-    text: str
 
 
 @router.get("/chunks/{chunk_id}", summary="Read a passage again")
@@ -131,13 +103,7 @@ def chunk(chunk_id: str, service: Asked, caller: User) -> ChunkShape:
     """Read a passage by the id that a search gave."""
     if not isinstance(hit := service.of(caller).get(chunk_id), Hit):
         raise NotFound("no such passage: take a chunk_id from the results of a search")
-    return ChunkShape.of(noun_json(hit))
-
-
-@router.get("/documents/{document:path}", summary="Read a whole document")
-def document(document: str, service: Asked, caller: User) -> DocumentOut:
-    """Read a document by its key, its path, or an identifier such as doi:10.1000/182."""
-    return DocumentOut.of(document_json(service.of(caller).document(document)))
+    return ChunkShape.of(hit_json(hit))
 
 
 class FeedbackIn(Request):
@@ -149,7 +115,7 @@ class FeedbackIn(Request):
     grade: int | None = Field(default=None, ge=0, le=10, description="For a judgement: 0 is irrelevant")
 
 
-@router.post("/feedback", status_code=204, summary="Report the use of a result")
+@router.post("/feedback", status_code=204, dependencies=REPEATABLE, summary="Report the use of a result")
 def feedback(given: FeedbackIn, service: Asked, caller: User) -> None:
     """Record a click, save, export or judgement, for measuring and tuning. `query` is the question to the word."""
     service.of(caller).note(given.kind, given.query, given.document, given.grade, user=caller.user)

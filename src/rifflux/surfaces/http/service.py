@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ import structlog
 from rifflux import Erased, Index, InvalidArgument, RiffluxError, Scope, Stopped, Trace
 from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.service.analytics import Diary
+from rifflux.service.repeats import Repeats
 from rifflux.surfaces.http.counters import Counters
 from rifflux.surfaces.http.limits import Buckets
 from rifflux.surfaces.shared.network import is_loopback
@@ -25,6 +27,10 @@ log = structlog.get_logger("rifflux.http")
 
 #: New objects after which the youngest are looked through for garbage.
 GARBAGE_AFTER = 20_000
+#: Bytes of a file that somebody sends, unless the service is told otherwise.
+UPLOAD_BYTES = 20_000_000
+#: Seconds that a file may take to read, and to wait for its turn, on top of what a request may.
+READ_S, TURN_S = 30.0, 10.0
 #: Users whose view of the index is kept between requests, with the models of its rerankers.
 MOST_VIEWS = 256
 
@@ -56,6 +62,7 @@ class ServiceSettings:
     rate: float = 600.0
     burst: int = 60
     max_body_bytes: int = 1_000_000
+    max_upload_bytes: int = UPLOAD_BYTES
     max_target_bytes: int = 8_192
     timeout_s: float = 30.0
     watch: bool = False
@@ -73,7 +80,7 @@ class ServiceSettings:
             raise InvalidArgument("TLS takes a certificate and its key: give both --tls-cert and --tls-key")
         if (self.root_path and not self.root_path.startswith("/")) or self.root_path.endswith("/"):
             raise InvalidArgument(f"a root path begins with / and does not end with it, not {self.root_path!r}")
-        for name in ("rate", "burst", "max_body_bytes", "max_target_bytes", "timeout_s", "workers"):
+        for name in ("rate", "burst", "max_body_bytes", "max_upload_bytes", "max_target_bytes", "timeout_s", "workers"):
             if not getattr(self, name) > 0:
                 raise InvalidArgument(f"{name} must be more than 0, not {getattr(self, name)}")
 
@@ -114,6 +121,7 @@ class Service:
     def __init__(self, settings: ServiceSettings, index: Index) -> None:
         self.settings = settings
         self.index = index.using(stopped=self._model_stopped)
+        self.repeats = Repeats(index.admin.store.registry)
         # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
         self.ledger = index.admin.view.session.ledger
@@ -122,6 +130,8 @@ class Service:
         self.accounts = Accounts(index.admin.store.registry, later=self._later)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
         self.counters = Counters()
+        # Each file that is read may take half a gigabyte for half a minute.
+        self.readers = threading.BoundedSemaphore(os.cpu_count() or 1)
         self._refused = ""
         self._views: OrderedDict[tuple[str, bool], Index] = OrderedDict()
         self._lock = threading.Lock()

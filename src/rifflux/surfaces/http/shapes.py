@@ -72,6 +72,7 @@ ERRORS: dict[int | str, JsonObject] = {
         (401, "No valid token"),
         (403, "Not allowed to this token, host or page"),
         (404, "No such thing"),
+        (409, "It is there already, or is being made"),
         (413, "Too large"),
         (421, "Addressed to another host"),
         (422, "A value that cannot be used"),

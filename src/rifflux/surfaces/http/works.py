@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints
 
 from rifflux import InvalidArgument, WorksReport
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Name, Request
 from rifflux.surfaces.shared.nouns import JsonObject, work_json
@@ -99,7 +100,7 @@ class ExportOut(Shape):
     bibliography: str | list[JsonObject]
 
 
-@router.post("", summary="Import works")
+@router.post("", dependencies=REPEATABLE, summary="Import works")
 def bring(given: WorksIn, service: Asked, caller: User) -> WorksReport:
     """Import works. Known ones are brought up to date, and duplicates merged; they are the caller's alone.
 

@@ -75,14 +75,24 @@ class Callers:
         """Return the index as the caller has it."""
         caller = self.caller()
         with self._lock:
-            if opened is not self._opened:  # another file is in its place
-                self._views.clear()
-                self._opened = self._serving(opened)
+            self._look_at(opened)
             known = self._views.pop(caller, None) or self._made(caller)
             self._views[caller] = known
             while len(self._views) > MOST_VIEWS:
                 self._views.popitem(last=False)
             return known
+
+    def common(self, opened: OpenIndex) -> OpenIndex:
+        """Return the index as nobody in particular has it, who pays for calls of models."""
+        with self._lock:
+            self._look_at(opened)
+            return replace(opened, index=opened.index.using(payer=self.caller().user))
+
+    def _look_at(self, opened: OpenIndex) -> None:
+        """Forget what was known of another file, where this one is in its place."""
+        if opened is not self._opened:
+            self._views.clear()
+            self._opened = self._serving(opened)
 
     def _made(self, caller: Caller) -> OpenIndex:
         return replace(self._opened, index=self._opened.index.scoped(Scope(caller.user, caller.is_admin)))

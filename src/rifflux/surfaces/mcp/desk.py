@@ -8,19 +8,19 @@ from pathlib import Path
 
 from rifflux import Memories, OutsideRoots
 from rifflux.surfaces.mcp.callers import Callers
+from rifflux.surfaces.mcp.wording import for_agents
 from rifflux.surfaces.mcp.workspace import OpenIndex, Workspace
-from rifflux.surfaces.shared.config import view_of
 
 __all__ = ["Desk"]
 
 
 @dataclass(frozen=True)
 class Desk:
-    """What tools work with: a workspace, whose memories they keep, and who may call.
+    """What tools work with: a workspace, as whom they see it, and who may call.
 
     With `callers` every call is of the user of its token, who sees what is theirs in the configured index; only
-    administrators may have files of this machine read. Without, everybody who reaches the server sees what is nobody's
-    in particular, and `user` is whose memories are kept.
+    administrators may have files of this machine read, which are then nobody's in particular. Without, everybody who
+    reaches the server is `user`, or sees what is nobody's in particular.
     """
 
     workspace: Workspace
@@ -30,15 +30,29 @@ class Desk:
     def open(self, db_path: str | None = None, *, create: bool = False) -> OpenIndex:
         """Return an index as the caller has it. Raises as `Workspace.open` does."""
         if self.callers is None:
-            return self.workspace.open(db_path, create=create)
+            return self.workspace.open(db_path, create=create).of(self.user)
         if db_path:
             raise OutsideRoots("this server has one index for all its users: leave db_path out")
         return self.callers.view(self.workspace.open(create=create))
 
+    def filling(self) -> OpenIndex:
+        """Return the index, made if need be, as files are added to it: to what is the caller's, or else nobody's."""
+        if self.callers is None:
+            return self.open(create=True)
+        return self.callers.common(self.workspace.open(create=True))
+
     def memories(self, *, create: bool = False) -> Memories:
         """Return the memories of the caller."""
-        opened = self.open(create=create)
-        return opened.index.memories if self.callers else view_of(opened.index, self.user).memories
+        return self.open(create=create).index.memories
+
+    @property
+    def may_fill(self) -> bool:
+        """Return True if the caller may have files of this machine read."""
+        return self.callers is None or self.callers.caller().is_admin
+
+    def worded(self, text: str) -> str:
+        """Return a message of ours as the caller can follow it."""
+        return for_agents(text, may_fill=self.may_fill)
 
     @property
     def caller(self) -> str:
@@ -48,10 +62,10 @@ class Desk:
     @property
     def roots(self) -> Sequence[Path]:
         """Return the folders that the caller may have read."""
-        return self.workspace.roots if self.callers is None or self.callers.caller().is_admin else ()
+        return self.workspace.roots if self.may_fill else ()
 
     def places(self, paths: Sequence[str]) -> list[Path]:
         """Return the real places to index. Raises `OutsideRoots` or `NotFound` before any is touched."""
-        if self.callers and not self.callers.caller().is_admin:
+        if not self.may_fill:
             raise OutsideRoots("files of the server are indexed for administrators only: ask one of them")
         return self.workspace.places(paths)

@@ -15,11 +15,11 @@ _log = logging.getLogger(__name__)
 LOOK, RETRY = 0.5, 30.0
 
 
-def follow(workspace: Workspace, stop: threading.Event) -> None:
-    """Keep the configured index up to date with its files until it is told to stop."""
+def follow(workspace: Workspace, user: str, everybody: bool, stop: threading.Event) -> None:
+    """Keep the configured index up to date with a user's files, or everybody's, until it is told to stop."""
     while not stop.is_set():
         try:
-            _follow_one(workspace, stop)
+            _follow_one(workspace, user, everybody, stop)
         except NotFound:
             stop.wait(LOOK)
         except RiffluxError as error:
@@ -27,10 +27,10 @@ def follow(workspace: Workspace, stop: threading.Event) -> None:
             stop.wait(RETRY)
 
 
-def _follow_one(workspace: Workspace, stop: threading.Event) -> None:
+def _follow_one(workspace: Workspace, user: str, everybody: bool, stop: threading.Event) -> None:
     """Follow an index until it is stopped, or another file is in its place."""
     opened = workspace.open()
-    for report in opened.index.watch(finder=workspace.followed, stop=stop):
+    for report in opened.of(user).index.watch(finder=workspace.followed, stop=stop, everybody=everybody):
         for failure in report.failed:
             _log.warning("%s: %s", failure.path, failure.reason)
         if workspace.open() is not opened:

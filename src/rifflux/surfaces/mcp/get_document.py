@@ -23,7 +23,7 @@ from rifflux.surfaces.mcp.reply import (
     quoted,
     reply,
 )
-from rifflux.surfaces.shared.nouns import named_by, noun_json
+from rifflux.surfaces.shared.nouns import hit_json, named_by
 from rifflux.surfaces.shared.shapes import ChunkShape, Shape
 
 __all__ = ["get_chunk", "get_document"]
@@ -61,7 +61,7 @@ def get_chunk(
     hit = desk.open(db_path).index.get(chunk_id)
     if not isinstance(hit, Hit):
         raise NotFound(f"{chunk_id!r} is a document, not a chunk: read it with get_document")
-    output = ChunkOutput.of(noun_json(hit), notes=ReplyNotes(warning=UNTRUSTED))
+    output = ChunkOutput.of(hit_json(hit), notes=ReplyNotes(warning=UNTRUSTED))
     told = "document", "path", "title", "heading_path", "created_at", "updated_at", "license", "metadata"
     line = quoted(chunk_id=hit.chunk_id, chunk_index=hit.chunk_index)
     return reply(output, fenced("", [(line, f"{_about(hit, *told)}\n\n{hit.content}")]))

@@ -11,7 +11,6 @@ from pydantic import Field
 from rifflux import Failure
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, DbPath, ReplyNotes, reply
-from rifflux.surfaces.mcp.wording import for_agents
 from rifflux.surfaces.shared.nouns import JsonObject, collection_json
 from rifflux.surfaces.shared.shapes import CollectionShape, Shape
 
@@ -49,7 +48,7 @@ def index_status(desk: Desk, db_path: DbPath = None) -> Annotated[CallToolResult
     """Tell what the index holds, which model embeds it, and which folders may be indexed."""
     status = desk.open(db_path).index.status()
     told = asdict(status) | {
-        "degraded": [*map(for_agents, status.degraded)],
+        "degraded": [*map(desk.worded, status.degraded)],
         "collections": [*map(collection_json, status.collections)],
         "allowed_roots": [str(root) for root in desk.roots],
         "unreadable": len(status.unreadable_files),

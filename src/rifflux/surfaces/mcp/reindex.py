@@ -68,7 +68,7 @@ def reindex(
     What may take minutes is better started with reindex_job.
     """
     places = asked_places(desk, path, paths)
-    opened = desk.open(create=True)
+    opened = desk.filling()
     with desk.workspace.jobs.turn():
         report = opened.index.add(*places, force=force, progress=_Progress(context), finder=desk.workspace.finder)
     return reply(report_output(opened.index.admin.path, report, several=bool(paths)))

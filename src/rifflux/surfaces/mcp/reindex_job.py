@@ -13,7 +13,6 @@ from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.jobs import Job
 from rifflux.surfaces.mcp.reindex import ReindexOutput, asked_places, report_output
 from rifflux.surfaces.mcp.reply import reply
-from rifflux.surfaces.mcp.wording import for_agents
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["reindex_job"]
@@ -53,7 +52,7 @@ def reindex_job(
     if job:
         raise InvalidArgument("start makes a new job: leave job out")
     places = asked_places(desk, path, paths)
-    index = desk.open(create=True).index
+    index = desk.filling().index
     add = partial(index.add, *places, force=force, finder=desk.workspace.finder)
     return _told(desk, desk.workspace.jobs.start(desk.caller, lambda progress: add(progress=progress)))
 
@@ -61,4 +60,4 @@ def reindex_job(
 def _told(desk: Desk, job: Job) -> CallToolResult:
     told = {name: getattr(job, name) for name in ("state", "stage", "done", "total")}
     report = report_output(desk.open().index.admin.path, job.report, several=True) if job.report else None
-    return reply(JobOutput(job=job.id, error=for_agents(job.error), report=report, **told))
+    return reply(JobOutput(job=job.id, error=desk.worded(job.error), report=report, **told))

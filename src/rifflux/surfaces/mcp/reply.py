@@ -22,6 +22,7 @@ __all__ = [
     "DEFAULT_MAX_TOKENS",
     "MOST_NOTED",
     "UNTRUSTED",
+    "Collections",
     "DbPath",
     "MaxTokens",
     "Mode",
@@ -51,6 +52,9 @@ MOST_ECHOED = 2_000
 DbPath = Annotated[
     str | None,
     Field(description="Another Rifflux index file inside the allowed folders; null for the configured index"),
+]
+Collections = Annotated[
+    list[str] | None, Field(description="Only in these collections, as results and index_status name them")
 ]
 TopK = Annotated[int, Field(description="Most results to return", json_schema_extra={"minimum": 1, "maximum": 1000})]
 Mode = Annotated[

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rifflux import TITLE_ONLY, WITHHELD
 from rifflux.surfaces.mcp.desk import Desk
-from rifflux.surfaces.mcp.reply import UNTRUSTED, DbPath, ReplyNotes, fenced, quoted, reply
+from rifflux.surfaces.mcp.reply import UNTRUSTED, Collections, DbPath, ReplyNotes, fenced, quoted, reply
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.packs import read_pack, retrieval_json, verified_json
 from rifflux.surfaces.shared.shapes import RankedWork, RetrievalShape, VerifiedShape, WorkCandidate
@@ -36,6 +36,7 @@ def retrieve(
     until: Annotated[str | None, Field(description="ISO 8601 date: nothing newer")] = None,
     subjects: Annotated[list[str] | None, Field(description="Only with these tags, such as math.AG")] = None,
     sources: Annotated[list[str] | None, Field(description="Only from these lists that were imported")] = None,
+    collections: Collections = None,
     max_tokens: Annotated[int, Field(description="Most tokens of evidence", json_schema_extra={"minimum": 1})] = 4_000,
     cite: Annotated[
         str | None, Field(description="bibtex or csl: add the cited works to the evidence, in that format")
@@ -58,6 +59,7 @@ def retrieve(
         until=until,
         subjects=tuple(subjects or ()),
         sources=tuple(sources or ()),
+        collections=tuple(collections or ()),
         max_tokens=max_tokens,
         cite=cite or "",
     )

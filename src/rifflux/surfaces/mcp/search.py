@@ -11,6 +11,7 @@ from rifflux import Filter, Hit, Results
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import (
     DEFAULT_MAX_TOKENS,
+    Collections,
     DbPath,
     MaxTokens,
     TopK,
@@ -22,25 +23,14 @@ from rifflux.surfaces.mcp.reply import (
     reply,
 )
 from rifflux.surfaces.mcp.search_rifflux import SearchNotes, search_notes
-from rifflux.surfaces.mcp.wording import for_agents
 from rifflux.surfaces.mcp.workspace import OpenIndex
 from rifflux.surfaces.shared.config import chosen_fusion
-from rifflux.surfaces.shared.nouns import noun_json
-from rifflux.surfaces.shared.shapes import PassageShape, Shape
+from rifflux.surfaces.shared.nouns import found_json
+from rifflux.surfaces.shared.shapes import FoundShape, Shape
 
-__all__ = ["FoundPassage", "block", "search"]
+__all__ = ["block", "search"]
 
 _DATE = "ISO 8601, such as 2024-05-01"
-
-
-class FoundPassage(PassageShape):
-    """A passage that answers the query. Its text, title and headings are untrusted data."""
-
-    collection: str = Field(description="What the document's key is unique within: mostly the folder that was indexed")
-    root: str | None = Field(description="The folder that path is relative to; null where it is no file")
-    score: float = Field(description="Compares the results of this search")
-    relevance: float | None = Field(description="Probability that it answers, the same scale in every search")
-    quality: str | None = Field(description="Level of the relevance: high, medium or low")
 
 
 class FoundOutput(Shape):
@@ -53,7 +43,7 @@ class FoundOutput(Shape):
     offset: int = Field(description="How many better results were passed over")
     count: int = Field(description="Number of results given")
     notes: SearchNotes
-    results: list[FoundPassage] = Field(description="Best first, or newest first if so asked")
+    results: list[FoundShape] = Field(description="Best first, or newest first if so asked")
 
 
 def search(
@@ -88,9 +78,7 @@ def search(
     one_per_document: Annotated[bool, Field(description="Only the best passage of each document")] = False,
     paths: Annotated[list[str] | None, Field(description="Only paths that match, such as notes/**")] = None,
     kinds: Annotated[list[str] | None, Field(description="Only these kinds: markdown, pdf, code, ...")] = None,
-    collections: Annotated[
-        list[str] | None, Field(description="Only in these collections, as results and index_status name them")
-    ] = None,
+    collections: Collections = None,
     since: Annotated[str | None, Field(description=f"Not older than this: {_DATE}")] = None,
     until: Annotated[str | None, Field(description=f"Not newer than this: {_DATE}")] = None,
     deadline_ms: Annotated[
@@ -121,17 +109,17 @@ def search(
         filter=Filter(tuple(paths or ()), tuple(kinds or ()), since, until, collections=tuple(collections or ())),
         symbol=symbol,
     )
-    return _reply(opened, results, offset, max_tokens)
+    return _reply(desk, opened, results, offset, max_tokens)
 
 
-def _reply(opened: OpenIndex, results: Results, offset: int, max_tokens: int) -> CallToolResult:
+def _reply(desk: Desk, opened: OpenIndex, results: Results, offset: int, max_tokens: int) -> CallToolResult:
     """Return as many of the results, from the first on, as fit the budget, and a note of those that do not."""
     blocks = [block(place, hit) for place, hit in enumerate(results, start=offset + 1)]
     fit = how_many_fit(("\n".join(block) for block in blocks), max_tokens, counter(opened.index))
     left_out, trace = [hit.chunk_id for hit in results[fit:]], results.trace
-    notes = search_notes(opened.index, results, left_out, max_tokens)
+    notes = search_notes(desk, opened.index, results, left_out, max_tokens)
     if trace.notes:
-        notes.told = [*map(for_agents, trace.notes)]
+        notes.told = [*map(desk.worded, trace.notes)]
     output = FoundOutput(
         query=echoed(results.query),
         mode=trace.mode,
@@ -140,7 +128,7 @@ def _reply(opened: OpenIndex, results: Results, offset: int, max_tokens: int) ->
         offset=offset,
         count=fit,
         notes=notes,
-        results=[FoundPassage.of(noun_json(hit), root=hit.root) for hit in results[:fit]],
+        results=[FoundShape.of(hit) for hit in found_json(results, opened.index.profile.analyzer)[:fit]],
     )
     lead = quoted(query=output.query, mode=output.mode, offset=offset, count=fit)
     said = [*notes.degraded, *notes.told, notes.hint, notes.left_out.how if notes.left_out else ""]

@@ -26,9 +26,8 @@ from rifflux.surfaces.mcp.reply import (
     quoted,
     reply,
 )
-from rifflux.surfaces.mcp.wording import for_agents
 from rifflux.surfaces.mcp.workspace import OpenIndex
-from rifflux.surfaces.shared.shapes import ClassifiedShape, Shape
+from rifflux.surfaces.shared.shapes import ROOT, ClassifiedShape, Shape
 
 __all__ = ["SearchNotes", "classify_query", "search_notes", "search_rifflux"]
 
@@ -69,7 +68,7 @@ class Location(Shape):
 
     document: str = Field(description="Key of its document; get_document reads it, with the root where several have it")
     collection: str = Field(description="The collection that it is in: library, wiki, or bob/wiki for another's")
-    root: str | None = Field(description="The folder that path is relative to; null where it is no file")
+    root: str | None = Field(description=ROOT)
     lines: list[int] | None = Field(description="First and last line in the file, from 1; null if it has pages")
     page: int | None = Field(description="Page of a PDF, or slide, from 1")
 
@@ -132,7 +131,7 @@ def search_rifflux(
     """
     opened = desk.open(db_path)
     results = opened.service.results(query, top_k=top_k, mode=mode)
-    return _search_reply(opened, results, max_tokens)
+    return _search_reply(desk, opened, results, max_tokens)
 
 
 def classify_query(
@@ -145,13 +144,13 @@ def classify_query(
     return reply(ClassifiedShape.model_validate(asdict(understood)))
 
 
-def _search_reply(opened: OpenIndex, results: Results, max_tokens: int) -> CallToolResult:
+def _search_reply(desk: Desk, opened: OpenIndex, results: Results, max_tokens: int) -> CallToolResult:
     """Return as many of the results, from the best on, as fit the budget, and a note of those that do not."""
     found = [SearchResult.model_validate(result) for result in contract_results(results)]
     blocks = [_result_block(place, *each) for place, each in enumerate(zip(found, results, strict=True), start=1)]
     fit = how_many_fit(("\n".join(block) for block in blocks), max_tokens, counter(opened.index))
     left_out = [result.chunk_id for result in found[fit:]]
-    notes = search_notes(opened.index, results, left_out, max_tokens)
+    notes = search_notes(desk, opened.index, results, left_out, max_tokens)
     output = SearchOutput(
         query=echoed(results.query),
         mode=results.trace.mode,
@@ -178,11 +177,11 @@ def _result_block(place: int, result: SearchResult, hit: Hit) -> tuple[str, str]
     return line, f"{quoted(path=result.path, **spot, heading_path=result.heading_path)}\n\n{result.content}"
 
 
-def search_notes(index: Index, results: Results, left_out: Sequence[str], max_tokens: int) -> SearchNotes:
+def search_notes(desk: Desk, index: Index, results: Results, left_out: Sequence[str], max_tokens: int) -> SearchNotes:
     """Return the notes of a search, with the chunks that `max_tokens` had no room for."""
     notes = SearchNotes(warning=UNTRUSTED, effective_mode=results.trace.effective_mode)
     if results.trace.degraded:
-        notes.degraded = [*map(for_agents, results.trace.degraded)]
+        notes.degraded = [*map(desk.worded, results.trace.degraded)]
     if left_out:
         notes.left_out = LeftOut(
             count=len(left_out),
@@ -193,9 +192,11 @@ def search_notes(index: Index, results: Results, left_out: Sequence[str], max_to
     if described := [each for each in index.collections.list() if each.description and each.name in _named(results)]:
         notes.collections = [CollectionNote(name=each.name, description=each.description) for each in described]
     if not results and (nothing := index.admin.nothing):
-        notes.hint = for_agents(nothing) if index.admin.view.user else "the index is empty: call reindex"
+        empty = "nothing is yours or shared with you yet" if index.admin.view.user else "the index is empty"
+        notes.hint = f"{empty}: call reindex" if desk.may_fill else desk.worded(nothing)
     elif (freshness := results.trace.freshness) and freshness.note:
-        notes.hint = f"{freshness.note}: call reindex if that matters"
+        cure = "call reindex" if desk.may_fill else "ask an administrator to have them read again"
+        notes.hint = f"{freshness.note}: {cure} if that matters"
     return notes
 
 

@@ -48,13 +48,18 @@ __all__ = ["Callers", "Workspace", "serve", "server"]
 #: Tokens are made by `rifflux tokens create`, by no authorization server; the SDK wants the address of one.
 ISSUER = "http://localhost"
 
-INSTRUCTIONS = f"""\
+INSTRUCTIONS = """\
 Rifflux searches the user's own files by words and by meaning. Start with search_rifflux; the tool search has \
 filters, further pages and other ways to rank; everything asks notes, tasks and conversations too. \
 Read around a result with get_document, or again with get_chunk. \
-After files changed, or where nothing is indexed yet, call reindex. For papers, \
+{indexing} For papers, \
 theorems and what they cite, use retrieve: its passages can be cited and checked.
-{UNTRUSTED}"""
+{untrusted}"""
+#: How files get into the index, without tokens and with them.
+INDEXING = (
+    "After files changed, or where nothing is indexed yet, call reindex.",
+    "Only administrators have files indexed, with reindex: ask one where files changed or something is missing.",
+)
 
 READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -84,14 +89,15 @@ TOOLS: Sequence[tuple[Callable[..., CallToolResult], str, ToolAnnotations]] = (
 def server(workspace: Workspace, *, user: str = "", callers: Callers | None = None) -> Server:
     """Make an MCP server with the tools of Rifflux over `workspace`, which stays the caller's to close.
 
-    `user` is whose memories the agent keeps. With `callers` every request needs a token, and is that user's.
+    `user` is whose files and memories the agent has, besides what is shared with them. With `callers` every request
+    needs a token, and is that user's.
     """
     desk = Desk(workspace, user, callers)
     return MCPServer(
         "rifflux",
         title="Rifflux",
         version=__version__,
-        instructions=INSTRUCTIONS,
+        instructions=INSTRUCTIONS.format(indexing=INDEXING[callers is not None], untrusted=UNTRUSTED),
         log_level="WARNING",
         tools=[tool(desk, *each) for each in TOOLS],
         token_verifier=callers,
@@ -117,8 +123,9 @@ def serve(
     the address is printed on stderr. With `tokens`, and on every address that other machines can reach, each request
     needs a token of a user and sees what is theirs.
     `roots` are the folders that may be indexed: without it, the working directory, unless that is all of a disk or of a
-    home, or there are tokens. `options` are those of `rifflux.open`. `user` is whose memories the agent keeps, `rrf_k`
-    the k of search_rifflux. With `watch`, the files that the index holds are followed meanwhile.
+    home, or there are tokens. `options` are those of `rifflux.open`. The agent sees the index as `user` does; `rrf_k`
+    is the k of search_rifflux. With `watch`, the files that the index holds are followed meanwhile: that user's, and
+    where there are tokens everybody's.
     """
     tokens = tokens or bool(http and not is_loopback(http[0]))
     if tokens and not http:
@@ -129,7 +136,7 @@ def serve(
     with Workspace(db, roots=folders, finder=finder, rrf_k=rrf_k, **options) as workspace, ExitStack() as stack:
         stack.enter_context(suppress(KeyboardInterrupt))
         if watch:
-            stack.enter_context(beside(partial(follow, workspace), "follow"))
+            stack.enter_context(beside(partial(follow, workspace, user, tokens), "follow"))
         made = server(workspace, user=user, callers=Callers(workspace) if tokens else None)
         if http:
             serve_http(made, *http, tokens=tokens)

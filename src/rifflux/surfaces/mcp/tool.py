@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from anyio import to_thread
 from mcp.server.mcpserver import Context
@@ -16,7 +16,6 @@ from pydantic import ValidationError
 
 from rifflux import RiffluxError
 from rifflux.surfaces.mcp.desk import Desk
-from rifflux.surfaces.mcp.wording import for_agents
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import normalized
 
@@ -38,7 +37,7 @@ class _Tool(Tool):
         try:
             arguments = normalized(arguments, known)
         except RiffluxError as error:
-            raise ToolError(for_agents(str(error))) from error
+            raise ToolError(self._worded(error)) from error
         if unknown := sorted(set(arguments) - set(known)):
             raise ToolError(f"{self.name} takes no argument {unknown[0]!r}; choose from {', '.join(known)}")
         # Those that wait for a model must not keep others from being answered.
@@ -47,13 +46,18 @@ class _Tool(Tool):
             return await super().run(arguments, context, convert_result)
         except UnexpectedToolError as error:
             if isinstance(error.__cause__, RiffluxError):
-                raise ToolError(for_agents(str(error.__cause__))) from error.__cause__
+                raise ToolError(self._worded(error.__cause__)) from error.__cause__
             message = f"{self.name} failed by a fault of its own ({type(error.__cause__).__name__})"
             raise UnexpectedToolError(f"{message}: the server's log says more") from error.__cause__
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(_in_words(error.__cause__)) from error.__cause__
             raise
+
+    def _worded(self, error: RiffluxError) -> str:
+        """Return the message of an error as the caller can follow it."""
+        desk = cast(Desk, cast(MethodType, self.fn).__self__)
+        return desk.worded(str(error))
 
 
 def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annotations: ToolAnnotations) -> Tool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +13,7 @@ from typing import Unpack
 import rifflux
 from rifflux import Finder, Found, Index, InvalidArgument, NotFound, OutsideRoots, SearchService, Skipped
 from rifflux.surfaces.mcp.jobs import Jobs
-from rifflux.surfaces.shared.config import Opening
+from rifflux.surfaces.shared.config import Opening, view_of
 
 __all__ = ["OpenIndex", "Workspace"]
 
@@ -28,6 +28,13 @@ class OpenIndex:
     index: Index
     identity: _Identity | None
     rrf_k: float = 60.0
+    _views: dict[str, OpenIndex] = field(default_factory=dict, init=False, repr=False)
+
+    def of(self, user: str) -> OpenIndex:
+        """Return it as a user has it; for no user in particular, as it is."""
+        if user and user not in self._views:
+            self._views[user] = replace(self, index=view_of(self.index, user))
+        return self._views[user] if user else self
 
     @cached_property
     def service(self) -> SearchService:

@@ -13,6 +13,7 @@ from rifflux import noun_json
 
 if TYPE_CHECKING:
     from rifflux import (
+        Analyzer,
         CollectionInfo,
         Document,
         Hit,
@@ -28,7 +29,9 @@ __all__ = [
     "JsonObject",
     "collection_json",
     "document_json",
+    "found_json",
     "found_messages_json",
+    "hit_json",
     "named_by",
     "noun_json",
     "nouns_json",
@@ -54,6 +57,19 @@ def collection_json(found: CollectionInfo) -> JsonObject:
     """Return a collection; `owner` is the user whose it is, empty for what belongs to nobody."""
     told = noun_json(found)
     return {"name": told.pop("name"), "owner": told.pop("user"), **told}
+
+
+def hit_json(hit: Hit, **more: object) -> JsonObject:
+    """Return a hit with the root that its path is relative to, and `more`."""
+    return noun_json(hit, root=hit.root, **more)
+
+
+def found_json(results: Results, analyzer: Analyzer) -> list[JsonObject]:
+    """Return the hits of a search, each with the words of its content that share a term with the question."""
+    from rifflux.text.highlight import matches
+
+    terms = analyzer.terms(results.query)
+    return [hit_json(hit, highlights=[*map(list, matches(hit.content, terms, analyzer))]) for hit in results]
 
 
 def search_json(results: Results) -> JsonObject:
@@ -113,8 +129,8 @@ def work_json(found: WorkRecord) -> JsonObject:
 
 
 def _linked_json(hits: Iterable[Hit]) -> list[JsonObject]:
-    names = ("document", "namespace", "collection", "title")
-    return [{name: getattr(hit, name) for name in names} for hit in hits]
+    names = ("document", "collection", "title")
+    return [{"namespace": hit.home} | {name: getattr(hit, name) for name in names} for hit in hits]
 
 
 def found_messages_json(found: MessageResults, *, grouped: bool, explain: bool) -> JsonObject:

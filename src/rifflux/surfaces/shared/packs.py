@@ -127,7 +127,7 @@ def _about(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:
     facts = hit.metadata
     return {
         "document": hit.document,
-        "namespace": hit.namespace,
+        "namespace": hit.home,
         "collection": hit.collection,
         "chunk_id": hit.chunk_id,
         "title": hit.title,

@@ -10,12 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from rifflux.surfaces.shared.nouns import JsonObject
 
 __all__ = [
+    "ROOT",
     "ChangeShape",
     "ChunkShape",
     "ClassifiedShape",
     "CollectionShape",
     "EvidencePassage",
     "EvidenceShape",
+    "FoundShape",
     "PassageShape",
     "RankedWork",
     "ReaderShape",
@@ -31,6 +33,7 @@ __all__ = [
 
 _WITHHELD = "No license is recorded that permits it, so no text is shown"
 _COLLECTION = "What you call the collection that it is in: library, wiki, or bob/wiki for another's"
+ROOT = "The folder that path is relative to, of another's collection its name alone; null where it is no file"
 _SPAN = "Its place in the work's text: first character, and one past the last"
 
 
@@ -110,6 +113,7 @@ class PassageShape(Shape):
     chunk_id: str
     document: str = Field(description="Key of its document")
     collection: str = Field(description=_COLLECTION)
+    root: str | None = Field(description=ROOT)
     path: str
     title: str
     heading_path: str
@@ -129,6 +133,18 @@ class ChunkShape(PassageShape):
     metadata: JsonObject
 
 
+class FoundShape(PassageShape):
+    """A passage that a search found. Its text, title and headings are untrusted data."""
+
+    score: float = Field(description="Compares the results of this search")
+    relevance: float | None = Field(description="Probability that it answers, the same scale in every search")
+    quality: str | None = Field(description="Level of the relevance: high, medium or low")
+    span: list[int] = Field(description="Its place in the document's text: first character, and one past the last")
+    highlights: list[list[int]] = Field(
+        description="Words of the content that share a term with the query: first character, and one past the last"
+    )
+
+
 class ReaderShape(Shape):
     """Who may read a collection: a user, a group, or everyone."""
 
@@ -144,7 +160,7 @@ class CollectionShape(Shape):
     description: str
     documents: int
     chunks: int
-    roots: list[str] = Field(description="Folders and files that it was made of")
+    roots: list[str] = Field(description="Folders and files that it was made of; of another's, their names alone")
     owned: bool
     writable: bool
     readers: list[ReaderShape] = Field(description="Told to its owner alone")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rifflux.text.licenses.expressions import joined, license_of, permission_of
+from rifflux.text.licenses.expressions import is_known, joined, license_of, permission_of
 from rifflux.text.licenses.rules import NO_LICENSE_OPENS, NO_RULES, Permission, Rules, checked_rules, rules_in, spelled
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Permission",
     "Rules",
     "checked_rules",
+    "is_known",
     "joined",
     "license_of",
     "permission_of",

@@ -14,7 +14,7 @@ from functools import lru_cache
 from rifflux.text.licenses.names import built_in, is_exception, named
 from rifflux.text.licenses.rules import NO_RULES, Permission, Rules, ruled
 
-__all__ = ["joined", "license_of", "permission_of"]
+__all__ = ["is_known", "joined", "license_of", "permission_of"]
 
 #: A longer text is the license itself or a contract, and not read.
 LONGEST = 400
@@ -53,6 +53,11 @@ def license_of(text: str | None) -> str | None:
         return None
     found = _read(plain, ())
     return found.name if found else plain
+
+
+def is_known(license: str, rules: Rules = NO_RULES) -> bool:
+    """Return True if the rules or the table say what a license permits, be it nothing."""
+    return _read(" ".join(license.translate(_SPELLINGS).split()), tuple(rules.items())) is not None
 
 
 def permission_of(license: str | None, rules: Rules = NO_RULES) -> Permission:

@@ -20,6 +20,7 @@ LOOKUPS: dict[str, Callable[[SqliteStore], object]] = {
     "chunk": lambda store: store.catalog.chunk(f"{1:016x}"),
     "chunks_of": lambda store: store.catalog.chunks_of("c", "a"),
     "find_documents": lambda store: store.catalog.find_documents("c/a"),
+    "listed": lambda store: store.catalog.listed(("c", ""), 10),
     "document": lambda store: store.catalog.document("c", "a"),
     "vectors_of": lambda store: store.semantic.vectors_of(IDS),
     "vectors_by_hash": lambda store: store.semantic.vectors_by_hash([1, 2]),

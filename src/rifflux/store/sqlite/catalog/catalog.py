@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rifflux.store.catalog import Catalog, ChunkNames, CodePiece, DocumentChange, Edge, FileState, Placed
+from rifflux.store.catalog import Catalog, ChunkNames, CodePiece, DocumentChange, Edge, FileState, Listed, Placed
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import put_documents
 from rifflux.store.sqlite.connection.view import View
@@ -169,6 +169,11 @@ class SqliteCatalog(Catalog):
         names = self.view.names
         return [(self._named(names, namespace, owner), _outline(*row)) for namespace, owner, *row in rows]
 
+    def listed(self, after: tuple[str, str], limit: int) -> list[Listed]:
+        rows = self.view.rows(sql.LISTED, {"namespace": after[0], "key": after[1], "limit": limit})
+        names = self.view.names
+        return [_listed(self._named(names, namespace, owner), *row) for owner, namespace, *row in rows]
+
     def documents(self, namespace: str, filter: Filter) -> list[Document]:
         condition, bound = where(filter)
         return [*map(_whole, self._in(namespace, sql.DOCUMENTS.format(condition=condition or "true"), bound))]
@@ -302,6 +307,14 @@ def _part(kind: str, start: int, end: int, headings: str, label: str) -> Part:
 def _outline(key: str, title: str, facts: str, license: str | None, names: str) -> Document:
     found = _each(Identifier, names)
     return Document(key, "", title, metadata=json.loads(facts), license=license, identifiers=found)
+
+
+def _listed(namespace: str, path: str, key: str, *row: Any) -> Listed:
+    """Return a document of a row of `LISTED`."""
+    title, kind, created, updated, facts, license, names, chunks = row
+    metadata, found = json.loads(facts), _each(Identifier, names)
+    document = Document(key, "", title, kind, created, updated, metadata, (), license, found)
+    return Listed(namespace, path, document, chunks)
 
 
 def _each(noun: Callable[..., Value], rows: str) -> tuple[Value, ...]:

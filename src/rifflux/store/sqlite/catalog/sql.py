@@ -86,6 +86,14 @@ select document.namespace, document.owner, document.key, document.title, documen
 from document where document.owner = :owner and document.namespace >= :prefix and document.namespace < :end
 order by document.namespace, document.key, document.owner"""
 
+LISTED = """
+select owner, namespace, path, key, title, kind, created_at, updated_at, metadata, licence,
+    (select json_group_array(json_array(scheme, value) order by scheme, value)
+        from identifier where identifier.document = document.id),
+    (select count(*) from chunk where chunk.document = document.id)
+from document where owner = :owner and (namespace, key) > (:namespace, :key)
+order by namespace, key, owner limit :limit"""
+
 _WHOLE = """
 select key, document_text.text, title, kind, created_at, updated_at, metadata, licence
 from document join document_text on document_text.document = document.id

@@ -239,6 +239,17 @@ create table if not exists question (
     time real not null
 );
 create index question_time on question (time);
+
+create table if not exists answer (
+    user text not null,
+    key text not null,
+    request blob not null,
+    time real not null,
+    status integer not null,
+    body blob not null,
+    primary key (user, key)
+) without rowid;
+create index answer_time on answer (time);
 """
 
 # A collection is the owner of what it holds: a user's library goes by the user's name alone, any other by a name that

@@ -35,6 +35,8 @@ _QUESTIONS = "delete from question where user = :user"
 _COLLECTIONS = "delete from collection where user = :user"
 # Of readers and members no record is kept: they say of a user only what others let them do.
 _READERS = "delete from reader where who = :user"
+# What was answered tells of what is gone.
+_ANSWERS = "delete from answer where user = :user"
 _MEMBERS = "delete from member where user = :user"
 _OWNER = "select id from owner where name = :owner"
 _COLLECTION = "delete from collection where owner = :owner"
@@ -51,7 +53,7 @@ def erase(view: View, user: str) -> Erased:
     if PART in user:
         return Erased({})
     bound = {"user": user, "part": user + PART}
-    return _erased(view, _OWNERS, bound, (_TOKENS, _USAGE, _QUESTIONS, _COLLECTIONS), (_READERS, _MEMBERS))
+    return _erased(view, _OWNERS, bound, (_TOKENS, _USAGE, _QUESTIONS, _COLLECTIONS), (_READERS, _MEMBERS, _ANSWERS))
 
 
 def drop_collection(view: View, owner: str) -> Erased:

@@ -11,6 +11,7 @@ from rifflux.errors import OutOfScope
 from rifflux.store.registry import (
     Erased,
     Event,
+    KeptAnswer,
     QuestionDigest,
     Reaction,
     Registry,
@@ -74,6 +75,16 @@ where (:user is null or user = :user) and time >= :since and (:until is null or 
 group by day, user, feature, model order by day, user, feature, model"""
 
 _COST = "select coalesce(sum(cost), 0.0) from usage where user = :user and time >= :since"
+
+_FORGET_ANSWERS = "delete from answer where time < ?"
+
+_BEGIN_ANSWER = "insert or ignore into answer (user, key, request, time, status, body) values (?, ?, ?, ?, ?, ?)"
+
+_ANSWER = "select user, key, request, time, status, body from answer where user = ? and key = ?"
+
+_END_ANSWER = "update answer set status = ?, body = ? where user = ? and key = ?"
+
+_FORGET_ANSWER = "delete from answer where user = ? and key = ?"
 
 _ASK = "insert into question (user, digest, time) values (?, ?, ?)"
 
@@ -193,6 +204,22 @@ class SqliteRegistry(Registry):
     def cost(self, user: str, since: float) -> float:
         ((cost,),) = self._whole.rows(_COST, {"user": user, "since": since})
         return float(cost)
+
+    def begin_answer(self, answer: KeptAnswer, forget_before: float) -> KeptAnswer | None:
+        with self._whole.writing(content=False) as (connection, _):
+            connection.execute(_FORGET_ANSWERS, (forget_before,))
+            connection.execute(_BEGIN_ANSWER, astuple(answer))
+            if connection.changes():
+                return None
+            (row,) = connection.execute(_ANSWER, (answer.user, answer.key))
+        return KeptAnswer(*row)
+
+    def end_answer(self, user: str, key: str, status: int, body: bytes) -> None:
+        with self._whole.writing(content=False) as (connection, _):
+            if status:
+                connection.execute(_END_ANSWER, (status, body, user, key))
+            else:
+                connection.execute(_FORGET_ANSWER, (user, key))
 
     def ask(self, questions: Sequence[QuestionDigest], forget_before: float) -> None:
         with self._whole.writing(content=False) as (connection, _):

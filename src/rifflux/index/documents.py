@@ -1,0 +1,346 @@
+"""Documents that are given one by one, not read from folders: put, uploaded, listed and removed, in any collection."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import PurePath
+from typing import Any
+
+from rifflux.errors import InvalidArgument, Unreadable
+from rifflux.service.collections import VisibleCollection
+from rifflux.session.arguments import checked_document, checked_text, checked_whole
+from rifflux.session.reading import Reader
+from rifflux.session.session import IndexView
+from rifflux.session.visibility import Visibility
+from rifflux.session.writing import DOCUMENTS, Writer
+from rifflux.store import DocumentChange, Listed, Placed, Store
+from rifflux.text.dates import parse_time
+from rifflux.types import Document, Failure, Parsed, of_owner, parted, told_namespace
+
+__all__ = ["DocumentInfo", "DocumentPage", "Documents", "Stored"]
+
+#: Documents of a page of a list, of one upload, and characters of all their texts.
+MOST_LISTED, MOST_DOCUMENTS, MOST_TEXT = 1_000, 10_000, 10_000_000
+#: Characters of a key; fields of metadata, characters of a field's name, of all of it as JSON.
+LONGEST_KEY, MOST_FIELDS, LONGEST_FIELD, LONGEST_METADATA = 1_000, 100, 200, 64_000
+#: Seconds that one who puts a document waits for its vectors; those of a few hundred passages are there by then.
+EMBED_S = 10.0
+_BEGIN = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """A document in a list, with the number of its passages; `withheld` says that its text is not shown.
+
+    `namespace` is that within which its key is unique: a folder, a list of works, or `documents` for what was given.
+    """
+
+    key: str
+    namespace: str
+    collection: str
+    path: str
+    title: str
+    kind: str
+    created_at: str | None
+    updated_at: str | None
+    license: str | None
+    withheld: bool
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """A page of a list; `next` is the cursor of the page behind it, None at the end."""
+
+    documents: tuple[DocumentInfo, ...]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of a document that was given, or of a file.
+
+    `documents` counts those of the file: a mailbox or JSON Lines hold many. `created` says that nothing had that key
+    before, `failed` lists parts of the file that could not be read. `degraded` tells what is missing of what was
+    stored: vectors that are still to come.
+    """
+
+    key: str
+    collection: str
+    created: bool
+    documents: int
+    chunks: int
+    embedded_chunks: int
+    failed: tuple[Failure, ...] = ()
+    degraded: tuple[str, ...] = ()
+
+
+class Documents:
+    """Documents that are given one by one, in the collections that the caller may write.
+
+    No run of indexing removes them. A file that holds several documents, such as a mailbox, is one upload: its key
+    stands for all of them.
+    """
+
+    def __init__(self, view: IndexView) -> None:
+        self._view = view
+
+    def put(
+        self, document: Document, *, collection: str = "", new: bool = False, embed_seconds: float | None = EMBED_S
+    ) -> Stored:
+        """Store a document in the caller's library, or in a collection that is there, instead of what had its key.
+
+        With `new`, a key in use is refused; an empty one becomes a new one. What is committed is never an error:
+        vectors that are not made within `embed_seconds` are told in `degraded`, and follow. Raises `NotFound` for an
+        unknown collection, `OutOfScope` for one that is only read, and `InvalidArgument`.
+        """
+        from rifflux.ingest.chunking import blocks_of
+
+        target, key = self._view.rights.writable(collection), _checked_key(document.key)
+        document = checked_document(replace(document, key=key, metadata=_checked_metadata(document.metadata)))
+        _check_dates(document.created_at, document.updated_at)
+        parts = [Parsed(document, blocks_of(document))]
+        return self._store(target, key, parts, new=new, embed_seconds=embed_seconds)
+
+    def upload(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        key: str = "",
+        collection: str = "",
+        title: str = "",
+        license: str | None = None,
+        created_at: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        new: bool = False,
+        embed_seconds: float | None = EMBED_S,
+    ) -> Stored:
+        """Store the documents of a file of any kind that is read, as `put` does; `name` tells its kind, and is no path.
+
+        It is read in a process of its own that is held to 512 MB and 30 s. A title and a date are those of a file that
+        is one document; a license is that of documents which state none; metadata come to those that are read. Raises
+        `Unreadable` with the reason for a file that cannot be read, and nothing is stored then.
+        """
+        from rifflux.ingest.parallel.apart import safe_name
+        from rifflux.ingest.parallel.sent import read_sent
+
+        target, name = self._view.rights.writable(collection), safe_name(checked_text("the name of a file", name))
+        key, more = _checked_key(key), _checked_metadata(metadata or {})
+        _check_dates(created_at)
+        try:
+            found = read_sent(name, data)
+        except Unreadable as error:
+            raise Unreadable(f"{name} {error}") from None
+        parts, failed = list[Parsed](), list[Failure]()
+        for part in found:
+            if isinstance(part, Failure):
+                failed.append(part)
+                continue
+            document = part.document
+            if document.key == name:
+                dated = created_at or document.created_at
+                document = replace(document, key=key, title=title or document.title, created_at=dated)
+            license, metadata = document.license or license, {**document.metadata, **more}
+            document = checked_document(replace(document, license=license, metadata=metadata))
+            parts.append(replace(part, document=document))
+        stored = self._store(target, key, parts, new=new, embed_seconds=embed_seconds)
+        return replace(stored, failed=tuple(failed))
+
+    def _store(
+        self,
+        target: VisibleCollection,
+        key: str,
+        parts: Sequence[Parsed],
+        *,
+        new: bool,
+        embed_seconds: float | None,
+    ) -> Stored:
+        """Store the documents of one key instead of those that it had, all of them or none."""
+        _check_size(parts)
+        view = replace(self._view, store=self._view.session.store.of(target.owner))
+        wanted = {(_namespace(key, each.document.key), each.document.key): each for each in parts}
+        known = _known(view.store, key)
+        changes = _changed(view, key, wanted, known)
+        with view.store.transaction():
+            # Somebody else may have taken the key meanwhile.
+            known = _known(view.store, key)
+            if new and known:
+                raise InvalidArgument(
+                    f"there is a document {key!r} already: put it under this key, or leave out the key"
+                )
+            for namespace, name in known:
+                if (namespace, name) not in wanted:
+                    view.store.catalog.remove(namespace, [name])
+            view.store.catalog.put_all(Placed(namespace, change) for namespace, change in changes)
+        stored = [change for _, change in changes]
+        made = Writer(view).embed_soon(stored, embed_seconds)
+        chunks = sum(len(change.chunks) for change in stored)
+        return Stored(key, target.label, not known, len(wanted), chunks, made.chunks, degraded=made.degraded)
+
+    def remove(self, key: str, *, collection: str = "") -> int:
+        """Remove a document, or all of an upload, by its key; returns how many documents went.
+
+        Raises `NotFound`, `OutOfScope` for what is only read, and `InvalidArgument` for a file of an indexed folder.
+        """
+        reader = Reader(self._view, [collection] if collection else ())
+        places = reader.places_of(key, exactly=True)
+        if len({namespace for namespace, _ in places}) > 1 or parted(places[0][0])[0] != f"{DOCUMENTS}/{key}":
+            places = [reader.place_of(key)]
+        namespace, owner = parted(places[0][0])
+        owner = reader.store.owner if owner is None else owner
+        if PurePath(namespace).is_absolute():
+            folder = told_namespace(namespace, owned=reader.view.owns(owner))
+            raise InvalidArgument(
+                f"{key!r} is a file of {folder}, which is indexed as a folder: remove it there, or the folder from its "
+                "collection"
+            )
+        target = self._view.rights.writable(reader.view.labels[owner])
+        store = self._view.session.store.of(target.owner)
+        return store.catalog.remove(namespace, [name for _, name in places])
+
+    def list(self, *, collections: Sequence[str] = (), after: str = "", limit: int = 100) -> DocumentPage:
+        """List the documents that the caller may read, or those of some collections: by collection and key.
+
+        `after` is the `next` of the page before. Documents that come or go meanwhile do not shift a page. Raises
+        `NotFound` for an unknown collection and `InvalidArgument` for what is no cursor.
+        """
+        checked_whole("limit", limit, 1, MOST_LISTED)
+        visible, found = self._view.rights.visible(collections), list[DocumentInfo]()
+        reading = Reader(self._view, collections)
+        visibility = reading.view.visible
+        label, mark, key = _cursor(after) if after else (visible[0].label, "", "")
+        labels, last = [each.label for each in visible], ""
+        if label not in labels:
+            raise InvalidArgument("the cursor is of another list: begin again without it")
+        for each in visible[labels.index(label) :]:
+            store = self._view.session.store.of(each.owner)
+            place = (_marked(store, mark), key) if mark and each.label == label else _BEGIN
+            for row in store.catalog.listed(place, limit - len(found) + 1):
+                if len(found) == limit:
+                    return DocumentPage(tuple(found), last)
+                found.append(_info(each, row, visibility, several=reading.several))
+                last = _spelled(each.label, _mark(row.namespace), row.document.key)
+        return DocumentPage(tuple(found))
+
+
+def _info(within: VisibleCollection, row: Listed, visible: Visibility, *, several: bool) -> DocumentInfo:
+    """Return a document as the caller may be shown it; of `several` owners, with the one whose it is."""
+    namespace = of_owner(row.namespace, within.owner if several else None)
+    shown = visible.document(namespace, row.document)
+    return DocumentInfo(
+        key=shown.key,
+        namespace=told_namespace(row.namespace, owned=within.owned),
+        collection=within.label,
+        path=row.path,
+        title=shown.title,
+        kind=shown.kind,
+        created_at=shown.created_at,
+        updated_at=shown.updated_at,
+        license=shown.license,
+        withheld=not visible.shows_all(namespace, row.document.license),
+        chunks=row.chunks,
+    )
+
+
+def _namespace(key: str, name: str) -> str:
+    """Return where a document of an upload belongs: that of its own key, or one of several."""
+    return DOCUMENTS if name == key else f"{DOCUMENTS}/{key}"
+
+
+def _known(store: Store, key: str) -> list[tuple[str, str]]:
+    """Return the places of what a key has. Raises `InvalidArgument` if something else goes by that name."""
+    several = f"{DOCUMENTS}/{key}"
+    known = store.catalog.find_documents(key)
+    if any(namespace != several and (namespace, name) != (DOCUMENTS, key) for namespace, name in known):
+        raise InvalidArgument(f"{key!r} names a file or a record of this collection already: choose another key")
+    return known
+
+
+def _changed(
+    view: IndexView, key: str, wanted: Mapping[tuple[str, str], Parsed], known: Sequence[tuple[str, str]]
+) -> Sequence[tuple[str, DocumentChange]]:
+    """Return those of the documents that are not stored as they are, prepared for the store."""
+    from rifflux.ingest.prepare import is_same
+
+    held, prepare = view.store.catalog.documents_at(known), view.preparer
+    changed = {place: part for place, part in wanted.items() if not is_same(part.document, held.get(place))}
+    return [(place[0], prepare(place[0], part.document, part.blocks, key)) for place, part in changed.items()]
+
+
+def _check_size(parts: Sequence[Parsed]) -> None:
+    """Raise `Unreadable` for more than is stored at once."""
+    characters = sum(len(each.document.text) for each in parts)
+    if len(parts) > MOST_DOCUMENTS or characters > MOST_TEXT:
+        raise Unreadable(
+            f"it holds {len(parts):,} documents of {characters:,} characters: at most {MOST_DOCUMENTS:,} of "
+            f"{MOST_TEXT:,} are taken at once, so split it"
+        )
+
+
+def _checked_key(key: str) -> str:
+    """Return the key of a document, a new one for an empty one. Raises `InvalidArgument`."""
+    if not isinstance(key, str) or len(key) > LONGEST_KEY or not key.isprintable() or key != key.strip():
+        raise InvalidArgument(
+            f"a key is up to {LONGEST_KEY} printable characters without spaces around them, not {key!r}"
+        )
+    return key or secrets.token_hex(8)
+
+
+def _check_dates(*dates: str | None) -> None:
+    for each in dates:
+        if each is not None:
+            parse_time(each)
+
+
+def _checked_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return metadata that can be stored and searched. Raises `InvalidArgument`."""
+    if not isinstance(metadata, Mapping) or len(metadata) > MOST_FIELDS:
+        raise InvalidArgument(f"metadata are up to {MOST_FIELDS} fields with their values")
+    for name in metadata:
+        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_FIELD or not name.isprintable():
+            raise InvalidArgument(f"a field of metadata has a name of 1 to {LONGEST_FIELD} characters, not {name!r}")
+    try:
+        size = len(json.dumps(dict(metadata), allow_nan=False, ensure_ascii=False).encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidArgument(
+            f"metadata hold texts, finite numbers, truth values, and lists of them: {error}"
+        ) from None
+    if size > LONGEST_METADATA:
+        raise InvalidArgument(
+            f"metadata are at most {LONGEST_METADATA} characters as JSON, not {size}: keep less there"
+        )
+    return metadata
+
+
+# A place in a list, as whoever pages through it sends it back; where others keep their files it does not tell
+
+
+def _mark(namespace: str) -> str:
+    return blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _marked(store: Store, mark: str) -> str:
+    """Return the namespace that a cursor stands in. Raises `InvalidArgument` if it is gone."""
+    found = next((each for each in store.catalog.namespaces() if _mark(each) == mark), None)
+    if found is None:
+        raise InvalidArgument("what the cursor stands in is gone: begin again without it")
+    return found
+
+
+def _spelled(*place: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps(place).encode()).decode()
+
+
+def _cursor(text: str) -> tuple[str, str, str]:
+    """Return the label of a collection, and the mark of a namespace and the key there. Raises `InvalidArgument`."""
+    try:
+        label, mark, key = json.loads(base64.urlsafe_b64decode(checked_text("a cursor", text)))
+    except (ValueError, TypeError, RecursionError):
+        raise InvalidArgument("that is no cursor: give the `next` of the page before, as it is") from None
+    return checked_text("a cursor", label), checked_text("a cursor", mark), checked_text("a cursor", key)

@@ -1,0 +1,164 @@
+"""Read a file that somebody sent in a process of its own, which cannot harm this one.
+
+Parsers of PDF and Office files are large and written in C: a file made for it can hang them, fill the memory, or take
+the process over. So the process reads one file, has no environment, keys or open index, is held to a time, to an
+amount of memory and to so much of an answer, and what it answers is JSON: data, whatever wrote it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from pkgutil import resolve_name
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rifflux.errors import MissingExtra, RiffluxError, Unreadable
+
+__all__ = ["MOST", "Limits", "answer", "apart", "safe_name", "sent"]
+
+_START = (
+    "import json, sys; asked = json.loads(sys.stdin.readline()); sys.path[:] = asked['paths']; "
+    "from rifflux.ingest.parallel.apart import answer; answer(asked)"
+)
+#: Of the environment, what processes cannot start without.
+_INHERITED = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+#: A thread, or an arena of memory, for each core would reserve much of what the process may have.
+_FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+_MB = 2**20
+#: Bytes of a name in a folder, and those of the longest ending that is kept when it is cut.
+_LONGEST_NAME, _LONGEST_SUFFIX = 200, 20
+_NO_NAME = str.maketrans(dict.fromkeys(map(chr, range(32)), "_") | dict.fromkeys('/\\:*?"<>|\x7f', "_"))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The time and memory of the process that reads a file, and the size of what it answers."""
+
+    seconds: float = 30.0
+    memory_mb: int = 512
+    answer_mb: int = 64
+
+
+#: What a file of a stranger may take.
+MOST = Limits()
+
+
+def safe_name(name: str) -> str:
+    """Return the last part of a name that somebody gave a file, as one that is safe in a folder of its own."""
+    last = name.replace("\\", "/").rstrip("/").rpartition("/")[2].encode("utf-8", "replace").decode()
+    last = last.translate(_NO_NAME).strip(" .") or "file"
+    stem, dot, suffix = last.rpartition(".")
+    ending = dot + suffix if stem and len(suffix.encode()) <= _LONGEST_SUFFIX else ""
+    room = _LONGEST_NAME - len(ending.encode())
+    return last.removesuffix(ending).encode()[:room].decode("utf-8", "ignore") + ending
+
+
+@contextmanager
+def sent(name: str, data: bytes) -> Iterator[Path]:
+    """Keep what somebody sent in a folder of its own until the block ends, under the name that they gave it."""
+    with TemporaryDirectory(prefix="rifflux-") as folder:
+        path = Path(folder).resolve() / safe_name(name)
+        path.write_bytes(data)
+        yield path
+
+
+def apart(call: str, path: Path, limits: Limits = MOST, **options: Any) -> Any:
+    """Return what a function, by its dotted name, makes of a file in another process; options and answer are JSON.
+
+    The process may write beside the file. Raises `Unreadable` where it exceeds its limits or ends, and else what the
+    function raises.
+    """
+    found = _asked(path, limits, {"call": call, "path": str(path), "options": options})
+    match found:
+        case {"value": value}:
+            return value
+        case {"error": "MissingExtra", "message": str(message)}:
+            raise MissingExtra(message)
+        case {"error": str(), "message": str(message)}:
+            raise Unreadable(message)
+        case _:
+            raise Unreadable(_lost(limits))
+
+
+def _asked(path: Path, limits: Limits, asked: Mapping[str, Any]) -> object:
+    """Return what the process answers, None where that is no answer."""
+    paths = [each or str(Path.cwd()) for each in sys.path]
+    told = path.with_name(f"{path.name}.answer")
+    with told.open("wb") as sink:
+        process = subprocess.Popen(
+            # Nothing is imported from the folder that it works in.
+            [sys.executable, "-P", "-c", _START],
+            stdin=subprocess.PIPE,
+            stdout=sink,
+            stderr=subprocess.DEVNULL,
+            cwd=path.parent,
+            env={name: os.environ[name] for name in _INHERITED if name in os.environ} | _FRUGAL,
+            # Of its own group, so that Ctrl-C is this process's to answer.
+            process_group=0 if os.name == "posix" else None,
+        )
+        asking = {**asked, "paths": paths, "memory": limits.memory_mb * _MB, "answer": limits.answer_mb * _MB}
+        try:
+            process.communicate(json.dumps(asking).encode() + b"\n", timeout=limits.seconds)
+        except subprocess.TimeoutExpired:
+            raise Unreadable(
+                f"was given up after {limits.seconds:g} s of reading: split it, or save it in a plainer format"
+            ) from None
+        finally:
+            process.kill()
+            process.wait()
+    if told.stat().st_size > limits.answer_mb * _MB:
+        return None
+    with suppress(ValueError, RecursionError):
+        # What is no number has no place in JSON, nor in what is stored.
+        return json.loads(told.read_bytes(), parse_constant=lambda _: None)
+    return None
+
+
+def _lost(limits: Limits) -> str:
+    return (
+        f"ended the process that read it, which may have {limits.memory_mb} MB of memory and give {limits.answer_mb} "
+        "MB of text: split it, or save it in a plainer format"
+    )
+
+
+# In the other process
+
+
+def answer(asked: Mapping[str, Any]) -> None:
+    """Do what is asked, within limits, and print the answer as JSON."""
+    _limit(asked["memory"], asked["answer"])
+    private = os.dup(sys.stdout.fileno())
+    # What a library prints is no answer.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    with os.fdopen(private, "w", encoding="ascii") as out:
+        json.dump(_done(asked), out, default=str)
+
+
+def _done(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        return {"value": resolve_name(asked["call"])(Path(asked["path"]), **asked["options"])}
+    except RiffluxError as error:
+        return {"error": type(error).__name__, "message": str(error)}
+    except MemoryError:
+        memory = asked["memory"] // _MB
+        return {"error": "MemoryError", "message": f"takes more than {memory} MB of memory to read: split it"}
+
+
+def _limit(memory: int, answer: int) -> None:
+    """Hold this process to limits, where the system knows of them."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    wanted = {resource.RLIMIT_AS: memory, resource.RLIMIT_FSIZE: answer, resource.RLIMIT_CORE: 0}
+    for kind, most in wanted.items():
+        # Some systems refuse some of them.
+        with suppress(ValueError, OSError):
+            resource.setrlimit(kind, (most, most))

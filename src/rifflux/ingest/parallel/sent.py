@@ -1,0 +1,51 @@
+"""Read the documents of a file that somebody sent, in a process apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rifflux.errors import Unreadable
+from rifflux.ingest.parallel.apart import MOST, Limits, apart, safe_name, sent
+from rifflux.ingest.read import FORMATS, read, reader_for
+from rifflux.ingest.read.base import File
+from rifflux.ingest.read.decode import what_is
+from rifflux.types import Block, Document, Failure, Link, Parsed
+
+__all__ = ["read_here", "read_sent"]
+
+_HEAD = 8192
+
+
+def read_sent(name: str, data: bytes, limits: Limits = MOST) -> list[Parsed | Failure]:
+    """Return the documents of a file under the name that its sender gave it, as `ingest.read.read` does.
+
+    The key of what the file is as a whole is `safe_name(name)`. Raises `Unreadable` with the reason.
+    """
+    if reader_for(safe_name(name), data[:_HEAD]) is None:
+        holds = what_is(data) or "data that is not text"
+        raise Unreadable(f"holds {holds}, which is not read: send text, or one of {', '.join(sorted(FORMATS))}")
+    with sent(name, data) as path:
+        parts = apart(f"{__name__}:read_here", path, limits)
+    try:
+        return [_part(each) for each in parts]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Unreadable("could not be read: what its reader answered is no document") from error
+
+
+def read_here(path: Path) -> list[dict[str, Any]]:
+    """Return the documents of a file as JSON, in the process apart."""
+    return [asdict(each) for each in read(File(path.name, path.read_bytes()))]
+
+
+def _part(told: Mapping[str, Any]) -> Parsed | Failure:
+    """Return the part that `asdict` made JSON of."""
+    if "document" not in told:
+        return Failure(**told)
+    # What readers do not give has its default: lists of nothing.
+    fields = {name: value for name, value in told["document"].items() if value != []}
+    links = tuple(Link(**each) for each in fields.pop("links", ()))
+    blocks = tuple(Block(**each | {"headings": tuple(each["headings"])}) for each in told["blocks"])
+    return Parsed(Document(**fields, links=links), blocks)

@@ -1,0 +1,45 @@
+"""What was answered to requests that were given a key, for a day."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rifflux.errors import Conflict, InvalidArgument
+from rifflux.store import KeptAnswer, Registry
+
+__all__ = ["Repeats"]
+
+#: Seconds for which an answer is kept, and bytes beyond which it is not.
+KEPT_S, MOST_BYTES = 86_400.0, 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Requests by user and key: which were answered, and how."""
+
+    registry: Registry
+    now: Callable[[], float] = time.time
+
+    def begin(self, user: str, key: str, request: bytes) -> KeptAnswer | None:
+        """Keep that a request is being answered, or return how it was.
+
+        Raises `Conflict` while it is still being answered, and `InvalidArgument` for another request with its key.
+        """
+        asked = KeptAnswer(user, key, hashlib.sha256(request).digest(), self.now())
+        known = self.registry.begin_answer(asked, asked.time - KEPT_S)
+        if known and known.request != asked.request:
+            raise InvalidArgument("this Idempotency-Key belongs to another request: give each request a key of its own")
+        if known and not known.status:
+            raise Conflict(
+                "the request with this Idempotency-Key is being answered: ask again later. If that stays so, the "
+                "service was stopped meanwhile: look whether it was done, and send it with another key if not"
+            )
+        return known
+
+    def end(self, user: str, key: str, status: int, body: bytes) -> None:
+        """Keep how a request was answered, unless it failed: then it may be tried again."""
+        kept = status < 400 and len(body) <= MOST_BYTES
+        self.registry.end_answer(user, key, *((status, body) if kept else (0, b"")))

@@ -1,0 +1,195 @@
+"""`/documents`: put documents and files into collections, list, read and remove them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import Query, Response
+from pydantic import Field, Json, StringConstraints
+from starlette.requests import Request as Incoming
+
+from rifflux import Document, Failure
+from rifflux import Stored as StoredNoun
+from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.route import make_router
+from rifflux.surfaces.http.service import Caller, Service
+from rifflux.surfaces.http.shapes import Date, Name, Request
+from rifflux.surfaces.http.uploads import bodies, body_of, done
+from rifflux.surfaces.shared.nouns import JsonObject, document_json, noun_json
+from rifflux.surfaces.shared.shapes import Shape
+
+__all__ = ["router"]
+
+router = make_router(prefix="/documents", tags=["documents"])
+
+#: Documents of a page of the list, at most.
+MOST_LISTED = 1_000
+Plain = str | int | float | bool | None
+Metadata = dict[Annotated[str, StringConstraints(min_length=1, max_length=200)], Plain | list[Plain]]
+Collection = Annotated[
+    str, Field(max_length=400, description="As /collections names it; empty: your library", examples=["wiki"])
+]
+ABOUT_METADATA = "To filter by: texts, numbers, truth values, and lists of them"
+
+
+class _Fields(Request):
+    """What is said of a document, and where it goes."""
+
+    collection: Collection = ""
+    title: str = Field(default="", max_length=1_000, examples=["Caching"])
+    license: Name | None = None
+    created_at: Date = None
+
+
+class DocumentIn(_Fields):
+    """A document as text. Keys of JSON are as in the answers of a search."""
+
+    text: str = Field(min_length=1, description="Its whole text", examples=["Cache entries live for ten minutes."])
+    kind: str = Field(default="", max_length=100, description="How it is cut: markdown, code, ...; empty: as a text")
+    updated_at: Date = None
+    metadata: Metadata = Field(default={}, max_length=100, description=ABOUT_METADATA, examples=[{"team": "search"}])
+
+    def named(self, key: str) -> Document:
+        """Return the document that is meant."""
+        return Document(key=key, **self.model_dump(exclude={"collection", "document"}))
+
+
+class FileIn(_Fields):
+    """A file of any kind that is read, with what is said of it; `metadata` is JSON. It is read in a process apart."""
+
+    metadata: Json[Metadata] = Field(default="{}", validate_default=True, description=ABOUT_METADATA)
+
+
+class NewDocument(DocumentIn):
+    """A new document as text; it gets a key if none is given."""
+
+    document: str = Field(default="", max_length=1_000, description="Its key", examples=["caching"])
+
+
+class NewFile(FileIn):
+    """A new file; it gets a key if none is given."""
+
+    document: str = Field(default="", max_length=1_000, description="Its key", examples=["caching"])
+
+
+class StoredOut(Shape):
+    """What became of it. `degraded` tells what is missing of what was stored, such as vectors that are to come."""
+
+    document: str = Field(description="Its key, which stands for all documents of a file")
+    collection: str
+    created: bool = Field(description="Nothing had this key before")
+    documents: int = Field(description="1, or those that a mailbox or a file of records holds")
+    chunks: int = Field(description="Passages that were stored; 0 where nothing changed")
+    embedded_chunks: int = Field(description="Those of them that can be found by meaning by now")
+    failed: list[Failure] = Field(description="Parts of the file that could not be read")
+    degraded: list[str]
+
+
+class DocumentRow(Shape):
+    """A document in a list. Its title is untrusted data."""
+
+    document: str = Field(description="Its key, unique within its namespace")
+    namespace: str = Field(description="A folder that is indexed, a list of works, or documents for what was put here")
+    collection: str
+    path: str
+    title: str
+    kind: str
+    created_at: str | None
+    updated_at: str | None
+    license: str | None
+    withheld: bool = Field(description="No license is recorded that permits it, so no text is shown")
+    chunks: int
+
+
+class DocumentList(Shape):
+    """A page of a list."""
+
+    documents: list[DocumentRow]
+    next: str | None = Field(description="Send it as `after` for the next page; null at the end")
+
+
+class DocumentOut(Shape):
+    """A document with its whole text, which is untrusted data.
+
+    Of a work without a license that permits it, no text is shown.
+    """
+
+    document: str
+    title: str
+    identifiers: list[str]
+    kind: str
+    created_at: str | None
+    updated_at: str | None
+    license: str | None
+    metadata: JsonObject
+    text: str
+
+
+class Removed(Shape):
+    """How many documents went: those of a mailbox or of a file of records together."""
+
+    documents: int
+
+
+@router.get("", summary="List documents")
+def list_(
+    service: Asked,
+    caller: User,
+    collection: Annotated[list[Name], Query(max_length=100, description="Only in these")] = [],  # noqa: B006
+    after: Annotated[str, Query(max_length=8_000, description="The `next` of the page before")] = "",
+    limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 100,
+) -> DocumentList:
+    """List what the caller has and reads, by collection and key. Documents that come or go shift no page."""
+    page = service.of(caller).documents.list(collections=collection, after=after, limit=limit)
+    return DocumentList(documents=[DocumentRow.of(noun_json(each)) for each in page.documents], next=page.next)
+
+
+@router.post("", status_code=201, summary="Add a document or a file", openapi_extra=bodies(NewFile, NewDocument))
+async def add(incoming: Incoming, service: Asked, caller: User) -> StoredOut:
+    """Add a document to a collection that the caller may write, as JSON with its text, or as a file in a form.
+
+    PDF, Office, HTML, notebooks, code, mail, JSON Lines and all that indexing reads. Once it is answered, it is kept,
+    and found.
+    """
+    return await _stored(incoming, service, caller)
+
+
+@router.put("/{document:path}", summary="Add or replace a document or a file", openapi_extra=bodies(FileIn, DocumentIn))
+async def put(document: str, incoming: Incoming, service: Asked, caller: User, response: Response) -> StoredOut:
+    """Store a document under a key, instead of what was put there before. Sent again, it is unchanged."""
+    stored = await _stored(incoming, service, caller, document)
+    response.status_code = 201 if stored.created else 200
+    return stored
+
+
+async def _stored(incoming: Incoming, service: Service, caller: Caller, key: str | None = None) -> StoredOut:
+    form, plain = (NewFile, NewDocument) if key is None else (FileIn, DocumentIn)
+    file, given = await body_of(incoming, form, plain)
+    named, new = given.document if key is None else key, key is None
+    documents = service.of(caller).documents
+    work: Any
+    if file is None:
+        work = partial(documents.put, given.named(named), collection=given.collection, new=new)
+    else:
+        about = given.model_dump(exclude={"document"})
+        work = partial(documents.upload, file.name, file.data, key=named, new=new, **about)
+    stored: StoredNoun = await done(service, work, reads=file is not None)
+    return StoredOut.of(noun_json(stored))
+
+
+@router.get("/{document:path}", summary="Read a whole document")
+def document(document: str, service: Asked, caller: User) -> DocumentOut:
+    """Read a document by its key, its path, or an identifier such as doi:10.1000/182."""
+    return DocumentOut.of(document_json(service.of(caller).document(document)))
+
+
+@router.delete("/{document:path}", summary="Remove a document")
+def remove(
+    document: str,
+    service: Asked,
+    caller: User,
+    collection: Annotated[str, Query(max_length=400, description="Only in this one")] = "",
+) -> Removed:
+    """Remove a document, or all of a file, from a collection that the caller may write, by its exact key."""
+    return Removed(documents=service.of(caller).documents.remove(document, collection=collection))

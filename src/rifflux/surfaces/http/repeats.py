@@ -1,0 +1,56 @@
+"""Requests that are sent again with the same `Idempotency-Key`: done once, and answered as they were."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from fastapi import Depends, Header, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from rifflux.surfaces.http.auth import service_of
+
+__all__ = ["REPEATABLE", "once", "repeatable"]
+
+Key = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=200,
+        description="Your name for this request: sent again within a day, it is answered as before and not done twice",
+    ),
+]
+
+
+async def repeatable(idempotency_key: Key = None) -> None:
+    """Take the key of a request; what it does was done before the body was read."""
+
+
+#: What a route depends on whose requests may be sent again.
+REPEATABLE = [Depends(repeatable)]
+
+
+async def once(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Answer a request, or answer it again as before. Raises `Conflict` while the first is still being answered."""
+    key = request.headers.get("idempotency-key")
+    if not key:
+        return await answer(request)
+    repeats, user = service_of(request).repeats, request.state.caller.user
+    asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await request.body()
+    known = await run_in_threadpool(repeats.begin, user, key, asked)
+    if known is not None:
+        media = "application/json" if known.body else None
+        return Response(known.body, known.status, {"Idempotent-Replayed": "true"}, media)
+
+    async def kept() -> Response:
+        status, body = 500, b""
+        try:
+            response = await answer(request)
+            status, body = response.status_code, bytes(response.body)
+        finally:
+            await run_in_threadpool(repeats.end, user, key, status, body)
+        return response
+
+    # Whoever hangs up, or waits too long, must find the answer when they ask again.
+    return await asyncio.shield(kept())

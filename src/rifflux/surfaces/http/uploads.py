@@ -1,0 +1,111 @@
+"""Requests that send a file, or the same as JSON: how they are described, read, and done within bounds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+
+from rifflux.surfaces.http.auth import Refused
+from rifflux.surfaces.http.service import TURN_S, Service
+from rifflux.surfaces.shared.nouns import JsonObject
+
+__all__ = ["Sent", "bodies", "body_of", "done"]
+
+FORM, JSON = "multipart/form-data", "application/json"
+#: Fields of a form besides the file, and bytes of each.
+MOST_FIELDS, LONGEST_FIELD = 20, 100_000
+
+Fields = TypeVar("Fields", bound=BaseModel)
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A file that was sent: its name, which says nothing but its kind, and its bytes."""
+
+    name: str
+    data: bytes
+
+
+def bodies(form: type[BaseModel], plain: type[BaseModel] | None = None) -> JsonObject:
+    """Return what OpenAPI publishes of a body: a form with a file, or JSON where there is such."""
+    schema = form.model_json_schema()
+    file = {"type": "string", "format": "binary", "description": "The file; its name tells its kind"}
+    schema["properties"] = {"file": file, **schema["properties"]}
+    schema["required"] = ["file", *schema.get("required", ())]
+    content = {JSON: {"schema": plain.model_json_schema()}} if plain else {}
+    return {"requestBody": {"required": True, "content": {**content, FORM: {"schema": schema}}}}
+
+
+async def body_of(
+    request: Request, form: type[Fields], plain: type[BaseModel] | None = None
+) -> tuple[Sent | None, Any]:
+    """Return the file of a request and its other fields, or the fields of JSON without a file."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == FORM:
+        return await _form(request, form)
+    if plain is None or kind not in (JSON, ""):
+        told = FORM if plain is None else f"{JSON} or {FORM}"
+        raise Refused(415, "unsupported", f"send {told}, not {kind or 'a body without a Content-Type'}")
+    try:
+        given = json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise RequestValidationError([{"loc": ("body",), "msg": f"not JSON: {error}", "type": "json"}]) from None
+    return None, _checked(plain, given)
+
+
+async def _form(request: Request, fields: type[Fields]) -> tuple[Sent, Fields]:
+    async with request.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=LONGEST_FIELD) as form:
+        given: JsonObject = {}
+        for name, value in form.multi_items():
+            if name in given:
+                raise _wrong(name, "it is given twice")
+            given[name] = value
+        file = given.pop("file", None)
+        if not isinstance(file, UploadFile):
+            raise _wrong("file", "send a file under this name, as in curl -F file=@report.pdf")
+        if any(isinstance(value, UploadFile) for value in given.values()):
+            raise _wrong("file", "one file at a time, under this name")
+        checked = _checked(fields, given)
+        return Sent(file.filename or "", await file.read()), checked
+
+
+def _checked(fields: type[Fields], given: object) -> Fields:
+    try:
+        return fields.model_validate(given)
+    except ValidationError as error:
+        told = error.errors(include_url=False, include_context=False, include_input=False)
+        raise RequestValidationError([{**each, "loc": ("body", *each["loc"])} for each in told]) from None
+
+
+def _wrong(name: str, what: str) -> RequestValidationError:
+    return RequestValidationError([{"loc": ("body", name), "msg": what, "type": "form"}])
+
+
+async def done(service: Service, work: Callable[[], Answer], *, reads: bool) -> Answer:
+    """Return what some work gives, done in a thread; if it `reads` a file, when it is its turn."""
+    return await run_in_threadpool(_in_turn, service, work) if reads else await run_in_threadpool(work)
+
+
+def _in_turn(service: Service, work: Callable[[], Answer]) -> Answer:
+    with _turn(service):
+        return work()
+
+
+@contextmanager
+def _turn(service: Service) -> Iterator[None]:
+    if not service.readers.acquire(timeout=TURN_S):
+        raise Refused(503, "busy", "other files are being read: send it again in a moment", {"Retry-After": "5"})
+    try:
+        yield
+    finally:
+        service.readers.release()
