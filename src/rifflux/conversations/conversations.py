@@ -51,8 +51,6 @@ CONVERSATIONS = ""
 #: The longest page, and the most turns that are shown on each side of a message.
 MOST_RESULTS, MOST_NEIGHBOURS = 100, 20
 
-#: What is told of an import whose messages wait for their vectors.
-
 Value = TypeVar("Value", Conversation, Message)
 
 
