@@ -38,6 +38,7 @@ from rifflux.session.arguments import (
 )
 from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
+from rifflux.session.unmatched import unmatched
 from rifflux.types import (
     Clause,
     Filter,
@@ -137,8 +138,9 @@ class Searcher:
         )
         if troubles := self.store.troubles():
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
-        hits = self.view.shown(page(table))
-        return Results(query.text, located(self.store, hits), trace), table
+        if not len(table) and (emptied := unmatched(query.filter, self.store.catalog.any_passes)):
+            trace = replace(trace, notes=(*trace.notes, *emptied))
+        return Results(query.text, located(self.store, self.view.shown(page(table))), trace), table
 
     def way(
         self,
