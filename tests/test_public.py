@@ -61,7 +61,7 @@ ASSEMBLED = {
 }
 #: What the signatures of the others may mention besides public names: what Python and numpy have, and aliases.
 UNNAMED = {
-    *("Any", "Callable", "Iterable", "Iterator", "Mapping", "Sequence", "DataFrame", "Path", "date"),
+    *("IO", "Any", "Callable", "Iterable", "Iterator", "Mapping", "Sequence", "DataFrame", "Path", "date"),
     *("Lines", "Model", "Rules", "Searcher", "Span", "T", "Vectors", "threading"),
 }
 

@@ -32,9 +32,11 @@ if _typing.TYPE_CHECKING:
     from rifflux.errors import NewerIndex as NewerIndex
     from rifflux.errors import NotAnIndex as NotAnIndex
     from rifflux.errors import NotFound as NotFound
+    from rifflux.errors import NothingImported as NothingImported
     from rifflux.errors import OutOfScope as OutOfScope
     from rifflux.errors import OutsideRoots as OutsideRoots
     from rifflux.errors import RiffluxError as RiffluxError
+    from rifflux.errors import TokenExpired as TokenExpired
     from rifflux.errors import Unreadable as Unreadable
     from rifflux.errors import UnusableIndex as UnusableIndex
     from rifflux.evidence.pack import TITLE_ONLY as TITLE_ONLY
@@ -90,6 +92,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.store import Event as Event
     from rifflux.store import Generation as Generation
     from rifflux.store import Grant as Grant
+    from rifflux.store import LogEntry as LogEntry
     from rifflux.store import ModelInfo as ModelInfo
     from rifflux.store import Problem as Problem
     from rifflux.store import State as State
@@ -142,7 +145,7 @@ _PUBLIC = {
     "conversations": "Conversation Conversations Group ImportReport Message MessageHit MessageResults Thread",
     "errors": (
         "Busy Conflict DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex "
-        "NotFound OutOfScope OutsideRoots RiffluxError Unreadable UnusableIndex"
+        "NotFound NothingImported OutOfScope OutsideRoots RiffluxError TokenExpired Unreadable UnusableIndex"
     ),
     "evidence.pack": "TITLE_ONLY EvidencePack EvidenceItem",
     "index": "Index open",
@@ -168,7 +171,7 @@ _PUBLIC = {
     "session.policies": "POLICIES Policies",
     "session.profile": "Profile",
     "session.visibility": "Visibility",
-    "store": "Erased Event Generation Grant ModelInfo Problem State Store Token",
+    "store": "Erased Event Generation Grant LogEntry ModelInfo Problem State Store Token",
     "surfaces.shared.contract": "SearchService contract_results score_breakdown",
     "text.analyzer": "Analyzer",
     "text.licenses": "checked_rules",

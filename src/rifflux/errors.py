@@ -3,8 +3,10 @@
 RiffluxError
 ├── InvalidArgument (also ValueError)   a wrong value in a call
 │   ├── Conflict                        what is to be made is there already, or was changed meanwhile
+│   ├── NothingImported                 an import found nothing that it could take
 │   └── OutsideRoots                    a path outside the folders that are allowed
 ├── OutOfScope                          a view of one owner was asked for what is not the owner's
+├── TokenExpired                        a token was valid, and is no more
 ├── NotFound (also LookupError)         no such chunk, document, file or model
 ├── MissingExtra                        an optional package is not installed
 ├── Unreadable                          one file could not be read; the run goes on
@@ -28,9 +30,11 @@ __all__ = [
     "NewerIndex",
     "NotAnIndex",
     "NotFound",
+    "NothingImported",
     "OutOfScope",
     "OutsideRoots",
     "RiffluxError",
+    "TokenExpired",
     "Unreadable",
     "UnusableIndex",
 ]
@@ -52,8 +56,16 @@ class OutsideRoots(InvalidArgument):
     """A path lies outside the folders this process may read."""
 
 
+class NothingImported(InvalidArgument):
+    """An import found nothing that it could take; its message says what was found instead."""
+
+
 class OutOfScope(RiffluxError):
     """A view of one owner's rows was asked for what is not that owner's to ask."""
+
+
+class TokenExpired(RiffluxError):
+    """A token was valid until a moment that has passed."""
 
 
 class NotFound(RiffluxError, LookupError):

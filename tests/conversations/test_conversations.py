@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 import rifflux
-from rifflux import InvalidArgument, NotFound, OutOfScope, Scope
+from rifflux import InvalidArgument, ModelError, NotFound, OutOfScope, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.models.hashing import HashEmbedder
 from rifflux.session.policies import HYBRID_SEARCH
@@ -147,6 +148,27 @@ def test_messages_may_come_in_any_order(conversations: Conversations) -> None:
         assert set(one_by_one) == set(found(conversations, message.text, conversation_id="b"))
 
 
+@pytest.mark.parametrize("order", ["as they were said", "the last first", "every third"])
+def test_messages_that_come_in_parts_have_the_neighbours_they_would_have_had_at_once(
+    conversations: Conversations, order: str
+) -> None:
+    at = "2024-05-01T12:{:02}:{:02}Z".format
+    words = ["".join(chr(97 + int(digit)) for digit in f"{n:03}") + "xum" for n in range(240)]
+    turns = [Message(f"m{n}", "a", word, created_at=at(n // 60, n % 60)) for n, word in enumerate(words)]
+    parts = [turns[place : place + 60] for place in range(0, 240, 60)]
+    if order == "the last first":
+        parts.reverse()
+    elif order == "every third":
+        parts = [turns[place::3] for place in range(3)]
+    for part in parts:
+        conversations.put(Thread(Conversation("a"), tuple(part)))
+    at_once = tuple(replace(turn, conversation_id="b") for turn in turns)
+    conversations.put(Thread(Conversation("b"), at_once))
+    for turn in turns[::7] + turns[58:63]:
+        wanted = set(found(conversations, turn.text, conversation_id="b"))
+        assert set(found(conversations, turn.text, conversation_id="a")) == wanted, turn.text
+
+
 @pytest.mark.parametrize("edited", range(8))
 def test_an_edit_leaves_every_message_the_neighbours_it_would_have_had_at_once(
     conversations: Conversations, edited: int
@@ -247,6 +269,21 @@ def test_meaning_is_searched_only_where_an_administrator_says_so(index: rifflux.
     assert (trace.effective_mode, trace.counts["semantic"]) == ("hybrid", 1)
     index.embed()
     assert conversations.search("cache words").trace.counts["semantic"] == 2
+
+
+def test_an_import_is_kept_though_the_model_fails(tmp_path: Path) -> None:
+    class Failing(HashEmbedder):
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
+            raise ModelError("http://10.0.0.1/v1 says sk-SECRET")
+
+    path = tmp_path / "chat.json"
+    path.write_text('[{"role": "user", "content": "kingfisher"}]')
+    with rifflux.open(":memory:", model=Failing()) as index:
+        conversations = index.scoped(Scope("ann")).conversations
+        report = conversations.import_files(path, embed=True)
+        assert (report.added, report.embedded, found(conversations, "kingfisher")) == (1, 0, ["m000001"])
+        assert "found by words" in report.notes[0]
+        assert "SECRET" not in str(report)
 
 
 def test_a_search_chooses_its_fusion(index: rifflux.Index) -> None:

@@ -15,6 +15,7 @@ from rifflux import Document, Index, NotFound, OutOfScope, Scope
 from rifflux.conversations import Conversation, Message, Thread
 from rifflux.service.accounts import Accounts
 from rifflux.service.analytics import Diary
+from rifflux.service.repeats import Repeats
 from rifflux.service.usage import Ledger
 from rifflux.testing import everything
 from rifflux.types import Link, Tag
@@ -53,6 +54,7 @@ def fill(index: Index, user: str, word: str, folder: Path) -> None:
         index.collections.set_group("birders", [user])
         Ledger(index.admin.store.registry, seconds=0).note(user, word, "model", 7)
         Diary(index.admin.store.registry, seconds=0).note(user, word)
+        Repeats(index.admin.store.registry).begin(user, word, b"request")
 
 
 def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:

@@ -81,3 +81,17 @@ def test_nothing_is_lost_and_a_subject_is_always_left(text: str, language: str) 
     found = framed(text, language)
     assert "".join((found.before + found.subject + found.after).split()) == "".join(text.split())
     assert bool(found.subject.strip()) == bool(text.strip())
+
+
+@pytest.mark.parametrize(
+    "question",
+    [r"$I + \mathfrak m_A$", r"$n\in \mathcal{O}_S^*$", r"$t : (S, \mathcal{O}_S) \to (S', \mathcal{O}_{S'})$"],
+)
+def test_letters_of_a_formula_ask_nothing(question: str) -> None:
+    found = framed(question, "english")
+    assert (found.before, found.subject, found.after) == ("", question, "")
+
+
+def test_what_asks_for_a_formula_is_parted_from_it() -> None:
+    found = framed(r"what is $\mathcal{O}_X$", "english")
+    assert (found.before, found.subject) == ("what is", r"$\mathcal{O}_X$")

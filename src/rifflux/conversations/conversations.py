@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from rifflux.conversations.model import (
+    OTHERS,
     Conversation,
     ImportReport,
     Message,
@@ -26,7 +27,7 @@ from rifflux.conversations.model import (
     conversation_row,
     message_of,
 )
-from rifflux.errors import Conflict, InvalidArgument, NotFound
+from rifflux.errors import Conflict, InvalidArgument, ModelError, NotFound, NothingImported
 from rifflux.retrieve.table import LEXICAL
 from rifflux.session.arguments import HYBRID, checked_whole
 from rifflux.session.policies import HYBRID_SEARCH, Policies
@@ -38,6 +39,7 @@ from rifflux.types import Document, Failure, Hit, Progress
 from rifflux.types.former import takes_former
 
 if TYPE_CHECKING:
+    from rifflux.conversations.importers import Upload
     from rifflux.conversations.writing import Merge, MessageWriter
     from rifflux.retrieve.fuse import Fuse
 
@@ -47,6 +49,9 @@ __all__ = ["Conversations"]
 CONVERSATIONS = ""
 #: The longest page, and the most turns that are shown on each side of a message.
 MOST_RESULTS, MOST_NEIGHBOURS = 100, 20
+
+#: What is told of an import whose messages wait for their vectors.
+NO_VECTORS = "the messages are there, and found by words; the model failed, so their vectors are made by the next run"
 
 Value = TypeVar("Value", Conversation, Message)
 
@@ -213,26 +218,67 @@ class Conversations:
         embed: bool | None = None,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Import conversations from files and export folders; what did not change is left alone.
+        """Import conversations from what services export: zips, files and folders; what did not change is left alone.
 
         What the user edited since it was imported first stays as they have it: a title, a project, whether it is
         archived, a message; so do messages that they added. What they deleted comes back: nothing is remembered of it.
 
         `format` is one of `importers.FORMATS`, found by looking where it is not given. `project` is
-        given to all. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a
-        path that does not exist, before anything is read.
+        given to all. What cannot be read is in the report with its place, and the rest goes on; `progress` is told the
+        messages that were read. Raises `NotFound` for a path that does not exist, before anything is read, and
+        `NothingImported` if there is no message in all of them.
         """
-        from rifflux.conversations.importers import read
+        return self._import(paths, format, project, embed, progress)
 
-        start = time.perf_counter()
+    def import_upload(
+        self,
+        name: str,
+        file: IO[bytes],
+        *,
+        format: str | None = None,
+        project: str | None = None,
+        embed: bool | None = None,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Import one export from a stream that can seek; `name` is what its file was called. As `import_files`."""
+        from rifflux.conversations.importers import Upload
+
+        return self._import([Upload(name, file)], format, project, embed, progress)
+
+    def _import(
+        self,
+        sources: Sequence[str | Path | Upload],
+        format: str | None,
+        project: str | None,
+        embed: bool | None,
+        progress: Progress | None,
+    ) -> ImportReport:
+        from rifflux.conversations.importers import Tally, read
+
+        start, tally = time.perf_counter(), Tally()
         report = ImportReport()
-        for number, item in enumerate(read(paths, format), 1):
+        for item in read(sources, format, tally):
             if isinstance(item, Thread) and project is not None:
                 item = replace(item, conversation=replace(item.conversation, project=project))
             report += self._imported(item)
             if progress:
-                progress("read", number, None)
-        embedded = self._writer.embed(progress) if (self.hybrid if embed is None else embed) else 0
+                progress("read", report.messages, None)
+        report = replace(
+            report,
+            recognized=dict(tally.recognized),
+            skipped=dict(tally.skipped),
+            undated=tally.undated,
+            notes=tuple(tally.notes),
+        )
+        if not report.messages:
+            raise NothingImported(report.nothing)
+        embedded = 0
+        if self.hybrid if embed is None else embed:
+            try:
+                embedded = self._writer.embed(progress)
+            except ModelError:
+                # What was imported is kept. The words of a model's fault may be meant for nobody who imports.
+                report = replace(report, notes=(*report.notes, NO_VECTORS))
         return replace(report, embedded=embedded, seconds=round(time.perf_counter() - start, 3))
 
     def _imported(self, item: Thread | Failure) -> ImportReport:
@@ -317,12 +363,16 @@ class Conversations:
 
     def _hit(self, hit: Hit, neighbours: int) -> MessageHit | None:
         """Return a found message with its neighbours; None if it was deleted meanwhile."""
-        rows = self._store.catalog.in_order(*hit.place, before=neighbours, after=neighbours)
+        further = neighbours + OTHERS if neighbours else 0
+        rows = self._store.catalog.in_order(*hit.place, before=further, after=further)
         turns = [message_of(row, hit.namespace) for row in rows]
         place = next((place for place, turn in enumerate(turns) if turn.id == hit.document), None)
         if place is None:
             return None
-        return MessageHit(turns[place], hit.title, hit, tuple(turns[:place]), tuple(turns[place + 1 :]))
+        found = turns[place]
+        around = (turns[:place][::-1], turns[place + 1 :])
+        before, after = ([turn for turn in part if turn.branch in ("", found.branch)][:neighbours] for part in around)
+        return MessageHit(found, hit.title, hit, tuple(before[::-1]), tuple(after))
 
 
 def _completed(given: Conversation, known: Conversation) -> Conversation:

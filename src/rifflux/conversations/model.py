@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
-from operator import add, attrgetter
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from rifflux.errors import InvalidArgument
@@ -14,6 +15,7 @@ from rifflux.types import Document, Failure, Hit, Page
 __all__ = [
     "CONVERSATION",
     "MESSAGE",
+    "OTHERS",
     "Conversation",
     "Group",
     "ImportReport",
@@ -24,6 +26,7 @@ __all__ = [
     "as_edited",
     "as_given",
     "as_imported",
+    "branch_of",
     "checked_conversation",
     "checked_message",
     "conversation_of",
@@ -44,6 +47,10 @@ _EDITABLE = {
 }
 _COLUMNS = frozenset(("title", "text", "created_at"))
 _EDITED, _ADDED = "edited", "added"
+#: So many turns of other branches may stand between a message and its neighbours.
+OTHERS = 6
+#: So many faults are told in the message of an import that took nothing.
+_MOST_TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,8 @@ class Message:
 
     `role` is who speaks in general (`user`, `assistant`, …), `speaker` the person's name where it is known.
     `created_at` is an ISO 8601 date or None; messages stand in the order of their dates, and among equals as they were
-    added. `source` says where it came from.
+    added. `source` says where it came from. `branch` is empty for what a service showed last; for an earlier wording of
+    a question, or another answer, it is the id of the message with which these went another way.
     """
 
     id: str
@@ -74,6 +82,7 @@ class Message:
     speaker: str = ""
     created_at: str | None = None
     source: str = ""
+    branch: str = ""
 
     @property
     def label(self) -> str:
@@ -132,7 +141,11 @@ class MessageResults(Page[MessageHit]):
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did: new conversations, messages by what became of them, and what could not be read, and where."""
+    """What an import did: new conversations, messages by what became of them, and what could not be read, and where.
+
+    `recognized` counts the exports of each format, `skipped` what was left out of them, by the reason; `undated`
+    messages were kept without their dates, which could not be read. `notes` says what else is to be known.
+    """
 
     conversations: int = 0
     added: int = 0
@@ -142,10 +155,34 @@ class ImportReport:
     embedded: int = 0
     failed: tuple[Failure, ...] = ()
     seconds: float = 0.0
+    recognized: Mapping[str, int] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    undated: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def messages(self) -> int:
+        """Return how many messages were found, new or not."""
+        return self.added + self.changed + self.unchanged
+
+    @property
+    def nothing(self) -> str:
+        """Return why there was nothing to take: what was recognized, left out, and not read."""
+        told = [f"recognized: {', '.join(self.recognized)}"] if self.recognized else []
+        if self.skipped:
+            told.append(f"left out: {', '.join(f'{count:,} {what}' for what, count in self.skipped.items())}")
+        told += [f"{failure.path} {failure.reason}" for failure in self.failed[:_MOST_TOLD]]
+        if len(self.failed) > _MOST_TOLD:
+            told.append(f"and {len(self.failed) - _MOST_TOLD:,} more that could not be read")
+        return "; ".join(["nothing was imported: no message was found", *told])
 
     def __add__(self, other: ImportReport) -> ImportReport:
         values = attrgetter(*self.__slots__)
-        return ImportReport(*map(add, values(self), values(other)))
+        return ImportReport(*map(_sum, values(self), values(other)))
+
+
+def _sum(one: Any, other: Any) -> Any:
+    return dict(Counter(one) + Counter(other)) if isinstance(one, Mapping) else one + other
 
 
 def conversation_row(conversation: Conversation) -> Document:
@@ -163,6 +200,8 @@ def conversation_of(row: Document, messages: int = 0) -> Conversation:
 def message_row(message: Message, conversation: Conversation) -> Document:
     """Return a message as it is stored: with what searches are narrowed by."""
     said = {"role": message.role, "speaker": message.speaker, "source": message.source}
+    if message.branch:
+        said["branch"] = message.branch
     metadata = {**said, "project": conversation.project, "archived": conversation.archived}
     return Document(message.id, message.text, conversation.title, MESSAGE, message.created_at, metadata=metadata)
 
@@ -170,7 +209,13 @@ def message_row(message: Message, conversation: Conversation) -> Document:
 def message_of(row: Document, conversation_id: str) -> Message:
     """Return a message from what is stored of it."""
     held = row.metadata
-    return Message(row.key, conversation_id, row.text, held["role"], held["speaker"], row.created_at, held["source"])
+    said = (held["role"], held["speaker"], row.created_at, held["source"], held.get("branch", ""))
+    return Message(row.key, conversation_id, row.text, *said)
+
+
+def branch_of(row: Document) -> str:
+    """Return the branch of a stored message; none for what was shown last."""
+    return str(row.metadata.get("branch", ""))
 
 
 def retitled(row: Document, conversation: Conversation) -> Document:
@@ -247,7 +292,7 @@ def checked_message(message: Message) -> Message:
     name = f"message {message.id!r}"
     if not isinstance(message.role, str) or not message.role.strip():
         raise InvalidArgument(f"{name} needs a role, such as user or assistant")
-    return _checked(name, message, "text", "role", "speaker", "source")
+    return _checked(name, message, "text", "role", "speaker", "source", "branch")
 
 
 def _id(what: str, id: str) -> None:

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import repeat
+from itertools import islice, repeat
 from operator import attrgetter, itemgetter
 
-from rifflux.conversations.model import Conversation, ImportReport, Message, as_given, message_row, retitled, was_added
+from rifflux.conversations.model import (
+    OTHERS,
+    Conversation,
+    ImportReport,
+    Message,
+    as_given,
+    branch_of,
+    message_row,
+    retitled,
+    was_added,
+)
 from rifflux.ingest.chunking import Chunker, chunk_id, hash_of, identity_of
 from rifflux.ingest.read.plain import plain_blocks
 from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Store
@@ -18,7 +28,7 @@ from rifflux.types import Chunk, Document
 
 __all__ = ["MessagePreparer", "MessageWriter", "Window"]
 
-#: With more changed messages than this, a conversation is read as a whole.
+#: More changed messages than this are read together, those between them included.
 FEW = 32
 _NEVER = float("inf")
 #: Makes one row of what is given and what is known of a message.
@@ -117,13 +127,35 @@ class MessageWriter:
         self, conversation_id: str, keys: Sequence[str], before: int, after: int
     ) -> Iterator[tuple[int, Sequence[Document]]]:
         """Yield the turns around each message, with its own place among them."""
-        whole = self.store.catalog.in_order(conversation_id) if len(keys) > FEW else []
+        whole = self._stretch(conversation_id, keys, before, after) if len(keys) > FEW else []
         places = {row.key: place for place, row in enumerate(whole)}
         for key in keys:
-            rows = whole or self.store.catalog.in_order(conversation_id, key, before=before, after=after)
-            place = places[key] if whole else [row.key for row in rows].index(key)
-            first = max(place - before, 0)
-            yield place - first, rows[first : place + after + 1]
+            if whole:
+                first = max(places[key] - before, 0)
+                place, rows = places[key] - first, whole[first : places[key] + after + 1]
+            else:
+                place, rows = self._near(conversation_id, key, before, after)
+            if any(map(branch_of, rows)):
+                # What stands between may be of other branches: the neighbours may be further away.
+                place, rows = self._near(conversation_id, key, before + OTHERS, after + OTHERS)
+            yield place, rows
+
+    def _near(self, conversation_id: str, key: str, before: int, after: int) -> tuple[int, Sequence[Document]]:
+        """Return the turns around a message, and its place among them."""
+        rows = self.store.catalog.in_order(conversation_id, key, before=before, after=after)
+        return [row.key for row in rows].index(key), rows
+
+    def _stretch(self, conversation_id: str, keys: Sequence[str], before: int, after: int) -> Sequence[Document]:
+        """Return the turns that many messages stand among: those near them if they follow each other, or all."""
+        near = before + after
+        rows = self.store.catalog.in_order(conversation_id, keys[0], before=near, after=len(keys) + near)
+        places = {row.key: place for place, row in enumerate(rows)}
+        if places.keys() >= set(keys):
+            origin, wanted = places[keys[0]], [places[key] for key in keys]
+            begins, ends = origin < near, len(rows) <= origin + len(keys) + near
+            if (begins or min(wanted) >= before) and (ends or max(wanted) + after < len(rows)):
+                return rows
+        return self.store.catalog.in_order(conversation_id)
 
 
 def _time(row: Document) -> float:
@@ -153,16 +185,22 @@ class Window:
 
     def around(self, rows: Sequence[Document], place: int) -> tuple[list[Document], list[Document]]:
         """Return the turns before and after the one at a place, in their order."""
-        before = list(self._reach(rows, range(place, max(place - self.before, 0), -1), -1))
-        after = list(self._reach(rows, range(place, min(place + self.after, len(rows) - 1)), 1))
-        return before[::-1], after
+        first, last = place - self.before - OTHERS, place + self.after + OTHERS
+        before = islice(self._reach(rows[place], reversed(rows[max(first, 0) : place])), self.before)
+        after = islice(self._reach(rows[place], rows[place + 1 : last + 1]), self.after)
+        return [*before][::-1], [*after]
 
-    def _reach(self, rows: Sequence[Document], places: Iterable[int], step: int) -> Iterator[Document]:
-        for place in places:
-            here, there = _timestamp(rows[place].created_at), _timestamp(rows[place + step].created_at)
+    def _reach(self, row: Document, others: Iterable[Document]) -> Iterator[Document]:
+        """Yield the turns that lead to a message or follow it, up to a gap; those of other branches do neither."""
+        nearest = row
+        for other in others:
+            if branch_of(other) not in ("", branch_of(row)):
+                continue
+            here, there = _timestamp(nearest.created_at), _timestamp(other.created_at)
             if here is not None and there is not None and abs(there - here) > self.gap_hours * 3600:
                 return
-            yield rows[place + step]
+            nearest = other
+            yield other
 
 
 @dataclass(frozen=True, slots=True)

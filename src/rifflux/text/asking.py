@@ -19,6 +19,8 @@ from rifflux.text.stopwords import stop_words
 __all__ = ["Framed", "framed"]
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+#: What a formula, a name or a path has next to its letters, and a sentence has not.
+_INSIDE = frozenset("$\\{}^_=+*/|<>@#~&%")
 #: `How does X work?` asks what X is.
 _WORKING = frozenset({"work", "works"})
 
@@ -152,7 +154,7 @@ def framed(text: str, language: str) -> Framed:
     places = [*_WORD.finditer(text)]
     if known is None or len(places) < 2:
         return Framed("", text, "")
-    words = [place[0].casefold().replace("’", "'") for place in places]
+    words = [place[0].casefold().replace("’", "'") if _is_apart(place) else "" for place in places]
     if language == "english" and words[0] == "how" and words[1] in known.stop and words[-1] in _WORKING:
         first, last = max(2, 1 + _leading(words[1:], known)), len(words) - 1
     else:
@@ -161,8 +163,16 @@ def framed(text: str, language: str) -> Framed:
     if first >= last or known.stop.issuperset(words[first:last]):
         return Framed("", text, "")
     start = places[first].start() if first else 0
+    while start and text[start - 1] in _INSIDE:
+        start -= 1
     end = places[last - 1].end() if last < len(words) else len(text)
     return Framed(text[:start].strip(), text[start:end].strip() if first or last < len(words) else text, text[end:])
+
+
+def _is_apart(place: re.Match[str]) -> bool:
+    """Return True for a word of a sentence; one in a formula, a name or a path asks nothing, as the `A` of `m_A`."""
+    text, start, end = place.string, *place.span()
+    return text[start - 1 : start] not in _INSIDE and text[end : end + 1] not in _INSIDE
 
 
 def _leading(words: Sequence[str], known: _Words) -> int:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, held_of, likeness
+from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, held_of, likeness, of_word
 from rifflux.text.analyzer import analyzer
 
 TITLES = [
@@ -20,11 +22,11 @@ TITLES = [
 
 
 def of(text: str) -> list[Atom]:
-    return atoms(text, analyzer().of_word)
+    return atoms(text, partial(of_word, analyzer().of_word))
 
 
 def named(question: str, titles: Sequence[str] = TITLES) -> list[str]:
-    return sorted(Titles({title: Title(of(title)) for title in titles}, {}).named(of(question)))
+    return sorted(Titles({title: Title(of(title)) for title in titles}, {}).named(of(question), question))
 
 
 @pytest.mark.parametrize(
@@ -93,3 +95,63 @@ def test_any_two_texts_are_compared(one: str, other: str) -> None:
     like, held = likeness(of(one), of(other), lambda _: 1.0)
     assert 0 <= like <= held <= 1
     assert 0 <= held_of(of(other), of(one)) <= len(of(other))
+
+
+KINDS = [
+    *(f"{kind}, Crystals in {what}" for kind in ("Lemma", "Remark", "Definition") for what in ("modules", "sheaves")),
+    *("An Introduction to Crystals", "The functor of crystals", "Functor of crystals", "Crystals", "Overview"),
+    *("Crystal growth", "Crystal growth in salt", "Storm Giant", "Storm Giant Lair", "Giant Storm Shield"),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("Remark, Crystals in modules", "Remark, Crystals in modules"),
+        ("remark-crystals-in-modules", "Remark, Crystals in modules"),
+        ("crystals in modules, remark", "Remark, Crystals in modules"),
+        ("before lunch they were arguing about Remark, Crystals in modules", "Remark, Crystals in modules"),
+        ("functor of crystals", "Functor of crystals"),
+        ("crystals functor of", "Functor of crystals"),
+        ("the functor of crystals", "The functor of crystals"),
+        ("StormGiant", "Storm Giant"),
+        ("storm giants", "Storm Giant"),
+        ("my colleague mentioned Storm Giant on Tuesday", "Storm Giant"),
+        ("my colleague mentioned an Overview on Tuesday", "Overview"),
+        ("my colleague mentioned the overview on Tuesday", ""),
+    ],
+)
+def test_of_titles_that_agree_the_one_is_meant_that_was_written(question: str, title: str) -> None:
+    assert named(question, KINDS) == ([title] if title else [])
+
+
+def test_words_that_ask_may_belong_to_a_title() -> None:
+    read = {title: Title(of(title)) for title in KINDS}
+    assert [*Titles(read, {}).named(of("crystals"), "An introduction to crystals")] == ["An Introduction to Crystals"]
+
+
+def test_a_title_of_words_that_say_nothing_is_meant_to_the_letter() -> None:
+    titles = ["The Who", "Who", "The Band"]
+    assert [*Titles({title: Title(of(title)) for title in titles}, {}).named(of("the who"), "the who?")] == ["The Who"]
+
+
+FORMS = (
+    *(str.lower, str.upper, str.title, lambda text: text.replace(" ", "-"), lambda text: text.replace(" ", "_")),
+    *(lambda text: f"{text}?", lambda text: f'"{text}"', lambda text: f"  {text} ..."),
+    lambda text: re.sub(r"(?<![\w.])\d", r"0\g<0>", text),
+    lambda text: re.sub(r"[^\w\s]", " ", text),
+    lambda text: " ".join([*text.split()[1:], text.split()[0]]) if not re.search(r"\d", text) else text,
+)
+
+
+@given(st.sampled_from([*TITLES, *KINDS]), st.lists(st.sampled_from(FORMS), max_size=4))
+def test_case_order_marks_hyphens_and_zeros_name_the_same(title: str, forms: list[Callable[[str], str]]) -> None:
+    question = title
+    for form in forms:
+        question = form(question)
+    assert title in named(question, [*TITLES, *KINDS])
+
+
+@given(st.sampled_from([*TITLES, *KINDS]))
+def test_a_title_names_itself_before_all_others(title: str) -> None:
+    assert named(title, [*TITLES, *KINDS]) == [title]

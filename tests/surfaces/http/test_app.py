@@ -403,7 +403,11 @@ class TestDeletingAUser:
     def test_so_does_the_command_line_if_it_is_meant(self, run: Any) -> None:
         run.json("tokens", "create", "--user", "leaving", "--db", "index.db")
         assert run("users", "delete", "leaving", "--db", "index.db", cwd=run.folder).returncode != 0
-        assert run.json("users", "delete", "leaving", "--yes", "--db", "index.db") == {"user": "leaving", "tokens": 1}
+        assert run.json("users", "delete", "leaving", "--yes", "--db", "index.db") == {
+            "user": "leaving",
+            "tokens": 1,
+            "log": 1,
+        }
         assert "nothing is kept" in run.refusal("users", "delete", "leaving", "--yes", "--db", "index.db")
 
 

@@ -1,68 +1,115 @@
-"""Reads conversations from files and export folders, each format by its own module."""
+"""Reads conversations from what services export, each format by its own module, recognized by its content."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from rifflux.conversations.importers.base import read_jsonl, read_messages
-from rifflux.conversations.importers.openai import read_openai
-from rifflux.conversations.importers.slack import is_slack, read_slack
-from rifflux.conversations.model import Thread
+from rifflux.conversations.importers.base import Format, Item, Outline, Tally, is_outlined, outline_of
+from rifflux.conversations.importers.claude import CLAUDE
+from rifflux.conversations.importers.discord import DISCORD, DISCORD_PACKAGE
+from rifflux.conversations.importers.export import Export, Upload, opened
+from rifflux.conversations.importers.openai import OPENAI
+from rifflux.conversations.importers.plain import JSONL, MESSAGES
+from rifflux.conversations.importers.slack import SLACK
+from rifflux.conversations.importers.telegram import TELEGRAM
+from rifflux.conversations.importers.whatsapp import WHATSAPP
 from rifflux.errors import InvalidArgument, NotFound, Unreadable
 from rifflux.types import Failure
 
-__all__ = ["FORMATS", "read"]
+__all__ = ["FORMATS", "Format", "Tally", "Upload", "read"]
 
-#: What can be read: JSON Lines, an OpenAI export, a Slack export, and arrays of messages with role and content.
-FORMATS: Mapping[str, Callable[[Path], Iterator[Thread | Failure]]] = {
-    "jsonl": read_jsonl,
-    "openai": read_openai,
-    "slack": read_slack,
-    "messages": read_messages,
+#: What can be read, in the order that it is recognized in.
+FORMATS: Mapping[str, Format] = {
+    "slack": SLACK,
+    "discord-package": DISCORD_PACKAGE,
+    "openai": OPENAI,
+    "claude": CLAUDE,
+    "telegram": TELEGRAM,
+    "discord": DISCORD,
+    "whatsapp": WHATSAPP,
+    "jsonl": JSONL,
+    "messages": MESSAGES,
 }
-_LINES = (".jsonl", ".ndjson")
-#: How much of a JSON file is looked at to tell what it is.
-_HEAD = 4096
+#: Files lie no deeper in an export than this, those of whole exports aside.
+_DEPTH = 3
 
 
-def read(paths: Sequence[str | Path], format: str | None = None) -> Iterator[Thread | Failure]:
-    """Return the conversations of files and folders; what cannot be read is a `Failure` in its place.
+def read(
+    sources: Sequence[str | Path | Upload], format: str | None = None, tally: Tally | None = None
+) -> Iterator[Item]:
+    """Return the conversations of exports: files, zips and folders; what cannot be read is a `Failure` in its place.
 
-    Raises `NotFound` for a path that does not exist and `InvalidArgument` for an unknown format, before reading any.
+    What was recognized and what was left out is counted in `tally`. Raises `NotFound` for a path that does not exist
+    and `InvalidArgument` for an unknown format, before reading any.
     """
     if format is not None and format not in FORMATS:
         raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
-    found = list[Path]()
-    for path in map(Path.expanduser, map(Path, paths)):
-        if not path.exists():
-            raise NotFound(f"nothing at {path}: check the path's spelling")
-        found += _files(path, format)
-    return _threads(found, format)
+    found = [source if isinstance(source, Upload) else Path(source).expanduser() for source in sources]
+    for source in found:
+        if isinstance(source, Path) and not source.exists():
+            raise NotFound(f"nothing at {source}: check the path's spelling")
+    return _all(found, format, tally or Tally())
 
 
-def _threads(paths: Sequence[Path], format: str | None) -> Iterator[Thread | Failure]:
-    for path in paths:
+def _all(sources: Sequence[Path | Upload], format: str | None, tally: Tally) -> Iterator[Item]:
+    for source in sources:
         try:
-            yield from FORMATS[format or _format(path)](path)
+            with opened(source) as export:
+                yield from _export(export, format, tally)
         except Unreadable as error:
-            yield Failure(str(path), str(error))
-        except OSError as error:
-            yield Failure(str(path), f"cannot be read: {error.strerror}")
+            yield Failure(source.name if isinstance(source, Upload) else str(source), str(error))
 
 
-def _files(path: Path, format: str | None) -> list[Path]:
-    """Return the exports at a path: a folder is one, or holds files that are."""
-    if not path.is_dir() or format == "slack" or is_slack(path):
-        return [path]
-    conversations = path / "conversations.json"
-    return [conversations] if conversations.is_file() else sorted([*path.glob("*.json"), *path.glob("*.jsonl")])
+def _export(export: Export, format: str | None, tally: Tally) -> Iterator[Item]:
+    """Yield what one export holds: as a whole, or by its files; zips within a folder are exports of their own."""
+    for name in (format,) if format else FORMATS:
+        holds = FORMATS[name].holds
+        if holds and holds(export):
+            yield from _read(export, name, "", tally)
+            return
+    if format and FORMATS[format].holds:
+        raise Unreadable(f"is no export of {FORMATS[format].service}: leave the format out, and it is recognized")
+    known = 0
+    for name in export.names:
+        known += yield from _file(export, name, format, tally)
+    if not known:
+        services = ", ".join(each.service for each in FORMATS.values())
+        raise Unreadable(f"is no export that is known: choose the zip or file as it was downloaded, of {services}")
+    if others := len(export.names) - known:
+        tally.skip("other files", others)
 
 
-def _format(path: Path) -> str:
-    if path.is_dir():
-        return "slack"
-    if path.suffix.lower() in _LINES:
-        return "jsonl"
-    with path.open("rb") as file:
-        return "openai" if b'"mapping"' in file.read(_HEAD) else "messages"
+def _file(export: Export, name: str, format: str | None, tally: Tally) -> Generator[Item, None, bool]:
+    """Yield what one file of an export holds; returns False if it is none that can be read."""
+    try:
+        if export.folder and name.lower().endswith(".zip") and "/" not in name:
+            with opened(export.folder / name) as packed:
+                yield from _export(packed, format, tally)
+            return True
+        if (not is_outlined(name) and not export.alone) or name.count("/") >= _DEPTH:
+            return False
+        claimed = _claimed(export, name, format)
+        if claimed:
+            yield from _read(export, claimed, name, tally)
+        return claimed is not None
+    except Unreadable as error:
+        yield Failure(export.label(name), str(error))
+        return True
+
+
+def _claimed(export: Export, name: str, format: str | None) -> str | None:
+    """Return the format that claims a file. One alone of a given format is taken at its word."""
+    if format and export.alone:
+        return format
+    outline: Outline = outline_of(export, name)
+    for each in (format,) if format else FORMATS:
+        claims = FORMATS[each].claims
+        if claims and claims(name, outline):
+            return each
+    return None
+
+
+def _read(export: Export, format: str, name: str, tally: Tally) -> Iterator[Item]:
+    tally.recognized[format] += 1
+    yield from FORMATS[format].read(export, name, tally)

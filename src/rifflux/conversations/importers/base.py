@@ -1,66 +1,183 @@
-"""What the readers of chat exports share: dates, texts and ids as the exports write them."""
+"""What the readers of exports share: the protocol of a format, and dates, texts and names as exports write them."""
 
 from __future__ import annotations
 
-import json
 import math
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
+from rifflux.conversations.importers.export import Export
+from rifflux.conversations.importers.streaming import JsonReader
 from rifflux.conversations.model import Conversation, Message, Thread
 from rifflux.errors import InvalidArgument, Unreadable
 from rifflux.text.dates import parse_time
 from rifflux.types import Failure
 
 __all__ = [
+    "Format",
+    "Item",
+    "Outline",
+    "Tally",
     "date_of",
     "first_of",
-    "load_json",
+    "in_parts",
+    "is_outlined",
+    "json_of",
+    "list_of",
     "mapping_of",
-    "read_jsonl",
-    "read_messages",
+    "named_file",
+    "outline_of",
+    "records_of",
     "role_of",
     "string_of",
-    "thread_of",
-    "threads_of",
+    "text_of",
 ]
 
-
+#: What a reader yields: a conversation or a part of one, or what could not be read.
+Item = Thread | Failure
 #: Seconds since 1970 beyond this are milliseconds.
 _MILLISECONDS = 1e11
 #: Who speaks, by other names that exports have for it.
 _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}
+#: So many messages are held before they are handed on.
+PART = 5_000
 
 
-def load_json(path: Path) -> object:
+@dataclass(slots=True)
+class Tally:
+    """What became of the parts of an export that are no conversation: counts of what was left out, by the reason."""
+
+    recognized: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, None] = field(default_factory=dict)
+    undated: int = 0
+
+    def skip(self, what: str, count: int = 1) -> None:
+        """Count something that is left out, such as `notices`."""
+        self.skipped[what] += count
+
+    def note(self, text: str) -> None:
+        """Tell something about the import once."""
+        self.notes[text] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The beginning of a file: its first line, or the fields that its first object begins with, with short values."""
+
+    is_list: bool = False
+    fields: Mapping[str, object] = field(default_factory=dict)
+    lines: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of exports.
+
+    `holds` tells whether an export is of it as a whole; `claims` whether a file is, from its outline. One of them is
+    given. `read` yields the conversations of a file, or of the whole export (then the name is empty).
+    """
+
+    service: str
+    read: Callable[[Export, str, Tally], Iterator[Item]]
+    holds: Callable[[Export], bool] | None = None
+    claims: Callable[[str, Outline], bool] | None = None
+
+
+# Reading files
+
+
+def json_of(export: Export, name: str) -> object:
     """Return the content of a JSON file. Raises `Unreadable` with the place of the fault."""
+    with export.open(name) as file:
+        reader = JsonReader(file)
+        value = reader.value()
+        if reader.peek():
+            raise Unreadable("is not JSON: something follows its end")
+        return value
+
+
+def records_of(export: Export, name: str) -> Iterator[Any]:
+    """Yield the objects of a list one by one; what is no object is passed over. An object alone is one, too."""
+    with export.open(name) as file:
+        reader = JsonReader(file)
+        if reader.peek() == "{":
+            yield reader.value()
+            return
+        for _ in reader.items():
+            value = reader.value()
+            if isinstance(value, Mapping):
+                yield value
+
+
+#: How a file begins that is an object, or a list of objects, in any encoding.
+_JSON = re.compile(rb"[\xef\xbb\xbf\xff\xfe\0]*[\s\0]*(\{|\[[\s\0]*[\{\]])")
+#: Fields that say enough, and may be long.
+_TELLING = frozenset(("messages", "mapping", "chat_messages", "chats", "conversations", "turns", "content", "docs"))
+
+
+def is_outlined(name: str) -> bool:
+    """Return True for a file that may hold conversations, by its ending."""
+    return name.lower().endswith((".json", ".jsonl", ".ndjson", ".txt"))
+
+
+def outline_of(export: Export, name: str) -> Outline:
+    """Return how a file begins. Raises `Unreadable` for JSON that is none."""
+    with export.open(name) as file:
+        head = file.read(1 << 14)
+    if name.lower().endswith((".jsonl", ".ndjson")) or not _JSON.match(head):
+        return Outline(lines=head.decode("utf-8-sig", "replace").splitlines()[:60])
+    with export.open(name) as file:
+        reader = JsonReader(file)
+        is_list = reader.peek() == "["
+        if is_list:
+            for _ in reader.items():
+                return Outline(True, _fields(reader))
+            return Outline(True)
+        return Outline(False, _fields(reader))
+
+
+def _fields(reader: JsonReader) -> Mapping[str, object]:
+    found: dict[str, object] = {}
+    if reader.peek() != "{":
+        return found
+    for field_name in reader.fields():
+        if field_name in _TELLING:
+            found[field_name] = None
+            return found
+        value = reader.value()
+        found[field_name] = value if isinstance(value, str | int | float) else None
+    return found
+
+
+# Values as exports write them
+
+
+def date_of(value: Any, tally: Tally) -> str | None:
+    """Return a date as ISO 8601: from that, or from seconds or milliseconds since 1970.
+
+    What cannot be read is counted, and None: a message without its date is still a message.
+    """
     try:
-        return json.loads(path.read_bytes())
-    except OSError as error:
-        raise Unreadable(f"cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(f"is not JSON: {error}") from None
+        return _date(value)
+    except (InvalidArgument, TypeError, ValueError, OverflowError, OSError):
+        tally.undated += 1
+        return None
 
 
-def date_of(value: Any) -> str | None:
-    """Return a date as ISO 8601: from that, or from seconds or milliseconds since 1970. Raises `Unreadable`."""
+def _date(value: Any) -> str | None:
     if value is None or value == "":
         return None
     if isinstance(value, str) and not value.replace(".", "", 1).isdigit():
-        try:
-            parse_time(value)
-        except InvalidArgument as error:
-            raise Unreadable(str(error)) from None
+        parse_time(value)
         return value
-    try:
-        seconds = float(value)
-        seconds = seconds / 1000 if abs(seconds) > _MILLISECONDS else seconds
-        return datetime.fromtimestamp(seconds, UTC).isoformat() if math.isfinite(seconds) else None
-    except (TypeError, ValueError, OverflowError, OSError):
-        raise Unreadable(f"{value!r} is no date: write 2024-05-01T12:00:00Z, or seconds since 1970") from None
+    seconds = float(value)
+    seconds = seconds / 1000 if abs(seconds) > _MILLISECONDS else seconds
+    return datetime.fromtimestamp(seconds, UTC).isoformat() if math.isfinite(seconds) else None
 
 
 def role_of(value: object) -> str:
@@ -79,6 +196,17 @@ def mapping_of(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def list_of(value: object) -> list[Any]:
+    """Return a list; an empty one of anything else."""
+    return value if isinstance(value, list) else []
+
+
+def named_file(name: object, kind: str = "file") -> str:
+    """Return what stands for a file in a text: `[file: plan.pdf]`; nothing if it has no name."""
+    text = string_of(name).strip()
+    return f"[{kind}: {text}]" if text else ""
+
+
 def text_of(content: object) -> str:
     """Return the words of a message: a string, or the text parts of a list; pictures and the like have none."""
     if isinstance(content, Mapping):
@@ -90,13 +218,6 @@ def text_of(content: object) -> str:
     return "\n".join(filter(None, (text_of(part) if isinstance(part, str | Mapping) else "" for part in content)))
 
 
-# Arrays of messages: `[{"role": "user", "content": "…"}]`, alone, in a conversation, or in a list of conversations
-
-
-_IDS = ("id", "_id", "uuid", "message_id")
-_DATES = ("created_at", "timestamp", "date", "create_time", "time", "ts")
-
-
 def first_of(record: Mapping[str, object], names: Sequence[str]) -> object:
     """Return the first of some fields that a record has, or None."""
     for name in names:
@@ -105,109 +226,35 @@ def first_of(record: Mapping[str, object], names: Sequence[str]) -> object:
     return None
 
 
-def read_messages(path: Path) -> Iterator[Thread | Failure]:
-    """Yield the conversations of a JSON file."""
-    data = load_json(path)
-    if isinstance(data, Mapping):
-        data = data.get("conversations", [data])
-    if not isinstance(data, list):
-        raise Unreadable("holds neither messages nor conversations: see 'rifflux conversations import --help'")
-    if data and all(isinstance(item, Mapping) and _messages(item) is None for item in data):
-        data = [{"id": path.stem, "title": path.stem, "messages": data}]
-    yield from threads_of(path, data, thread_of, path.stem if len(data) == 1 else "")
+# Handing on
 
 
-def threads_of(
-    path: Path, records: Iterable[object], read: Callable[[Any, str], Thread], id: str = ""
-) -> Iterator[Thread | Failure]:
-    """Yield the conversations of a file's records; one without an id is called `id`, or by its number."""
-    for number, record in enumerate(records, 1):
-        try:
-            yield read(record, id or f"{path.stem}-{number}")
-        except Unreadable as error:
-            yield Failure(f"{path}: conversation {number}", str(error))
+def in_parts(found: Iterable[tuple[Conversation, Message] | Failure]) -> Iterator[Item]:
+    """Yield messages by their conversations, in parts, so that only some of them are held at a time.
 
-
-def thread_of(record: Any, default_id: str) -> Thread:
-    """Return a conversation with its messages. Raises `Unreadable`."""
-    messages = _messages(mapping_of(record))
-    if messages is None:
-        raise Unreadable("has no list of messages")
-    id = string_of(first_of(record, ("id", "_id", "uuid", "conversation_id"))) or default_id
-    conversation = Conversation(
-        id,
-        string_of(first_of(record, ("title", "name"))),
-        string_of(record.get("project")),
-        record.get("archived") is True or record.get("is_archived") is True,
-        date_of(first_of(record, _DATES)),
-    )
-    # The place is the id of a message that has none, so that importing again finds it.
-    turns = []
-    for place, each in enumerate(messages, 1):
-        turn = message_of_record(each, id, f"m{place:06}")
-        turns += [turn] if turn.text.strip() else []
-    return Thread(conversation, tuple(turns), whole=True)
-
-
-def message_of_record(record: object, conversation_id: str, default_id: str) -> Message:
-    """Return a message from an object with role and content, by any of their usual names. Raises `Unreadable`."""
-    if not isinstance(record, Mapping):
-        raise Unreadable(f"has a message that is no object: {str(record)[:60]!r}")
-    author = record.get("author")
-    named = author if isinstance(author, Mapping) else {"role": author}
-    return Message(
-        string_of(first_of(record, _IDS)) or default_id,
-        conversation_id,
-        text_of(first_of(record, ("content", "text", "message", "body"))),
-        role_of(first_of(record, ("role", "sender", "from")) or named.get("role")),
-        string_of(first_of(record, ("speaker", "name", "user_name")) or named.get("name")),
-        date_of(first_of(record, _DATES)),
-        string_of(record.get("source")),
-    )
-
-
-def _messages(record: Mapping[str, object]) -> list[object] | None:
-    found = first_of(record, ("messages", "chat_messages", "turns"))
-    return found if isinstance(found, list) else None
-
-
-# JSON Lines: a message a line, with the id of its conversation, or a conversation a line, with its messages
-
-
-#: Conversations of which messages are being gathered, by their ids.
-Gathered = dict[str, tuple[Conversation, list[Message]]]
-
-
-def read_jsonl(path: Path) -> Iterator[Thread | Failure]:
-    """Yield the conversations of a file; messages without a conversation are one that is called after the file."""
-    gathered: Gathered = {}
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
+    What was read before a fault is yielded before it is raised.
+    """
+    held: dict[str, tuple[Conversation, list[Message]]] = {}
+    count = 0
+    try:
+        for each in found:
+            if isinstance(each, Failure):
+                yield each
                 continue
-            try:
-                whole = _read(json.loads(line), path.stem, number, gathered)
-                if whole:
-                    yield whole
-            except (ValueError, RecursionError, Unreadable) as error:
-                yield Failure(f"{path}:{number}", f"cannot be read: {error}")
-    for conversation, messages in gathered.values():
+            conversation, message = each
+            held.setdefault(conversation.id, (conversation, []))[1].append(message)
+            count += 1
+            if count == PART:
+                yield from _threads(held)
+                held, count = {}, 0
+    except Unreadable:
+        yield from _threads(held)
+        raise
+    yield from _threads(held)
+
+
+def _threads(held: Mapping[str, tuple[Conversation, list[Message]]]) -> Iterator[Thread]:
+    for conversation, messages in held.values():
         dates = [message.created_at for message in messages if message.created_at]
-        yield Thread(replace(conversation, created_at=min(dates, default=None)), tuple(messages))
-
-
-def _read(record: object, stem: str, number: int, gathered: Gathered) -> Thread | None:
-    """Return a line that is a conversation; one that is a message is gathered."""
-    if not isinstance(record, Mapping):
-        raise Unreadable("it is no object")
-    if _messages(record) is not None:
-        return thread_of(record, f"{stem}-{number}")
-    fields = {**mapping_of(record.get("metadata")), **record}
-    named = first_of(fields, ("conversation_id", "conversation", "thread_id", "channel"))
-    id = string_of(named) or stem
-    message = message_of_record(fields, id, f"m{number:06}")
-    if message.text.strip():
-        title, project = string_of(fields.get("conversation_title")), string_of(fields.get("project"))
-        conversation = Conversation(id, title, project, fields.get("archived") is True)
-        gathered.setdefault(id, (conversation, []))[1].append(message)
-    return None
+        began = conversation.created_at or min(dates, default=None)
+        yield Thread(replace(conversation, created_at=began), tuple(messages))

@@ -1,65 +1,110 @@
-"""The `conversations.json` of an OpenAI data export: each conversation is a tree of messages.
+"""ChatGPT: the `conversations.json` of an OpenAI data export, in which each conversation is a tree of messages.
 
-Whoever edits a question or asks for another answer begins a new branch. What is read is the branch that was last shown:
-from `current_node` up to the root.
+Whoever edits a question or asks for another answer begins a new branch. The branch that was last shown is the one from
+`current_node` up to the root; the messages of all others are kept too, and marked with where they part from it.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from rifflux.conversations.importers.base import load_json, mapping_of, role_of, string_of, thread_of, threads_of
-from rifflux.conversations.model import Thread
-from rifflux.errors import Unreadable
+from rifflux.conversations.importers.base import (
+    Format,
+    Item,
+    Outline,
+    Tally,
+    date_of,
+    list_of,
+    mapping_of,
+    named_file,
+    records_of,
+    role_of,
+    string_of,
+)
+from rifflux.conversations.importers.export import Export
+from rifflux.conversations.model import Conversation, Message, Thread
 from rifflux.types import Failure
 
-__all__ = ["read_openai"]
+__all__ = ["OPENAI"]
 
 _SOURCE = "openai"
-#: Kinds of content that are words of somebody; others are the workings of tools.
+#: Kinds of content that are words of somebody; others are the workings of tools and models.
 _SPOKEN = frozenset({"text", "multimodal_text", "code", ""})
+_THOUGHT = frozenset({"thoughts", "reasoning_recap"})
+_SETTING = frozenset({"user_editable_context", "model_editable_context"})
+#: Calls of tools that hold what people see: a document beside the conversation, a picture.
+_CANVAS, _PICTURE = re.compile(r"canmore\.(create|update)_textdoc"), re.compile(r"dalle|image_gen|t2uay3k")
+#: What is called for what is between private characters: a citation, the name of a thing, a link.
+_MARK = re.compile("[ \t]?\ue200([^\ue200-\ue202]*)((?:\ue202[^\ue200-\ue202]*)*)\ue201")
+_RESIDUE = re.compile(r"[\ue200-\ue206]|[ \t]?【\d+(?::\d+)?†[^】]*】")
 
 
-def read_openai(path: Path) -> Iterator[Thread | Failure]:
-    """Yield the conversations of an export."""
-    data = load_json(path)
-    if not isinstance(data, list):
-        raise Unreadable("holds no list of conversations: choose the export's conversations.json")
-    yield from threads_of(path, data, _thread)
+def _claims(name: str, outline: Outline) -> bool:
+    return "mapping" in outline.fields
 
 
-def _thread(record: Any, default_id: str) -> Thread:
-    nodes = mapping_of(record).get("mapping")
-    if not isinstance(nodes, Mapping):
-        raise Unreadable("has no mapping of messages")
-    branch = _branch(nodes, record.get("current_node"))
-    fields = {
-        "id": record.get("conversation_id") or record.get("id"),
-        "title": record.get("title"),
-        "project": record.get("gizmo_id"),
-        "archived": record.get("is_archived"),
-        "created_at": record.get("create_time"),
-        "messages": [
-            {**mapping_of(nodes[key].get("message")), "id": key, "source": _SOURCE}
-            for key in branch
-            if _is_shown(mapping_of(nodes[key]).get("message"))
-        ],
-    }
-    return thread_of(fields, default_id)
+def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
+    for number, record in enumerate(records_of(export, name), 1):
+        nodes = record.get("mapping")
+        if isinstance(nodes, Mapping):
+            yield _thread(record, nodes, f"{export.called(name)}-{number}", tally)
+        else:
+            yield Failure(f"{export.label(name)}: conversation {number}", "has no mapping of messages")
 
 
-def _branch(nodes: Mapping[str, Any], current: Any) -> list[str]:
-    """Return the nodes from the root to the current one; where none is named, to the end of the newest branch."""
-    node = current if isinstance(current, str) and current in nodes else _newest_leaf(nodes)
-    branch: dict[str, None] = {}
-    # A node that comes again would be a circle, which no export should have.
-    while node in nodes and node not in branch:
-        branch[node] = None
-        parent = mapping_of(nodes[node]).get("parent")
-        node = parent if isinstance(parent, str) else ""
-    return list(branch)[::-1]
+OPENAI = Format("ChatGPT", _read, claims=_claims)
+
+
+def _thread(record: Mapping[str, Any], nodes: Mapping[str, Any], default_id: str, tally: Tally) -> Thread:
+    id = string_of(record.get("conversation_id") or record.get("id")) or default_id
+    conversation = Conversation(
+        id,
+        string_of(record.get("title")),
+        string_of(record.get("gizmo_id")),
+        record.get("is_archived") is True,
+        date_of(record.get("create_time"), tally),
+    )
+    branches = _branches(nodes, record.get("current_node"))
+    found = (_message(key, nodes[key], id, branch, tally) for key, branch in branches.items())
+    return Thread(conversation, tuple(message for message in found if message), whole=True)
+
+
+# The tree
+
+
+def _branches(nodes: Mapping[str, Any], current: Any) -> dict[str, str]:
+    """Return all nodes, parents before children, each with the node that its branch begins with; none if shown."""
+    shown = set(_shown(nodes, current))
+    found: dict[str, str] = {}
+    roots = [key for key in nodes if _parent(nodes, key) not in nodes]
+    # Nodes that are their own ancestors, which no export should have, come last.
+    waiting = [(key, "") for key in [*reversed(list(nodes)), *reversed(roots)]]
+    while waiting:
+        key, branch = waiting.pop()
+        if key in found or key not in nodes:
+            continue
+        branch = "" if key in shown else branch or key
+        found[key] = branch
+        children = [child for child in list_of(mapping_of(nodes[key]).get("children")) if isinstance(child, str)]
+        waiting += [(child, branch) for child in reversed(children)]
+    return found
+
+
+def _shown(nodes: Mapping[str, Any], current: Any) -> Iterator[str]:
+    """Yield the nodes of the branch that was shown last; where none is named, of the newest one."""
+    node, seen = current if isinstance(current, str) and current in nodes else _newest_leaf(nodes), set[str]()
+    while node in nodes and node not in seen:
+        seen.add(node)
+        yield node
+        node = _parent(nodes, node)
+
+
+def _parent(nodes: Mapping[str, Any], key: str) -> str:
+    parent = mapping_of(nodes[key]).get("parent")
+    return parent if isinstance(parent, str) else ""
 
 
 def _newest_leaf(nodes: Mapping[str, Any]) -> str:
@@ -72,11 +117,109 @@ def _created(node: Mapping[str, Any]) -> float:
     return float(time) if isinstance(time, int | float) else 0.0
 
 
-def _is_shown(message: object) -> bool:
-    """Return True if a node's message was shown to somebody as words of a person or an assistant."""
-    if not isinstance(message, Mapping):
-        return False
+# A message
+
+
+def _message(key: str, node: Any, conversation_id: str, branch: str, tally: Tally) -> Message | None:
+    """Return the message of a node; what nobody said or saw is counted, and None."""
+    message = mapping_of(mapping_of(node).get("message"))
+    if not message:
+        return None
     content, author, held = (mapping_of(message.get(name)) for name in ("content", "author", "metadata"))
-    hidden = held.get("is_visually_hidden_from_conversation") or message.get("recipient") not in (None, "all")
-    spoken = string_of(content.get("content_type")) in _SPOKEN
-    return spoken and not hidden and role_of(author.get("role")) != "system"
+    role, kind = role_of(author.get("role")), string_of(content.get("content_type"))
+    if reason := _unseen(role, kind, held):
+        tally.skip(reason)
+        return None
+    recipient = message.get("recipient")
+    if recipient not in (None, "all"):
+        text, reason = _called(string_of(recipient), content), "calls of tools"
+    elif role == "tool":
+        text, role, reason = _pictures(content), "assistant", "output of tools"
+    else:
+        text, reason = _said(content, held), "messages without words"
+    if not text:
+        tally.skip(reason)
+        return None
+    return Message(
+        key,
+        conversation_id,
+        text,
+        role,
+        created_at=date_of(message.get("create_time"), tally),
+        source=_SOURCE,
+        branch=branch,
+    )
+
+
+def _unseen(role: str, kind: str, held: Mapping[str, Any]) -> str:
+    """Return why nobody saw a message, nothing if somebody did."""
+    if role == "system" or kind in _SETTING:
+        return "system messages and settings"
+    if held.get("is_visually_hidden_from_conversation"):
+        return "hidden messages"
+    if kind in _THOUGHT:
+        return "thoughts of models"
+    return "" if kind in _SPOKEN or role == "tool" else f"content of type {kind}"
+
+
+def _said(content: Mapping[str, Any], held: Mapping[str, Any]) -> str:
+    """Return the words of a message, and the names of what came with it."""
+    parts = content.get("parts", [content.get("text", "")])
+    files = [named_file(mapping_of(each).get("name")) for each in list_of(held.get("attachments"))]
+    heard = any(mapping_of(part).get("content_type") == "audio_transcription" for part in list_of(parts))
+    told = [_part(part, named=bool(files), heard=heard) for part in list_of(parts)]
+    return "\n".join(filter(None, (*map(str.strip, told), *files)))
+
+
+def _part(part: object, *, named: bool, heard: bool) -> str:
+    if isinstance(part, str):
+        return plain(part)
+    part = mapping_of(part)
+    if words := string_of(part.get("text")):
+        return plain(words)
+    kind = string_of(part.get("content_type"))
+    if kind.startswith("image"):
+        prompt = mapping_of(mapping_of(part.get("metadata")).get("dalle")).get("prompt")
+        return named_file(prompt, "image") or ("" if named else "[image]")
+    if "audio" in kind:
+        return "" if heard else "[audio]"
+    return f"[{kind.removesuffix('_asset_pointer').replace('_', ' ')}]" if kind and not named else ""
+
+
+def _pictures(content: Mapping[str, Any]) -> str:
+    """Return what a tool showed: pictures, with what they were asked for. Its words are for the model."""
+    parts = [part for part in list_of(content.get("parts")) if isinstance(part, Mapping)]
+    return "\n".join(filter(None, (_part(part, named=False, heard=False) for part in parts)))
+
+
+def _called(recipient: str, content: Mapping[str, Any]) -> str:
+    """Return what people see of a call of a tool: a document beside the conversation, or what a picture shall show."""
+    words = "\n".join(part for part in [*list_of(content.get("parts")), content.get("text")] if isinstance(part, str))
+    try:
+        given = mapping_of(json.loads(words, strict=False))
+    except (ValueError, RecursionError):
+        given = {}
+    if _CANVAS.match(recipient):
+        changes = [string_of(mapping_of(each).get("replacement")) for each in list_of(given.get("updates"))]
+        written = [string_of(given.get("name")), string_of(given.get("content")), *changes]
+        return "\n".join(filter(None, written)).strip()
+    return named_file(given.get("prompt"), "image") if _PICTURE.match(recipient) else ""
+
+
+def plain(text: str) -> str:
+    """Return a text without the marks of citations; of things that are named, the names stay."""
+    return _RESIDUE.sub("", _MARK.sub(_unmarked, text))
+
+
+def _unmarked(found: re.Match[str]) -> str:
+    kind, fields = found[1], found[2].split("\ue202")[1:]
+    lead = found[0][0] if found[0][0] in " \t" else ""
+    if kind == "url" and fields:
+        return lead + fields[0]
+    if kind != "entity" or not fields:
+        return ""
+    try:
+        named = list_of(json.loads(fields[0]))
+    except ValueError:
+        return ""
+    return lead + string_of(named[1]) if len(named) > 1 else ""

@@ -21,14 +21,17 @@ from operator import attrgetter
 from rifflux.text.analyzer import fold, idf
 from rifflux.types import Clause
 
-__all__ = ["Atom", "Title", "Titles", "atoms", "held_of", "likeness"]
+__all__ = ["Atom", "Title", "Titles", "atoms", "held_of", "letters_of", "likeness", "of_word"]
 
 _PIECE = re.compile(r"\b[^\W\d_](?![^\W\d_])(?:[.\s]+[^\W\d_](?![^\W\d_]))+|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
+_WORD = re.compile(r"\w+")
+_LETTERS = re.compile(r"[^\W\d_]+|\d+")
 _TERM, _NUMBER = attrgetter("term"), attrgetter("number")
 MOST_DIGITS = 18
 #: A title agrees with a question that has so much in common with a beginning of it, where the titles know so much of
 #: the question; of titles that stand in a question, so many may be meant.
 AGREEMENT, KNOWN, MOST_STANDING = 0.8, 0.6, 3
+WHOLE = 1 - 1e-9
 #: Titles begin with a number by which they are known if so many do: `Chapter 7`, and no `interleukin 2`.
 SCHEME = 3
 #: A beginning of a title is looked for among so many atoms.
@@ -44,21 +47,30 @@ class Atom:
     number: int | None = None
 
 
-def atoms(text: str, terms_of: Callable[[str], Clause]) -> list[Atom]:
-    """Return the atoms of a text in order, given what makes the terms of a word; stop words are none."""
+def atoms(text: str, of_piece: Callable[[str], Sequence[Atom]]) -> list[Atom]:
+    """Return the atoms of a text in order, given what reads its words (see `of_word`); stop words are none."""
     found: list[Atom] = []
     term = written = ""
     for piece in _PIECE.findall(text):
         if piece.isdecimal():
-            found.append(Atom(term, written if term else "", int(piece[:MOST_DIGITS])))
-            continue
-        word = "".join(piece.replace(".", " ").split())
-        written = fold(word)
-        terms = terms_of(word) or ((written,) if len(word) == 1 and piece.isupper() else ())
-        if terms:
-            term = terms[-1]
-            found += map(Atom, terms, repeat(written))
+            found.append(Atom(term, written, int(piece[:MOST_DIGITS])))
+        elif parts := of_piece(piece):
+            found += parts
+            term, written = parts[-1].term, parts[-1].written
     return found
+
+
+def of_word(terms_of: Callable[[str], Clause], piece: str) -> tuple[Atom, ...]:
+    """Return the atoms of a word, given what makes its terms; `FindPath` is read as `find path`."""
+    word = piece if piece.isalpha() else "".join(piece.replace(".", " ").split())
+    terms, written = terms_of(word), fold(word)
+    parts = terms[1:] if len(terms) > 1 and terms[0] == written else terms
+    return tuple(map(Atom, parts, repeat(written)))
+
+
+def letters_of(text: str) -> str:
+    """Return the words and numbers of a text in small letters, whatever stands between them and however they begin."""
+    return " ".join(piece.lstrip("0") or "0" for piece in _LETTERS.findall(fold(text)))
 
 
 def likeness(asked: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Atom], float]) -> tuple[float, float]:
@@ -156,10 +168,12 @@ class Titles:
     """The titles of candidates as atoms, each of which says more the fewer of them hold it.
 
     `idf` is that of the question's words among all chunks; a word of many titles says no more than it does there.
+    `wholes` are the titles of documents, others those of their parts.
     """
 
     read: Mapping[str, Title]
     idf: Mapping[str, float]
+    wholes: Collection[str] = ()
 
     @cached_property
     def count(self) -> Counter[str]:
@@ -185,14 +199,24 @@ class Titles:
             self._weights[key] = known
         return known
 
-    def named(self, asked: Sequence[Atom]) -> Collection[str]:
-        """Return the titles that a question names: those that agree with it, or else those that stand in it."""
-        agreeing, holding = self._agreeing(asked)
-        # Where many more titles hold what was asked, it is their subject and nobody's name.
-        return agreeing if agreeing and 2 * len(agreeing) >= holding else self._standing(asked)
+    def named(self, asked: Sequence[Atom], text: str) -> Collection[str]:
+        """Return the titles that a question names: those that agree with it, are it to the letter, or stand in it.
 
-    def _agreeing(self, asked: Sequence[Atom]) -> tuple[list[str], int]:
-        """Return the titles that say what was asked, and how many hold it at all."""
+        `asked` are the atoms of what is asked for, `text` is the question as it was typed.
+        """
+        agreeing, holding = self._agreeing(asked)
+        spelt = letters_of(text)
+        same = [name for name in (holding if asked else self.read) if letters_of(name) == spelt]
+        found = [*dict.fromkeys((*agreeing, *same))] or self._written(text) or self._standing(asked)
+        # What is called so as a whole is meant before parts of others that are.
+        found = [name for name in found if name in self.wholes] or found
+        for order in (str, _sorted) if len(found) > 1 else ():
+            if same := [name for name in found if order(letters_of(name)) == order(spelt)]:
+                return same
+        return [name for name in found if f" {letters_of(name)} " in f" {spelt} "] or found
+
+    def _agreeing(self, asked: Sequence[Atom]) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the titles that say what was asked and are its name, and those that hold most of it at all."""
         labels = {atom.written for atom in asked if atom.number is not None}
         known, unknown = list[Atom](), 0.0
         for atom in asked:
@@ -203,7 +227,7 @@ class Titles:
                 # What stands before a number may be called otherwise here: `section 250.1725`.
                 unknown += self.weight(atom)
         if sum(map(self.weight, known)) < KNOWN / (1 - KNOWN) * unknown:
-            return [], 0
+            return (), ()
         near = self.read if any(not self.count[atom.term] for atom in known if atom.term) else self._near(known)
         likenesses = {name: likeness(known, self.read[name], self.weight) for name in near}
         holding = [name for name, (_, held) in likenesses.items() if held >= AGREEMENT]
@@ -212,7 +236,13 @@ class Titles:
         longest = max(sizes, default=0)
         agreeing = [name for name in likenesses if likenesses[name][0] >= AGREEMENT]
         agreeing += [name for name in holding if name not in agreeing and len(self.read[name]) <= longest]
-        return agreeing if sizes else [], len(holding)
+        if same := [name for name in holding if likenesses[name][0] >= WHOLE]:
+            return same, holding
+        # Where many more titles hold what was asked, it is their subject and nobody's name.
+        if not sizes or 2 * len(agreeing) < len(holding):
+            return (), holding
+        # Those that lack a word of it give way to those that have all.
+        return [name for name in agreeing if likenesses[name][1] >= WHOLE] or agreeing, holding
 
     def _near(self, asked: Sequence[Atom]) -> Collection[str]:
         """Return the titles that hold enough of what is asked to agree with it; the others need not be compared."""
@@ -229,6 +259,13 @@ class Titles:
         """Return True if a title has a word that begins so."""
         return any(atom.written.startswith(word) for title in self.read.values() for atom in title)
 
+    def _written(self, text: str) -> Sequence[str]:
+        """Return the titles that stand in a sentence with their capitals, between words that have none."""
+        found = [name for name in self.read if name in text and name[:1].isupper() and _stands_out(name, text)]
+        # Of `Path` and `Find the Path` the latter is meant.
+        found = [name for name in found if not any(name != other and name in other for other in found)]
+        return found if len(found) <= MOST_STANDING else ()
+
     def _standing(self, asked: Sequence[Atom]) -> list[str]:
         """Return the titles of which most stands in the question as it is written, if no others hold that too."""
         said, labels = {*map(_key, asked)}, {atom.written for atom in asked if atom.number is not None}
@@ -244,8 +281,21 @@ class Titles:
         if not 0 < len(found) <= MOST_STANDING:
             return []
         standing = self.read[found[0]][:longest]
-        holding = sum(likeness(standing, title, self.weight)[1] >= AGREEMENT for title in self.read.values())
+        keys = frozenset(map(_key, standing))
+        holding = sum(held_of(standing, title) > 0 for title in self.read.values() if keys <= title.keys)
         return found if holding <= len(found) else []
+
+
+def _sorted(words: str) -> str:
+    return " ".join(sorted(words.split()))
+
+
+def _stands_out(name: str, text: str) -> bool:
+    """Return True if a name stands in a text between words in small letters."""
+    before, _, after = text.partition(name)
+    left, right = _WORD.findall(before)[-1:], _WORD.findall(after)[:1]
+    parted = not before[-1:].isalnum() and not after[:1].isalnum()
+    return parted and bool(left) and all(map(str.islower, left + right))
 
 
 def _key(atom: Atom) -> str:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import weights_of
-from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms
+from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, of_word
 from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, SCORE, Candidates, declare, product
 from rifflux.store import ChunkNames, Store
 from rifflux.text.analyzer import Analyzer
+from rifflux.text.memo import Memo
 from rifflux.text.properties import key_names
 from rifflux.types import Clause, Ids, Query, Scores
 
@@ -80,33 +82,53 @@ class Anchors:
 
         It names them by title, alias or last heading, or else by key.
         """
-        asked = atoms(query.semantic_text, query.words.__getitem__)[:MOST_ATOMS]
+        asked = atoms(query.semantic_text, partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         wanted = {*chain(*query.clauses, *query.required)}
-        titles, whole = dict[str, list[int]](), list[int]()
+        titles, headings, whole = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list), list[int]()
         for id, each in names.items():
-            for name in {each.title, *each.headings[-1:], *each.aliases}:
-                titles.setdefault(name, []).append(id)
-            if wanted and any(wanted == {*self.analyzer.of_word(name)} for name in (each.title, *each.aliases)):
+            for name in {each.title, *each.aliases}:
+                titles[name].append(id)
+            for name in each.headings[-1:]:
+                headings[name].append(id)
+            if wanted and any(self._says(name, wanted) for name in (each.title, *each.aliases)):
                 whole.append(id)
         rarity = {clause[0]: value for clause, value in weights_of(self.store, query).items() if len(clause) == 1}
-        named = self._bearers(titles, rarity, asked)
-        if asked and not named:
-            asked = atoms(_SUFFIX.sub("", query.semantic_text), query.words.__getitem__)[:MOST_ATOMS]
-            keys = dict[str, list[int]]()
-            for id, each in names.items():
-                for name in key_names(each.key):
-                    if _has_word(_read(self.analyzer, name), asked):
-                        keys.setdefault(name, []).append(id)
-            named = self._bearers(keys, rarity, asked)
+        found = self._named({**headings, **titles}, rarity, asked, query, titles)
+        named: Sequence[int] = [id for name in found for id in (titles if name in titles else headings)[name]]
+        if asked and not named and any(each.key for each in names.values()):
+            named = self._by_key(names, rarity, query)
         factors = {"whole title": (whole, self.exact_title), BY_TITLE: (named, self.identified)}
         return {name: _where(ids, holders, factor) for name, (holders, factor) in factors.items() if holders}
 
-    def _bearers(
-        self, names: Mapping[str, Sequence[int]], rarity: Mapping[str, float], asked: Sequence[Atom]
-    ) -> Sequence[int]:
-        """Return who bears a name that the question says."""
-        read = {name: found for name in sorted(names) if (found := _read(self.analyzer, name))}
-        return [id for name in Titles(read, rarity).named(asked) for id in names[name]] if asked else []
+    def _says(self, name: str, wanted: Collection[str]) -> bool:
+        """Return True if a name has the terms that are wanted and no others."""
+        terms = self.analyzer.of_word(name)
+        return len(terms) >= len(wanted) and all(map(wanted.__contains__, terms)) and {*terms} == wanted
+
+    def _by_key(self, names: Mapping[int, ChunkNames], rarity: Mapping[str, float], query: Query) -> Sequence[int]:
+        """Return the chunks of files that the question names by their folder and name, or else by name."""
+        asked = atoms(_SUFFIX.sub("", query.semantic_text), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
+        for part in (slice(1), slice(-1, None)):
+            keys = defaultdict[str, list[int]](list)
+            for id, each in names.items():
+                for name in key_names(each.key)[part] if each.key else ():
+                    if _has_word(_read(self.analyzer, name), asked):
+                        keys[name].append(id)
+            if named := self._named(keys, rarity, asked, query):
+                return [*chain(*map(keys.__getitem__, named))]
+        return ()
+
+    def _named(
+        self,
+        names: Collection[str],
+        rarity: Mapping[str, float],
+        asked: Sequence[Atom],
+        query: Query,
+        wholes: Collection[str] = (),
+    ) -> Collection[str]:
+        """Return the names that the question says; `wholes` are those of documents, not of their parts."""
+        read = {name: found for name in sorted(names) if (found := _read(self.analyzer, name)) or not asked}
+        return Titles(read, rarity, wholes).named(asked, query.asked or query.text)
 
     def _lift(self, factors: Mapping[str, Scores], rows: int) -> Scores:
         """Return the factor of each candidate's score."""
@@ -124,11 +146,11 @@ class Anchors:
             holders, name = self.store.lexical.holding(anchor, ids), " ".join(anchor)
             # A leading space keeps the anchors `rank` and `score` apart from the columns of these names.
             found[f" {name}"] = holders, self.boost
-            found[f"title: {name}"] = list(self._named(anchor, holders)), self.title_boost
+            found[f"title: {name}"] = list(self._titled(anchor, holders)), self.title_boost
             found[f"{IDENTIFIED}: {name}"] = list(self._bearing(anchor, holders)), self.identified
         return {name: _where(ids, holders, factor) for name, (holders, factor) in found.items() if len(holders)}
 
-    def _named(self, anchor: Clause, holders: Ids) -> Iterator[int]:
+    def _titled(self, anchor: Clause, holders: Ids) -> Iterator[int]:
         """Yield those that hold the anchor in their title or headings."""
         for id, each in self.store.catalog.names(holders).items() if len(holders) else ():
             terms = [*self.analyzer.terms(each.title), "", *self.analyzer.terms(" ".join(each.headings))]
@@ -151,7 +173,13 @@ def _has_word(name: Title, asked: Sequence[Atom]) -> bool:
 @lru_cache(maxsize=8192)
 def _read(analyzer: Analyzer, title: str) -> Title:
     """Return the atoms of a title; the candidates of questions are often the same."""
-    return Title(atoms(title, analyzer.of_word))
+    return Title(atoms(title, _words(analyzer).__getitem__))
+
+
+@lru_cache(maxsize=8)
+def _words(analyzer: Analyzer) -> Memo[str, tuple[Atom, ...]]:
+    """Return what remembers the atoms of words."""
+    return Memo(partial(of_word, analyzer.of_word))
 
 
 def _where(ids: Ids, holders: Ids | Sequence[int], factor: float) -> Scores:

@@ -29,23 +29,30 @@ Archived = Annotated[bool | None, typer.Option("--archived/--current", help="Onl
 
 @conversations.command(
     "import",
-    epilog="""Examples:  rifflux conversations import conversations.json --user ann
+    epilog="""Examples:  rifflux conversations import chatgpt-export.zip --user ann
 
-rifflux conversations import ./slack-export chats.jsonl --user ann --project work""",
+rifflux conversations import 'WhatsApp Chat with Bob.txt' slack.zip chats.jsonl --user ann --project work""",
 )
 def import_(
     here: OpenOptions,
-    paths: Annotated[list[Path], typer.Argument(help="Files, or folders of exports.")],
+    paths: Annotated[list[Path], typer.Argument(help="Exports: zips, files or folders.")],
     user: User,
-    format: Annotated[str | None, typer.Option(help="jsonl, openai, slack or messages.  [default: detected]")] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help="openai, claude, slack, whatsapp, telegram, discord, discord-package, jsonl or messages.  "
+            "[default: recognized]"
+        ),
+    ] = None,
     project: Annotated[str | None, typer.Option(help="The project that all of them belong to.")] = None,
     embed: Annotated[
         bool | None, typer.Option("--embed/--no-embed", help="Make vectors now.  [default: as hybrid_search is set]")
     ] = None,
 ) -> None:
-    """Import conversations: JSON Lines, an OpenAI or Slack export, or arrays of messages with role and content.
+    """Import what ChatGPT, Claude, Slack, WhatsApp, Telegram and Discord export, as it was downloaded.
 
-    Importing again brings up to date what changed. Exit status 1 if something could not be read.
+    JSON Lines, and arrays of messages with role and content, are read too. Importing again takes what is new, and
+    brings up to date what changed. Exit status 1 if something could not be read, 2 if nothing was found.
     """
     with here.opened(create=True) as index, show.progress() as progress:
         report = _of(index, user).import_files(*paths, format=format, project=project, embed=embed, progress=progress)
@@ -137,6 +144,12 @@ def _print_report(done: ImportReport, *, as_json: bool) -> None:
     new = f"{done.conversations:,} new conversations; messages: {told}; {done.embedded:,} embedded"
     show.outcome(f"{new}, in {done.seconds:.1f} s", asdict(done), as_json=as_json)
     if not as_json:
+        if done.skipped:
+            show.note(f"left out: {', '.join(f'{count:,} {what}' for what, count in done.skipped.items())}")
+        if done.undated:
+            show.note(f"{done.undated:,} messages are kept without their dates, which could not be read")
+        for note in done.notes:
+            show.note(note)
         show.failures("failed", done.failed, "red")
 
 
@@ -168,4 +181,5 @@ def _print_hit(console: Console, rank: int, hit: MessageHit) -> None:
 def _turn(margin: str, message: Message) -> str:
     text = message.text.strip().replace("\n", f"\n{' ' * len(margin)}")
     date = f" ({message.created_at[:16]})" if message.created_at else ""
-    return margin + show.safe(f"{message.label}{date}: {text}")
+    other = ", not shown last" if message.branch else ""
+    return margin + show.safe(f"{message.label}{date}{other}: {text}")

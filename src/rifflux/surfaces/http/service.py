@@ -10,12 +10,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import structlog
 
-from rifflux import Erased, Guard, Index, InvalidArgument, RiffluxError, Scope, Trace, Workers
+from rifflux import Erased, Guard, Index, InvalidArgument, RiffluxError, Scope, Token, Trace, Workers
 from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.service.analytics import Diary
 from rifflux.service.repeats import Repeats
@@ -107,11 +107,12 @@ class ServiceSettings:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sends a request; `token` is the id of the token, empty where none is needed."""
+    """Who sends a request; `token` is the id of the token, empty where none is needed, `expires_at` when it ends."""
 
     user: str
     role: str
     token: str = ""
+    expires_at: float | None = None
 
     @property
     def is_admin(self) -> bool:
@@ -191,14 +192,19 @@ class Service:
             self._failing[sort] = cause
             log.warning("embedder", sort=sort, cause=cause, answered="by words alone")
 
-    def delete(self, user: str) -> Erased:
+    def accounts_of(self, caller: Caller) -> Accounts:
+        """Return the accounts as far as they are the caller's to know and change."""
+        by = Token(caller.token, caller.user, caller.role, expires_at=caller.expires_at) if caller.token else None
+        return replace(self.accounts, by=by)
+
+    def delete(self, caller: Caller, user: str) -> Erased:
         """Delete a user. What other worker processes have not written yet of their usage may still be written."""
         self.ledger.forget(user)
         self.diary.flush()
         with self._lock:
             for role in (False, True):
                 self._views.pop((user, role), None)
-        return self.accounts.delete(user)
+        return self.accounts_of(caller).delete(user)
 
     def _later(self, work: Callable[[], None]) -> None:
         self._writer.submit(work).add_done_callback(_log_failure)

@@ -14,7 +14,7 @@ from anyio import to_thread
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 
-from rifflux import Guard, Index, OutOfScope, RiffluxError, Scope
+from rifflux import Guard, Index, OutOfScope, RiffluxError, Scope, TokenExpired
 from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.service.usage import Ledger, Meter, Prices
 from rifflux.surfaces.mcp.workspace import OpenIndex, Workspace
@@ -54,13 +54,15 @@ class Callers:
         self._ledger = self._account(self._opened)
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Return whom a token is of; None if it is not valid."""
+        """Return whom a token is of; None if it is not valid. Raises `TokenExpired`."""
         return await to_thread.run_sync(self._checked, token)
 
     def _checked(self, text: str) -> AccessToken | None:
         try:
             registry = self._workspace.open().index.admin.store.registry
             token = Accounts(registry, later=_if_it_can).check(text)
+        except TokenExpired:
+            raise
         except RiffluxError as error:
             _log.error("no token can be checked: %s", error)
             return None

@@ -1,0 +1,196 @@
+"""Discord: the package that it sends of what somebody wrote, and whole channels as DiscordChatExporter writes them.
+
+Channels and messages have the same ids in both.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rifflux.conversations.importers.base import (
+    Format,
+    Item,
+    Outline,
+    Tally,
+    date_of,
+    first_of,
+    in_parts,
+    json_of,
+    list_of,
+    mapping_of,
+    named_file,
+    records_of,
+    string_of,
+)
+from rifflux.conversations.importers.export import Export
+from rifflux.conversations.importers.streaming import JsonReader
+from rifflux.conversations.model import Conversation, Message
+from rifflux.errors import Unreadable
+from rifflux.types import Failure
+
+__all__ = ["DISCORD", "DISCORD_PACKAGE"]
+
+_SOURCE = "discord"
+#: Types of messages that Discord writes itself.
+_NOTICES = frozenset(
+    {"RecipientAdd", "RecipientRemove", "Call", "ChannelNameChange", "ChannelIconChange", "ChannelPinnedMessage",
+     "GuildMemberJoin", "ThreadCreated", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "18"}
+)  # fmt: skip
+
+
+def _conversation(id: object, title: str) -> Conversation:
+    return Conversation(f"discord-{string_of(id)}", title)
+
+
+# DiscordChatExporter: a file a channel
+
+
+def _claims(name: str, outline: Outline) -> bool:
+    return not outline.is_list and {"guild", "channel"} <= set(outline.fields)
+
+
+def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
+    return in_parts(_turns(export, name, tally))
+
+
+DISCORD = Format("Discord (DiscordChatExporter)", _read, claims=_claims)
+
+
+def _turns(export: Export, name: str, tally: Tally) -> Iterator[tuple[Conversation, Message]]:
+    with export.open(name) as file:
+        reader = JsonReader(file)
+        about: dict[str, Mapping[str, Any]] = {}
+        for field in reader.fields():
+            if field != "messages" or reader.peek() != "[":
+                about[field] = mapping_of(reader.value())
+                continue
+            channel = _channel(about.get("guild", {}), about.get("channel", {}))
+            for _ in reader.items():
+                if message := _message(mapping_of(reader.value()), channel.id, tally):
+                    yield channel, message
+
+
+def _channel(guild: Mapping[str, Any], channel: Mapping[str, Any]) -> Conversation:
+    name = string_of(channel.get("name"))
+    direct = string_of(channel.get("type")).startswith("Direct") or guild.get("id") == "0"
+    title = name if direct else f"{string_of(guild.get('name'))} #{name}".strip()
+    return _conversation(channel.get("id"), title)
+
+
+def _message(record: Mapping[str, Any], channel: str, tally: Tally) -> Message | None:
+    if string_of(record.get("type")) in _NOTICES:
+        tally.skip("notices")
+        return None
+    text = _words(record)
+    if not text:
+        tally.skip("messages without words")
+        return None
+    author = mapping_of(record.get("author"))
+    date = date_of(record.get("timestamp"), tally)
+    return Message(
+        string_of(record.get("id")) or f"{date}",
+        channel,
+        text,
+        "assistant" if author.get("isBot") is True else "user",
+        string_of(first_of(author, ("nickname", "name"))),
+        date,
+        _SOURCE,
+    )
+
+
+def _words(record: Mapping[str, Any]) -> str:
+    """Return the words of a message and of what is embedded in it, and the names of its files."""
+    told = [string_of(record.get("content")).strip()]
+    for embed in map(mapping_of, list_of(record.get("embeds"))):
+        fields = (f"{each.get('name')}: {each.get('value')}" for each in map(mapping_of, list_of(embed.get("fields"))))
+        told += [string_of(embed.get("title")), string_of(embed.get("description")), *fields]
+    told += [named_file(mapping_of(each).get("fileName")) for each in list_of(record.get("attachments"))]
+    told += [named_file(mapping_of(each).get("name"), "sticker") for each in list_of(record.get("stickers"))]
+    return "\n".join(filter(None, told))
+
+
+# The package of Discord: a folder a channel, with what the user wrote there
+
+
+def _holds(export: Export) -> bool:
+    return bool(_channels(export))
+
+
+def _channels(export: Export) -> dict[str, str]:
+    """Return the files of messages by the folders of their channels, whatever language their names are in."""
+    names = set(export.names)
+    folders = (name.removesuffix("/channel.json") for name in export.names if name.endswith("/channel.json"))
+    found = {}
+    for folder in folders:
+        for name in (f"{folder}/messages.json", f"{folder}/messages.csv"):
+            if name in names:
+                found[folder] = name
+    return found
+
+
+def _read_package(export: Export, name: str, tally: Tally) -> Iterator[Item]:
+    tally.note("a package of Discord holds what you wrote, and nothing that others did")
+    return in_parts(_written(export, tally))
+
+
+DISCORD_PACKAGE = Format("Discord (data package)", _read_package, holds=_holds)
+
+
+def _written(export: Export, tally: Tally) -> Iterator[tuple[Conversation, Message] | Failure]:
+    me, channels = _me(export), _channels(export)
+    titles = _titles(export, next(iter(channels)))
+    for folder, name in channels.items():
+        try:
+            about = mapping_of(json_of(export, f"{folder}/channel.json"))
+            id = string_of(about.get("id")) or folder.rsplit("/", 1)[-1].lstrip("c")
+            channel = _conversation(id, _title(about, titles.get(id)))
+            rows = _rows(export, name) if name.endswith(".csv") else records_of(export, name)
+            for row in rows:
+                if message := _own(row, channel.id, me, tally):
+                    yield channel, message
+        except Unreadable as error:
+            yield Failure(export.label(name), str(error))
+
+
+def _own(row: Mapping[str, Any], channel: str, me: str, tally: Tally) -> Message | None:
+    files = string_of(row.get("Attachments")).split()
+    names = [named_file(each.split("?", 1)[0].rsplit("/", 1)[-1]) for each in files]
+    text = "\n".join(filter(None, (string_of(row.get("Contents")).strip(), *names)))
+    if not text:
+        tally.skip("messages without words")
+        return None
+    date = date_of(row.get("Timestamp"), tally)
+    return Message(string_of(row.get("ID")) or f"{date}", channel, text, "user", me, date, _SOURCE)
+
+
+def _rows(export: Export, name: str) -> Iterator[Mapping[str, Any]]:
+    with export.open(name) as file:
+        yield from csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", newline=""))
+
+
+def _me(export: Export) -> str:
+    """Return what the user is called."""
+    for name in export.names:
+        if name.lower().endswith("account/user.json") or (name.count("/") == 1 and name.endswith("/user.json")):
+            try:
+                return string_of(first_of(mapping_of(json_of(export, name)), ("global_name", "username")))
+            except Unreadable:
+                break
+    return ""
+
+
+def _titles(export: Export, folder: str) -> Mapping[str, Any]:
+    """Return the names of channels by their ids, as the list beside their folders has them."""
+    index = f"{folder.rpartition('/')[0]}/index.json".lstrip("/")
+    try:
+        return mapping_of(json_of(export, index)) if index in export.names else {}
+    except Unreadable:
+        return {}
+
+
+def _title(about: Mapping[str, Any], listed: object) -> str:
+    name, guild = string_of(about.get("name")), string_of(mapping_of(about.get("guild")).get("name"))
+    return f"{guild} #{name}".strip() if name and guild else string_of(listed) or name

@@ -1,0 +1,162 @@
+"""Formats of programs: JSON Lines, and arrays of messages with role and content, alone or in conversations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+from rifflux.conversations.importers.base import (
+    Format,
+    Item,
+    Outline,
+    Tally,
+    date_of,
+    first_of,
+    in_parts,
+    json_of,
+    mapping_of,
+    role_of,
+    string_of,
+    text_of,
+)
+from rifflux.conversations.importers.export import Export
+from rifflux.conversations.model import Conversation, Message, Thread
+from rifflux.errors import Unreadable
+from rifflux.types import Failure
+
+__all__ = ["JSONL", "MESSAGES"]
+
+_IDS = ("id", "_id", "uuid", "message_id")
+_DATES = ("created_at", "timestamp", "date", "create_time", "time", "ts")
+_LISTS = ("messages", "chat_messages", "turns")
+_TEXTS = ("content", "text", "message", "body")
+#: The longest line that is read.
+_MOST_BYTES = 16_000_000
+
+
+def _claims_messages(name: str, outline: Outline) -> bool:
+    fields = outline.fields
+    return any(each in fields for each in (*_LISTS, "conversations")) or (
+        outline.is_list and any(each in fields for each in _TEXTS)
+    )
+
+
+def _read_messages(export: Export, name: str, tally: Tally) -> Iterator[Item]:
+    data, called = json_of(export, name), export.called(name)
+    if isinstance(data, Mapping):
+        data = data.get("conversations", [data])
+    if not isinstance(data, list):
+        raise Unreadable("holds neither messages nor conversations: see 'rifflux conversations import --help'")
+    if data and all(isinstance(item, Mapping) and _messages(item) is None for item in data):
+        data = [{"id": called, "title": called, "messages": data}]
+    for number, record in enumerate(data, 1):
+        try:
+            yield _thread(record, called if len(data) == 1 else f"{called}-{number}", tally)
+        except Unreadable as error:
+            yield Failure(f"{export.label(name)}: conversation {number}", str(error))
+
+
+MESSAGES = Format("arrays of messages", _read_messages, claims=_claims_messages)
+
+
+def _messages(record: Mapping[str, object]) -> list[object] | None:
+    found = first_of(record, _LISTS)
+    return found if isinstance(found, list) else None
+
+
+def _thread(record: Any, default_id: str, tally: Tally) -> Thread:
+    """Return a conversation with its messages. Raises `Unreadable`."""
+    messages = _messages(mapping_of(record))
+    if messages is None:
+        raise Unreadable("has no list of messages")
+    id = string_of(first_of(record, ("id", "_id", "uuid", "conversation_id"))) or default_id
+    conversation = Conversation(
+        id,
+        string_of(first_of(record, ("title", "name"))),
+        string_of(record.get("project")),
+        record.get("archived") is True or record.get("is_archived") is True,
+        date_of(first_of(record, _DATES), tally),
+    )
+    # The place is the id of a message that has none, so that importing again finds it.
+    turns = [_message(each, id, f"m{place:06}", tally) for place, each in enumerate(messages, 1)]
+    spoken = tuple(turn for turn in turns if turn.text.strip())
+    if len(spoken) < len(turns):
+        tally.skip("messages without words", len(turns) - len(spoken))
+    return Thread(conversation, spoken, whole=True)
+
+
+def _message(record: object, conversation_id: str, default_id: str, tally: Tally) -> Message:
+    """Return a message from an object with role and content, by any of their usual names. Raises `Unreadable`."""
+    if not isinstance(record, Mapping):
+        raise Unreadable(f"has a message that is no object: {str(record)[:60]!r}")
+    author = record.get("author")
+    named = author if isinstance(author, Mapping) else {"role": author}
+    return Message(
+        string_of(first_of(record, _IDS)) or default_id,
+        conversation_id,
+        text_of(first_of(record, _TEXTS)),
+        role_of(first_of(record, ("role", "sender", "from")) or named.get("role")),
+        string_of(first_of(record, ("speaker", "name", "user_name")) or named.get("name")),
+        date_of(first_of(record, _DATES), tally),
+        string_of(record.get("source")),
+    )
+
+
+# JSON Lines: a message a line, with the id of its conversation, or a conversation a line, with its messages
+
+
+def _claims_jsonl(name: str, outline: Outline) -> bool:
+    return name.lower().endswith((".jsonl", ".ndjson"))
+
+
+def _read_jsonl(export: Export, name: str, tally: Tally) -> Iterator[Item]:
+    """Yield the conversations of a file; messages without a conversation are one that is called after the file."""
+    wholes: list[Thread] = []
+    for item in in_parts(_turns(export, name, tally, wholes)):
+        yield from wholes
+        wholes.clear()
+        yield item
+    yield from wholes
+
+
+JSONL = Format("JSON Lines", _read_jsonl, claims=_claims_jsonl)
+
+
+def _turns(
+    export: Export, name: str, tally: Tally, wholes: list[Thread]
+) -> Iterator[tuple[Conversation, Message] | Failure]:
+    """Yield the lines that are messages; those that are conversations go to `wholes`."""
+    called = export.called(name)
+    with export.open(name) as file:
+        for number, line in enumerate(_lines(file), 1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+                if not isinstance(record, Mapping):
+                    raise Unreadable("it is no object")
+                if _messages(record) is not None:
+                    wholes.append(_thread(record, f"{called}-{number}", tally))
+                elif found := _turn(record, called, number, tally):
+                    yield found
+            except (ValueError, RecursionError, Unreadable) as error:
+                yield Failure(f"{export.label(name)}:{number}", f"cannot be read: {error}")
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    while line := file.readline(_MOST_BYTES):
+        if len(line) == _MOST_BYTES and not line.endswith(b"\n"):
+            raise Unreadable(f"has a line of more than {_MOST_BYTES:,} bytes")
+        yield line
+
+
+def _turn(record: Mapping[str, Any], called: str, number: int, tally: Tally) -> tuple[Conversation, Message] | None:
+    fields = {**mapping_of(record.get("metadata")), **record}
+    id = string_of(first_of(fields, ("conversation_id", "conversation", "thread_id", "channel"))) or called
+    message = _message(fields, id, f"m{number:06}", tally)
+    if not message.text.strip():
+        tally.skip("messages without words")
+        return None
+    title, project = string_of(fields.get("conversation_title")), string_of(fields.get("project"))
+    return Conversation(id, title, project, fields.get("archived") is True), message

@@ -1,0 +1,111 @@
+"""The words of a Slack message: its text, its blocks, what is attached, and the names of its files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from html import unescape
+from typing import Any
+
+from rifflux.conversations.importers.base import list_of, mapping_of, string_of
+
+__all__ = ["Names", "words_of"]
+
+_REFERENCE = re.compile(r"<([^<>|]*)(?:\|([^<>]*))?>")
+#: Elements of rich text that hold others.
+_NESTED = frozenset({"rich_text", "rich_text_section", "rich_text_list", "rich_text_quote", "rich_text_preformatted"})
+#: Files that are not in the export any more.
+_GONE = frozenset({"tombstone", "hidden_by_limit", "file_access"})
+
+
+@dataclass(slots=True)
+class Names:
+    """What users and channels are called, by their ids."""
+
+    users: dict[str, str] = field(default_factory=dict)
+    channels: dict[str, str] = field(default_factory=dict)
+
+
+def words_of(names: Names, record: Mapping[str, Any], *, whole: bool) -> str:
+    """Return the words of a message; with `whole`, as of apps, also those of its blocks that its text leaves out."""
+    told = [_plain(names, record.get("text"))]
+    blocks = [*_blocks(names, record.get("blocks"))]
+    if not told[0] or (whole and any(mapping_of(each).get("type") != "rich_text" for each in _list(record, "blocks"))):
+        told += [each for each in blocks if each not in told[0]]
+    for attached in map(mapping_of, _list(record, "attachments")):
+        told += [each for each in _attached(names, attached) if each not in told]
+    for each in map(mapping_of, _list(record, "files")):
+        if each.get("mode") not in _GONE:
+            told.append(string_of(each.get("name")) or string_of(each.get("title")))
+    return "\n".join(filter(None, told)).strip()
+
+
+def _list(record: Mapping[str, Any], name: str) -> list[Any]:
+    return list_of(record.get(name))
+
+
+def _attached(names: Names, attached: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what an attachment says. The preview of a link that the text has is not a part of the message."""
+    if attached.get("from_url") and not (attached.get("is_msg_unfurl") or attached.get("is_share")):
+        return
+    words = [_plain(names, attached.get(name)) for name in ("pretext", "title", "text")]
+    fields = [*map(mapping_of, _list(attached, "fields"))]
+    words += [
+        ": ".join(filter(None, (_plain(names, each.get(name)) for name in ("title", "value")))) for each in fields
+    ]
+    words += [*_blocks(names, attached.get("blocks"))]
+    for each in map(mapping_of, _list(attached, "message_blocks")):
+        words += _blocks(names, mapping_of(each.get("message")).get("blocks"))
+    yield from filter(None, words if any(words) else [_plain(names, attached.get("fallback"))])
+
+
+def _blocks(names: Names, blocks: object) -> Iterator[str]:
+    """Yield the words of blocks, one of each."""
+    for block in map(mapping_of, list_of(blocks)):
+        parts: list[object] = [block.get("text"), block.get("title"), *_list(block, "fields")]
+        if block.get("type") == "context":
+            parts += _list(block, "elements")
+        if block.get("type") == "rich_text":
+            parts = []
+            yield from filter(None, [_rich(names, block).strip()])
+        for part in parts:
+            words = mapping_of(part).get("text", part)
+            yield from filter(None, [_plain(names, words if isinstance(words, str) else "")])
+
+
+def _rich(names: Names, element: Mapping[str, Any]) -> str:
+    """Return the words of rich text: what stands in a line together, and lists by their lines."""
+    kind = string_of(element.get("type"))
+    if kind in _NESTED:
+        between = "" if kind != "rich_text_list" and kind != "rich_text" else "\n"
+        return between.join(_rich(names, mapping_of(each)) for each in _list(element, "elements"))
+    if kind == "user":
+        id = string_of(element.get("user_id"))
+        return f"@{names.users.get(id) or id}"
+    if kind == "channel":
+        id = string_of(element.get("channel_id"))
+        return f"#{names.channels.get(id) or id}"
+    if kind == "link":
+        label, url = string_of(element.get("text")), string_of(element.get("url"))
+        return f"{label} ({url})" if label and label != url else url
+    if kind == "emoji":
+        return f":{string_of(element.get('name'))}:"
+    if kind == "broadcast":
+        return f"@{string_of(element.get('range'))}"
+    return string_of(element.get("text")) or string_of(element.get("fallback"))
+
+
+def _plain(names: Names, text: object) -> str:
+    """Return a text as people see it: references by their names."""
+    return unescape(_REFERENCE.sub(lambda found: _shown(names, found[1], found[2]), string_of(text))).strip()
+
+
+def _shown(names: Names, target: str, label: str | None) -> str:
+    if target.startswith("@"):
+        return f"@{label or names.users.get(target[1:]) or target[1:]}"
+    if target.startswith("#"):
+        return f"#{label or names.channels.get(target[1:]) or target[1:]}"
+    if target.startswith("!"):
+        return label or f"@{target[1:].partition('^')[0]}"
+    return f"{label} ({target})" if label else target

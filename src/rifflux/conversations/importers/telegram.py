@@ -1,0 +1,122 @@
+"""Telegram: the `result.json` that Telegram Desktop exports, of one chat or of all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rifflux.conversations.importers.base import (
+    Format,
+    Item,
+    Outline,
+    Tally,
+    date_of,
+    in_parts,
+    list_of,
+    mapping_of,
+    named_file,
+    string_of,
+)
+from rifflux.conversations.importers.export import Export
+from rifflux.conversations.importers.streaming import JsonReader
+from rifflux.conversations.model import Conversation, Message
+
+__all__ = ["TELEGRAM"]
+
+_SOURCE = "telegram"
+_CHATS = frozenset(
+    f"{kind}_{what}" for kind in ("private", "public") for what in ("group", "supergroup", "channel")
+) | {"personal_chat", "bot_chat", "saved_messages", "replies", "verification_codes"}
+_LISTS = ("chats", "left_chats")
+
+
+def _claims(name: str, outline: Outline) -> bool:
+    fields = outline.fields
+    return not outline.is_list and ("chats" in fields or ("messages" in fields and fields.get("type") in _CHATS))
+
+
+def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
+    return in_parts(_turns(export, name, tally))
+
+
+TELEGRAM = Format("Telegram", _read, claims=_claims)
+
+
+def _turns(export: Export, name: str, tally: Tally) -> Iterator[tuple[Conversation, Message]]:
+    with export.open(name) as file:
+        reader = JsonReader(file)
+        yield from _chats(reader, tally)
+
+
+def _chats(reader: JsonReader, tally: Tally) -> Iterator[tuple[Conversation, Message]]:
+    """Yield the messages of an object: of a chat, or of the chats in its lists."""
+    about: dict[str, object] = {}
+    for field in reader.fields():
+        if field in _LISTS and reader.peek() == "{":
+            for inner in reader.fields():
+                if inner == "list" and reader.peek() == "[":
+                    for _ in reader.items():
+                        yield from _chats(reader, tally)
+                else:
+                    reader.value()
+        elif field == "messages" and reader.peek() == "[":
+            chat = _chat(about)
+            for _ in reader.items():
+                message = _message(mapping_of(reader.value()), chat, str(about.get("type")), tally)
+                if message:
+                    yield chat, message
+        else:
+            about[field] = reader.value()
+
+
+def _chat(about: Mapping[str, object]) -> Conversation:
+    kind = string_of(about.get("type"))
+    title = string_of(about.get("name")) or ("Saved Messages" if kind == "saved_messages" else "")
+    return Conversation(f"telegram-{string_of(about.get('id')) or title or kind}", title)
+
+
+def _message(record: Mapping[str, Any], chat: Conversation, kind: str, tally: Tally) -> Message | None:
+    if record.get("type") != "message":
+        tally.skip("notices")
+        return None
+    text = _words(record)
+    if not text:
+        tally.skip("pictures, voices and videos without words")
+        return None
+    speaker = string_of(record.get("from"))
+    # In a chat with a bot, it is the other one who is called as the chat.
+    role = "assistant" if kind == "bot_chat" and speaker == chat.title else "user"
+    date = date_of(record.get("date_unixtime") or record.get("date"), tally)
+    return Message(string_of(record.get("id")) or f"{date}", chat.id, text, role, speaker, date, _SOURCE)
+
+
+def _words(record: Mapping[str, Any]) -> str:
+    """Return the words of a message, and the names of what came with it."""
+    parts = record.get("text_entities") or record.get("text") or ""
+    words = "".join(map(_entity, parts)) if isinstance(parts, list) else string_of(parts)
+    poll, contact = mapping_of(record.get("poll")), mapping_of(record.get("contact_information"))
+    answers = [string_of(mapping_of(each).get("text")) for each in list_of(poll.get("answers"))]
+    told = [
+        words.strip(),
+        string_of(poll.get("question")),
+        *answers,
+        " ".join(filter(None, (string_of(contact.get(name)) for name in ("first_name", "last_name", "phone_number")))),
+        string_of(record.get("place_name")),
+        named_file(_named(record)),
+        string_of(record.get("sticker_emoji")),
+    ]
+    return "\n".join(filter(None, told))
+
+
+def _entity(part: object) -> str:
+    if isinstance(part, str):
+        return part
+    entity = mapping_of(part)
+    text, target = string_of(entity.get("text")), string_of(entity.get("href"))
+    return f"{text} ({target})" if target and target != text else text
+
+
+def _named(record: Mapping[str, Any]) -> str:
+    """Return the name of a file or a song: that which it was sent under."""
+    song = " - ".join(filter(None, (string_of(record.get(name)) for name in ("performer", "title"))))
+    return string_of(record.get("file_name")) or (song if record.get("media_type") == "audio_file" else "")

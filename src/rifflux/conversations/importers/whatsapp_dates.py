@@ -1,0 +1,103 @@
+"""How the dates of a WhatsApp chat are meant: which number is the day, and which half of the day it was."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from rifflux.conversations.importers.base import Tally
+
+__all__ = ["HEAD", "Dates", "Stamp"]
+
+_BEFORE_NOON = "上午|午前|오전|凌晨|早上|ص"
+_AFTER_NOON = "下午|午後|오후|晚上|中午|م"
+#: `[31.12.24, 23:59:59] `, `12/31/24, 11:59 PM - `, `[2024. 12. 31. 오후 11:59:59] ` and what lies between.
+HEAD = re.compile(
+    rf"""[\u200e\u200f\ufeff]*\[?
+    (?P<first>\d{{1,4}})[./-]\s?(?P<second>\d{{1,2}})[./-]\s?(?P<third>\d{{2,4}})\.?
+    (?:[,،]|\s(?:klo|um|kl\.|o))?\s+
+    (?P<before>(?:{_BEFORE_NOON}|{_AFTER_NOON})\s?)?
+    (?P<hour>\d{{1,2}})[:.](?P<minute>\d{{2}})(?:[:.](?P<second_of>\d{{2}}))?
+    (?:\s?(?P<after>[ap]\.?\s?m\.?|{_BEFORE_NOON}|{_AFTER_NOON})(?!\w))?
+    (?:\]\s*|\s+[-–]\s+)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+DAY, MONTH = "day", "month"
+_PM = re.compile(rf"p|{_AFTER_NOON}", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A date as it stands: three numbers, and a time; `half` is 0 in the morning, 1 after noon, None for 24 hours."""
+
+    numbers: tuple[int, int, int]
+    time: tuple[int, int, int]
+    half: int | None
+
+    @staticmethod
+    def of(found: re.Match[str]) -> Stamp:
+        """Return the date that a line begins with."""
+        half = found["before"] or found["after"]
+        return Stamp(
+            (int(found["first"]), int(found["second"]), int(found["third"])),
+            (int(found["hour"]), int(found["minute"]), int(found["second_of"] or 0)),
+            None if half is None else int(bool(_PM.match(half))),
+        )
+
+
+@dataclass(slots=True)
+class Dates:
+    """Learns from all dates of a file which of their numbers is the day.
+
+    A number above 12 tells. Where there is none, the chat goes on in time: what makes it go back less often is meant.
+    """
+
+    first: str = ""
+    _possible: set[str] = field(default_factory=lambda: {DAY, MONTH})
+    _backwards: dict[str, int] = field(default_factory=lambda: {DAY: 0, MONTH: 0})
+    _last: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    _usual: str = DAY
+
+    def see(self, found: re.Match[str]) -> None:
+        """Learn from one date."""
+        stamp = Stamp.of(found)
+        one, two, year = stamp.numbers
+        if one > 31:
+            return
+        if one > 12:
+            self._possible.discard(MONTH)
+        if two > 12:
+            self._possible.discard(DAY)
+        # Only where English is spoken as in America, months stand first, with halves of days.
+        self._usual = MONTH if stamp.half is not None and "/" in found[0] else DAY
+        for meant, date in ((DAY, (year, two, one)), (MONTH, (year, one, two))):
+            self._backwards[meant] += date < self._last.get(meant, date)
+            self._last[meant] = date
+
+    def settle(self, tally: Tally) -> None:
+        """Decide which number is the day, and tell of a file that leaves it open."""
+        day, month = self._backwards[DAY], self._backwards[MONTH]
+        if len(self._possible) == 1:
+            (self.first,) = self._possible
+        elif day != month:
+            self.first = DAY if day < month else MONTH
+        else:
+            self.first = self._usual
+            if self._last and self._last[DAY] != self._last[MONTH]:
+                tally.note(f"the file does not tell days from months: dates were read with the {self.first} first")
+
+    def read(self, stamp: Stamp) -> datetime | None:
+        """Return when something was said, by the clock of the phone; None for no date."""
+        one, two, three = stamp.numbers
+        if one > 31:
+            year, month, day = one, two, three
+        else:
+            year, (day, month) = three, ((one, two) if self.first == DAY else (two, one))
+        hour, minute, second = stamp.time
+        if stamp.half is not None:
+            hour = hour % 12 + 12 * stamp.half
+        try:
+            return datetime(year + 2000 if year < 100 else year, month, day, hour, minute, second)
+        except ValueError:
+            return None
