@@ -38,7 +38,6 @@ from rifflux.session.arguments import (
 )
 from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
-from rifflux.session.unmatched import unmatched
 from rifflux.types import (
     Clause,
     Filter,
@@ -138,8 +137,10 @@ class Searcher:
         )
         if troubles := self.store.troubles():
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
-        if not len(table) and (emptied := unmatched(query.filter, self.store.catalog.any_passes)):
-            trace = replace(trace, notes=(*trace.notes, *emptied))
+        if not len(table) and query.filter:
+            from rifflux.session.unmatched import unmatched
+
+            trace = replace(trace, notes=(*trace.notes, *unmatched(query.filter, self.store.catalog.any_passes)))
         return Results(query.text, located(self.store, self.view.shown(page(table))), trace), table
 
     def way(
@@ -227,8 +228,7 @@ class Searcher:
         notes += told
         if query.statistics and not query.statistics.chunks and self.view.nothing:
             notes.append(self.view.nothing)
-        freshness = self.view.freshness
-        if freshness and freshness.note:
+        if (freshness := self.view.freshness) and freshness.note:
             notes.append(f"{freshness.note}: run 'rifflux index'")
         trace = Trace(
             mode=way.mode,
