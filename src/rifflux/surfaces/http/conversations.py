@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Depends, Query
@@ -10,6 +9,7 @@ from pydantic import Field
 
 from rifflux import Conversation, Conversations, Message
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Date, Diagnostics, Fusion, Name, Request, Text
@@ -86,6 +86,20 @@ class SearchMessagesIn(Request):
     explain: bool = False
 
 
+class ConversationList(Shape):
+    """A page of conversations, by their date."""
+
+    conversations: list[Conversation]
+    next: Next = None
+
+
+class MessageList(Shape):
+    """A page of the messages of a conversation, in their order."""
+
+    messages: list[Message]
+    next: Next = None
+
+
 class FoundOut(Shape):
     """A message that answers, with its conversation's title and the turns around it."""
 
@@ -131,9 +145,12 @@ def begin(given: ConversationIn, mine: Mine) -> Conversation:
 
 
 @router.get("/conversations", summary="List conversations by their date")
-def list_(mine: Mine, project: Project = None, archived: bool | None = None) -> Sequence[Conversation]:
+def list_(
+    mine: Mine, project: Project = None, archived: bool | None = None, after: After = "", limit: Limit = 100
+) -> ConversationList:
     """List all, or those of a project, or those that are (not) archived."""
-    return mine.list(project=project, archived=archived)
+    found, behind = page(mine.list(project=project, archived=archived), lambda each: each.id, after, limit)
+    return ConversationList(conversations=[*found], next=behind)
 
 
 @router.post("/conversations/search", summary="Search messages")
@@ -164,9 +181,10 @@ def delete(id: str, mine: Mine) -> None:
 
 
 @router.get("/conversations/{id}/messages", summary="The messages of a conversation in their order")
-def messages(id: str, mine: Mine) -> Sequence[Message]:
-    """List all messages."""
-    return mine.messages(id)
+def messages(id: str, mine: Mine, after: After = "", limit: Limit = 100) -> MessageList:
+    """List the messages."""
+    found, behind = page(mine.messages(id), lambda each: each.id, after, limit)
+    return MessageList(messages=[*found], next=behind)
 
 
 @router.post(

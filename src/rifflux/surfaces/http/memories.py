@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Query
 from pydantic import Field
 
+from rifflux import Memory
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Diagnostics, Name, Request, Text
@@ -69,6 +72,13 @@ class MemoryOut(Shape):
     version: int
     uses: int
     used_at: str | None
+
+
+class MemoryList(Shape):
+    """A page of memories, the newest first."""
+
+    memories: list[MemoryOut]
+    next: Next = None
 
 
 class SavedOut(Shape):
@@ -134,12 +144,14 @@ def list_(
     min_importance: MinImportance = None,
     min_confidence: MinConfidence = None,
     everything: bool = False,
-) -> list[MemoryOut]:
+    after: After = "",
+    limit: Limit = 100,
+) -> MemoryList:
     """List those in force; `everything` also lists the expired and the superseded."""
     found = service.of(caller).memories.all(
         category=category, min_importance=min_importance, min_confidence=min_confidence, everything=everything
     )
-    return [MemoryOut.of(noun_json(each)) for each in found]
+    return _page(found, after, limit)
 
 
 @router.get("/{id}", summary="A memory")
@@ -155,12 +167,17 @@ def edit(id: str, given: MemoryEdit, service: Asked, caller: User) -> MemoryOut:
 
 
 @router.get("/{id}/history", summary="A memory and those it took the place of")
-def history(id: str, service: Asked, caller: User) -> list[MemoryOut]:
+def history(id: str, service: Asked, caller: User, after: After = "", limit: Limit = 100) -> MemoryList:
     """List them, the newest first."""
-    return [MemoryOut.of(noun_json(each)) for each in service.of(caller).memories.history(id)]
+    return _page(service.of(caller).memories.history(id), after, limit)
 
 
 @router.delete("/{id}", status_code=204, summary="Forget a memory for good")
 def forget(id: str, service: Asked, caller: User) -> None:
     """Delete a memory for good. The one that it took the place of is in force again."""
     service.of(caller).memories.forget(id)
+
+
+def _page(found: Sequence[Memory], after: str, limit: int) -> MemoryList:
+    told, behind = page(found, lambda each: each.id, after, limit)
+    return MemoryList(memories=[MemoryOut.of(noun_json(each)) for each in told], next=behind)
