@@ -218,6 +218,13 @@ def test_an_archived_conversation_takes_its_messages_along(conversations: Conver
     assert (found(conversations, "former"), found(conversations, "new name")) == ([], ["a0"])
 
 
+def test_conversations_and_messages_are_counted(conversations: Conversations) -> None:
+    assert conversations.counts() == {"conversations": 0, "messages": 0}
+    talk(conversations, "a", "cache", "words")
+    talk(conversations, "b", "cache")
+    assert conversations.counts() == {"conversations": 2, "messages": 3}
+
+
 def test_a_deleted_conversation_is_gone(conversations: Conversations) -> None:
     talk(conversations, "a", "cache", "words")
     assert conversations.delete("a") == 2
@@ -333,6 +340,8 @@ def test_what_cannot_be_meant_is_refused(conversations: Conversations) -> None:
         conversations.search("words", neighbors=-1)
     with pytest.raises(InvalidArgument, match="date"):
         conversations.search("words", since="yesterday")
+    with pytest.raises(InvalidArgument, match="earlier one first"):
+        conversations.search("words", since="2024-05-02", until="2024-05-01")
     with pytest.raises(InvalidArgument, match="empty"):
         conversations.search(" ")
     with pytest.raises(InvalidArgument, match="already"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -30,7 +30,7 @@ from rifflux.conversations.model import (
 )
 from rifflux.errors import Conflict, InvalidArgument, NotFound, NothingImported
 from rifflux.retrieve.table import LEXICAL
-from rifflux.session.arguments import HYBRID, checked_whole
+from rifflux.session.arguments import HYBRID, checked_period, checked_whole
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
@@ -127,6 +127,11 @@ class Conversations:
         counts = self._store.catalog.namespaces()
         found = [conversation_of(row, counts.get(row.key, 0)) for row in self._store.catalog.in_order(CONVERSATIONS)]
         return [each for each in found if project in (None, each.project) and archived in (None, each.archived)]
+
+    def counts(self) -> Mapping[str, int]:
+        """Count the conversations and their messages."""
+        counts = self._store.catalog.namespaces()
+        return {"conversations": (own := counts.get(CONVERSATIONS, 0)), "messages": sum(counts.values()) - own}
 
     def _put(self, row: Document) -> None:
         self._store.catalog.put(CONVERSATIONS, DocumentChange(row, row.key, ()))
@@ -342,6 +347,7 @@ class Conversations:
         """
         checked_whole("limit", limit, 1, MOST_RESULTS)
         checked_whole("neighbors", neighbors, 0, MOST_NEIGHBOURS)
+        since, until = checked_period(since, until)
         asked = {"role": role, "project": project, "archived": archived}
         filter = {
             "since": since,

@@ -203,6 +203,11 @@ class Index:
             raise OutOfScope("conversations belong to a user: ask for index.scoped(Scope('ann')).conversations")
         return Conversations(self._view.part(CONVERSATIONS.name, CONVERSATIONS), Policies(self._view.store))
 
+    def kept(self) -> Mapping[str, int]:
+        """Count the conversations, messages and memories of the user; without a scope, there are memories alone."""
+        said = {"conversations": 0, "messages": 0} if self._view.scope is None else self.conversations.counts()
+        return {**said, "memories": self.memories.count()}
+
     @cached_property
     def memories(self) -> Memories:
         """Return the memories of the user whose view this is: saving, recalling, forgetting."""

@@ -281,6 +281,10 @@ class Memories:
         found = self._with_uses(memory_of(each.key, each.text, each.metadata) for each in documents)
         return sorted(found, key=lambda memory: (-memory.created_at, memory.id))
 
+    def count(self) -> int:
+        """Count all memories, in force or not."""
+        return self._store.catalog.namespaces().get(MEMORIES, 0)
+
     def history(self, id: str) -> list[Memory]:
         """Return a memory and those that it took the place of, the newest first. Raises `NotFound`."""
         before = {memory.superseded_by: memory for memory in self.all(everything=True)}

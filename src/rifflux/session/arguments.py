@@ -40,6 +40,7 @@ __all__ = [
     "checked_number",
     "checked_page",
     "checked_path",
+    "checked_period",
     "checked_place",
     "checked_query",
     "checked_search",
@@ -203,11 +204,17 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
     )
 
 
+def checked_period(since: object, until: object) -> tuple[str | None, str | None]:
+    """Return the first and the last date of a span of time. Raises `InvalidArgument`, also for one that ends before."""
+    first, last = _date("since", since), _date("until", until)
+    if first and last and parse_time(first).timestamp() > whole_day_end(last):
+        raise InvalidArgument(f"no date is from {first} to {last}: give the earlier one first")
+    return first, last
+
+
 def checked_works(since: object, until: object, subjects: object, sources: object) -> Filter:
     """Return the filter of works: the first and the last date, subjects, names of lists that were imported."""
-    since, until = _date("since", since), _date("until", until)
-    if since and until and parse_time(since).timestamp() > whole_day_end(until):
-        raise InvalidArgument(f"no date is from {since} to {until}: give the earlier one first")
+    since, until = checked_period(since, until)
     lists = _named("sources", sources)
     return Filter(
         since=since, until=until, metadata={"sources": list(lists)} if lists else {}, tags=_named("subjects", subjects)

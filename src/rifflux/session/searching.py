@@ -137,8 +137,11 @@ class Searcher:
         )
         if troubles := self.store.troubles():
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
-        hits = self.view.shown(page(table))
-        return Results(query.text, located(self.store, hits), trace), table
+        if not len(table) and query.filter:
+            from rifflux.session.unmatched import unmatched
+
+            trace = replace(trace, notes=(*trace.notes, *unmatched(query.filter, self.store.catalog.any_passes)))
+        return Results(query.text, located(self.store, self.view.shown(page(table))), trace), table
 
     def way(
         self,
@@ -225,8 +228,7 @@ class Searcher:
         notes += told
         if query.statistics and not query.statistics.chunks and self.view.nothing:
             notes.append(self.view.nothing)
-        freshness = self.view.freshness
-        if freshness and freshness.note:
+        if (freshness := self.view.freshness) and freshness.note:
             notes.append(f"{freshness.note}: run 'rifflux index'")
         trace = Trace(
             mode=way.mode,
