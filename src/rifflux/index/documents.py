@@ -17,7 +17,7 @@ from rifflux.session.arguments import checked_document, checked_text, checked_wh
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
 from rifflux.session.visibility import Visibility
-from rifflux.session.writing import DOCUMENTS, EMBED_S, Writer
+from rifflux.session.writing import DOCUMENTS, Writer
 from rifflux.store import DocumentChange, Listed, Placed, Store
 from rifflux.text.dates import parse_time
 from rifflux.types import Document, Failure, Parsed, of_owner, parted, told_namespace
@@ -30,6 +30,8 @@ MOST_LISTED, MOST_DOCUMENTS, MOST_TEXT = 1_000, 10_000, 10_000_000
 LONGEST_KEY, MOST_FIELDS, LONGEST_FIELD, LONGEST_METADATA = 1_000, 100, 200, 64_000
 #: Before a namespace that a cursor may tell, as it is no folder: all that it holds may go meanwhile.
 _TOLD = "="
+#: Seconds that one who puts a document waits for its vectors; those of a few hundred passages are there by then.
+EMBED_S = 10.0
 _BEGIN = ("", "")
 
 
@@ -179,9 +181,9 @@ class Documents:
                     view.store.catalog.remove(namespace, [name])
             view.store.catalog.put_all(Placed(namespace, change) for namespace, change in changes)
         stored = [change for _, change in changes]
-        embedded, degraded = Writer(view).embed_soon(embed_seconds, stored)
+        made = Writer(view).embed_soon(stored, embed_seconds)
         chunks = sum(len(change.chunks) for change in stored)
-        return Stored(key, target.label, not known, len(wanted), chunks, embedded, degraded=degraded)
+        return Stored(key, target.label, not known, len(wanted), chunks, made.chunks, degraded=made.degraded)
 
     def remove(self, key: str, *, collection: str = "") -> int:
         """Remove a document, or all of an upload, by its key; returns how many documents went.

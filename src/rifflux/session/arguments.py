@@ -37,6 +37,7 @@ __all__ = [
     "checked_document",
     "checked_filter",
     "checked_mode",
+    "checked_number",
     "checked_page",
     "checked_path",
     "checked_period",
@@ -150,6 +151,13 @@ def checked_deadline(milliseconds: float | None) -> float | None:
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float) or not milliseconds > 0:
         raise InvalidArgument(f"deadline_ms must be a number of milliseconds above 0, or None, not {milliseconds!r}")
     return None if math.isinf(milliseconds) else time.perf_counter() + milliseconds / 1000
+
+
+def checked_number(name: str, value: object, wanted: str, *, above: float | None = None) -> None:
+    """Refuse what is no finite number of 0 or more, or not above another one; `wanted` says what it is."""
+    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+    if not known or (above is not None and not value > above):  # type: ignore[operator]
+        raise InvalidArgument(f"{name} is {wanted}, not {value!r}")
 
 
 def checked_mode(mode: str) -> str:

@@ -20,7 +20,7 @@ from rifflux.session.arguments import checked_text
 from rifflux.session.reading import identified
 from rifflux.session.session import IndexView
 from rifflux.session.visibility import Visibility
-from rifflux.session.writing import EMBED_S, Writer
+from rifflux.session.writing import Embedded, Writer
 from rifflux.text.licenses import Permission, license_of
 from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, UNTOLD, Document, Failure, Hit, Progress, Ranking, parted
@@ -155,13 +155,12 @@ class WorksCatalog:
         format: str | None = None,
         license: str | None = None,
         embed: bool = True,
-        embed_seconds: float | None = EMBED_S,
     ) -> WorksReport:
         """Import the works of a file that somebody sent, as `import_files` does those of that file.
 
         `name` is what they call it, after which the source is called unless one is given. No other file is looked for.
         It is read in a process of its own that is held to 512 MB and 30 s; raises `Unreadable` where that is not
-        enough. Vectors that are not made within `embed_seconds` follow, and are told in `degraded`.
+        enough.
         """
         from rifflux.ingest.parallel.apart import safe_name
         from rifflux.works.importers.sources import name_sent
@@ -173,9 +172,7 @@ class WorksCatalog:
             _check_name(source)
         source = source or name_sent(safe_name(checked_text("the name of a file", name)))
         entries = read_sent(name, data, source, format)
-        report = self._bring([(source, entries)], license, embed=False)
-        embedded, degraded = self._writer.embed_soon(embed_seconds) if embed else (0, ())
-        return replace(report, embedded_chunks=embedded, degraded=degraded)
+        return self._bring([(source, entries)], license, embed)
 
     def _check_license(self, license: str | None) -> None:
         """Raise `InvalidArgument` for a license that names none, or that would open nothing since nobody knows it."""
@@ -216,10 +213,11 @@ class WorksCatalog:
         for source, entries in batches:
             bring(source, entries)
         tally.conclude(self._store)
-        embedded = self._writer.embed(progress) if embed else 0
+        embedded = self._writer.embed_imported(progress) if embed else Embedded()
         return WorksReport(
             **dict[str, Any](tally.counts),
-            embedded_chunks=embedded,
+            embedded_chunks=embedded.chunks,
+            degraded=embedded.degraded,
             sources=tuple(dict.fromkeys(tally.sources)),
             doubts=tuple(self._told(tally.doubts)),
             failed=tuple(tally.failed),

@@ -27,8 +27,8 @@ class WorksReport:
     date in the future, a citation that leads nowhere in its own source, a circle of citations. `dangling` counts the
     citations of works that the index does not hold, `unlicensed` the works stored without a license record, of which
     only title and identifiers are ever shown. `sources` are the names that the lists go by: a work's own key there is
-    `source:key`. `doubts` are the new pairs to review, `degraded` tells what is missing of
-    what was stored, such as vectors that are still to come.
+    `source:key`. `doubts` are the new pairs to review. `degraded` says why works that were stored have no vector yet:
+    they are found by words.
     """
 
     added: int = 0

@@ -267,7 +267,7 @@ class TestUsers:
             assert client.get("/usage", params={"by": "colour"}).status_code == 422
 
     def test_a_spent_budget_leaves_the_words(self, run: Any) -> None:
-        costly = run.__class__(run.folder, {"RIFFLUX_PRICES": "hash=1000000", "RIFFLUX_BUDGET": "1"})
+        costly = run.__class__(run.folder, {"RIFFLUX_PRICES": "hash=1000000", "RIFFLUX_BUDGET": "7"})
         with serving(costly, "--db", "index.db", "--open") as service:
             first, second = ask(service).json(), ask(service).json()
             with service.client() as client:
@@ -277,7 +277,7 @@ class TestUsers:
         assert second["diagnostics"]["effective_mode"] == "lexical"
         assert any("budget" in reason for reason in second["diagnostics"]["degraded"])
         assert second["results"][0]["path"] == "cache.md"
-        assert [line["sort"] for line in service.lines if line["event"] == "embedder"] == ["refused"]
+        assert [line["sort"] for line in service.lines if line["event"] == "model"] == ["refused"]
         assert "hash" in run("usage", "--by", "model", "--db", "index.db").stdout
 
 

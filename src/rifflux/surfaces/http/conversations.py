@@ -10,12 +10,12 @@ from fastapi import Depends, Query
 from pydantic import Field
 from starlette.requests import Request as Incoming
 
-from rifflux import Conversation, Conversations, ImportReport, Message
+from rifflux import Conversation, Conversations, ImportReport, Message, WrittenMessage
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Date, Diagnostics, Fusion, Name, Request, Text
+from rifflux.surfaces.http.shapes import Date, Deadline, Diagnostics, Fusion, Name, Request, Text
 from rifflux.surfaces.http.uploads import bodies, done, file_of
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
@@ -85,6 +85,7 @@ class SearchMessagesIn(Request):
     project: str | None = Field(default=None, max_length=1_000)
     archived: bool | None = None
     neighbors: int = Field(default=0, ge=0, le=20, description="Turns to tell before and after each message")
+    deadline_ms: Deadline = None
     fusion: Fusion = None
     grouped: bool = Field(default=False, description="By conversation")
     explain: bool = False
@@ -209,13 +210,16 @@ def messages(id: str, mine: Mine, after: After = "", limit: Limit = 100) -> Mess
 @router.post(
     "/conversations/{id}/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message to a conversation"
 )
-def add(id: str, given: MessageIn, mine: Mine) -> Message:
-    """Add a message. Once it is answered, the message is kept, whatever happens to the service."""
+def add(id: str, given: MessageIn, mine: Mine) -> WrittenMessage:
+    """Add a message. Once it is answered, the message is kept, whatever happens to the service.
+
+    `degraded` says why it is found by words alone for now, where that is so.
+    """
     return mine.add_message(id, **given.model_dump())
 
 
 @router.post("/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message")
-def add_message(given: NewMessage, mine: Mine) -> Message:
+def add_message(given: NewMessage, mine: Mine) -> WrittenMessage:
     """Add a message, as below its conversation."""
     return mine.add_message(**given.model_dump())
 
@@ -227,7 +231,7 @@ def message(id: str, message: str, mine: Mine) -> Message:
 
 
 @router.patch("/conversations/{id}/messages/{message}", summary="Change a message")
-def edit_message(id: str, message: str, given: MessageEdit, mine: Mine) -> Message:
+def edit_message(id: str, message: str, given: MessageEdit, mine: Mine) -> WrittenMessage:
     """Change the given fields; the others stay."""
     return mine.edit_message(id, message, **given.model_dump())
 
