@@ -6,6 +6,7 @@ RiffluxError
 │   ├── NothingImported                 an import found nothing that it could take
 │   └── OutsideRoots                    a path outside the folders that are allowed
 ├── OutOfScope                          a view of one owner was asked for what is not the owner's
+├── TokenExpired                        a token was valid, and is no more
 ├── NotFound (also LookupError)         no such chunk, document, file or model
 ├── MissingExtra                        an optional package is not installed
 ├── Unreadable                          one file could not be read; the run goes on
@@ -33,6 +34,7 @@ __all__ = [
     "OutOfScope",
     "OutsideRoots",
     "RiffluxError",
+    "TokenExpired",
     "Unreadable",
     "UnusableIndex",
 ]
@@ -62,6 +64,10 @@ class OutOfScope(RiffluxError):
     """A view of one owner's rows was asked for what is not that owner's to ask."""
 
 
+class TokenExpired(RiffluxError):
+    """A token was valid until a moment that has passed."""
+
+
 class NotFound(RiffluxError, LookupError):
     """No chunk, document, file or model has this name."""
 
@@ -75,7 +81,14 @@ class Unreadable(RiffluxError):
 
 
 class ModelError(RiffluxError):
-    """A model could not be loaded or did not answer."""
+    """A model could not be loaded or did not answer.
+
+    The message is for whoever asked; `cause` is for the log alone: where the model is, and what its server said.
+    """
+
+    def __init__(self, message: str, *, cause: str = "") -> None:
+        super().__init__(message)
+        self.cause = cause or message
 
 
 class ModelMismatch(ModelError):

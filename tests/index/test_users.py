@@ -15,6 +15,7 @@ from rifflux import Document, Index, NotFound, OutOfScope, Scope
 from rifflux.conversations import Conversation, Message, Thread
 from rifflux.service.accounts import Accounts
 from rifflux.service.analytics import Diary
+from rifflux.service.repeats import Repeats
 from rifflux.service.usage import Ledger
 from rifflux.testing import everything
 from rifflux.types import Link, Tag
@@ -51,8 +52,9 @@ def fill(index: Index, user: str, word: str, folder: Path) -> None:
         Accounts(index.admin.store.registry).create(user, label=word)
         mine.collections.create(word)
         index.collections.set_group("birders", [user])
-        Ledger(index.admin.store.registry, seconds=0).note(user, word, "model", 7)
+        Ledger(index.admin.store.registry).bill(user, "model", word, lambda: 7, here=False).settle()
         Diary(index.admin.store.registry, seconds=0).note(user, word)
+        Repeats(index.admin.store.registry).begin(user, word, b"request")
 
 
 def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:

@@ -51,13 +51,20 @@ def test_mean_and_max_differ_where_a_word_comes_twice(tmp_path: Path) -> None:
 
 
 def test_a_pooled_output_is_taken_as_it_is(tmp_path: Path) -> None:
-    embedder = load_embedder(str(make_folder(tmp_path, pooled=True, pooling="cls")))
+    embedder = load_embedder(str(make_folder(tmp_path, pooled="sentence_embedding", pooling="cls")))
     np.testing.assert_allclose(embedder.embed_query("red red"), unit(1, 3, 0, 2), atol=1e-6)
 
 
 def test_inputs_may_be_32_bit_integers(tmp_path: Path) -> None:
     embedder = load_embedder(str(make_folder(tmp_path, integers=TensorProto.INT32)))
     np.testing.assert_allclose(embedder.embed_query("red"), unit(1, 3, 0, 2), atol=1e-6)
+
+
+def test_an_output_beside_the_vectors_of_tokens_is_no_vector_of_the_text_unless_its_name_says_so(
+    tmp_path: Path,
+) -> None:
+    embedder = load_embedder(str(make_folder(tmp_path, pooled="pooler_output")))
+    np.testing.assert_allclose(embedder.embed_query("red red blue"), unit(1, 6, 5, 2), atol=1e-6)
 
 
 def test_prefixes_go_before_queries_and_documents(tmp_path: Path) -> None:
@@ -122,7 +129,7 @@ def test_the_fingerprint_tells_models_apart(tmp_path: Path) -> None:
         fingerprint("c", query_prefix="query: "),
         fingerprint("d", document_prefix="query: "),
         fingerprint("e", max_tokens=9),
-        fingerprint("f", pooled=True),
+        fingerprint("f", pooled="sentence_embedding"),
     ]
     assert len({plain, *others}) == 6
     assert fingerprint("g", name="another name, same vectors") == plain

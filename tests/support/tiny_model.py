@@ -21,7 +21,9 @@ WORDS = {
 }
 
 
-def make_folder(folder: Path, *, pooled: bool = False, integers: int = TensorProto.INT64, **settings: object) -> Path:
+def make_folder(
+    folder: Path, *, pooled: str | None = None, integers: int = TensorProto.INT64, **settings: object
+) -> Path:
     """Write model.onnx, tokenizer.json and, where there are settings, rifflux.json."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.onnx").write_bytes(tiny_graph(pooled, integers))
@@ -41,16 +43,16 @@ def tiny_tokenizer() -> Tokenizer:
     return tokenizer
 
 
-def tiny_graph(pooled: bool, integers: int) -> bytes:
-    """A look-up of each word's vector and, if asked, their maximum as the vector of the text."""
+def tiny_graph(pooled: str | None, integers: int) -> bytes:
+    """A look-up of each word's vector and, in an output of the name asked, their maximum as the vector of the text."""
     table = numpy_helper.from_array(np.array(list(WORDS.values()), np.float32), "table")
     nodes = [helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"])]
     outputs = [helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ["batch", "sequence", 4])]
     constants = [table]
     if pooled:
         constants.append(numpy_helper.from_array(np.array([1], np.int64), "axis"))
-        nodes.append(helper.make_node("ReduceMax", ["last_hidden_state", "axis"], ["sentence_embedding"], keepdims=0))
-        outputs.append(helper.make_tensor_value_info("sentence_embedding", TensorProto.FLOAT, ["batch", 4]))
+        nodes.append(helper.make_node("ReduceMax", ["last_hidden_state", "axis"], [pooled], keepdims=0))
+        outputs.append(helper.make_tensor_value_info(pooled, TensorProto.FLOAT, ["batch", 4]))
     inputs = [
         helper.make_tensor_value_info(name, integers, ["batch", "sequence"])
         for name in ("input_ids", "attention_mask", "token_type_ids")

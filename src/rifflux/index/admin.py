@@ -15,7 +15,7 @@ from rifflux.store import Store
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
-    from rifflux.store import Erased
+    from rifflux.store import Erased, LogEntry
 
 __all__ = ["Admin"]
 
@@ -43,6 +43,10 @@ class Admin:
         from rifflux.service.accounts import Accounts
 
         return Accounts(self.store.registry).delete(user)
+
+    def log(self, before: int | None = None, limit: int = 100) -> list[LogEntry]:
+        """Return who decided what about accounts, sharing and settings, the newest first; of entries before an id."""
+        return self.store.registry.log(before, limit)
 
     def declare_facets(self, *names: str) -> None:
         """Let queries name these metadata fields as `field:value`, in all views of a user; kept in the index."""
@@ -97,8 +101,8 @@ class Admin:
 
     @property
     def embedder(self) -> Embedder:
-        """Return the embedder, loaded when first needed."""
-        return self.view.embedder
+        """Return the embedder itself, without the guard that its calls pass elsewhere; loaded when first needed."""
+        return self.view.session.load()
 
     @property
     def searcher(self) -> Searcher:

@@ -179,9 +179,9 @@ class Documents:
                     view.store.catalog.remove(namespace, [name])
             view.store.catalog.put_all(Placed(namespace, change) for namespace, change in changes)
         stored = [change for _, change in changes]
-        embedded, degraded = Writer(view).embed_soon(stored, embed_seconds)
+        made = Writer(view).embed_soon(stored, embed_seconds)
         chunks = sum(len(change.chunks) for change in stored)
-        return Stored(key, target.label, not known, len(wanted), chunks, embedded, degraded=degraded)
+        return Stored(key, target.label, not known, len(wanted), chunks, made.chunks, degraded=made.degraded)
 
     def remove(self, key: str, *, collection: str = "") -> int:
         """Remove a document, or all of an upload, by its key; returns how many documents went.

@@ -228,8 +228,9 @@ def start_session(settings: ModelSettings) -> InferenceSession:
 def describe(session: InferenceSession, settings: ModelSettings) -> Graph:
     """Check that the graph is an embedder we can feed, and name its outputs."""
     outputs = {output.name: output.shape for output in session.get_outputs()}
-    pooled = next((name for name in POOLED if name in outputs), None) or _of_rank(2, outputs)
     hidden = _of_rank(3, outputs)
+    # Beside vectors of tokens, another one for the text is made for other ends: a classifier's, or weights of tokens.
+    pooled = next((name for name in POOLED if name in outputs), None) or (None if hidden else _of_rank(2, outputs))
     inputs = {item.name: INTEGERS.get(item.type) for item in session.get_inputs()}
     if not (pooled or hidden) or not inputs.keys() <= INPUTS.keys() or None in inputs.values():
         raise ModelError(

@@ -5,52 +5,95 @@ from __future__ import annotations
 import hashlib
 import hmac
 import operator
+import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 
-from rifflux.errors import InvalidArgument, NotFound
+from rifflux.errors import InvalidArgument, NotFound, OutOfScope, TokenExpired
 from rifflux.service.write_behind import Later
-from rifflux.store import EVERYONE, Erased, Registry, Token
+from rifflux.store import EVERYONE, Erased, LogEntry, Registry, Token
+from rifflux.text.dates import parse_time
 
 __all__ = ["ADMIN", "ROLES", "USER", "Accounts"]
 
 USER, ADMIN = "user", "admin"
 ROLES = (USER, ADMIN)
+#: Valid tokens of a user who makes them without an administrator, and characters of what a token is for.
+MOST_TOKENS, LONGEST_LABEL = 100, 200
 _PREFIX = "rfx"
 _ID_BYTES, _SECRET_BYTES = 6, 32
 #: A token's last use is written at most this often: a search must not become a write.
 _SECONDS_BETWEEN_MARKS = 60.0
+_DURATION = re.compile(r"(\d{1,6})\s*([hdw])")
+_UNITS = {"h": 3_600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
     """Makes, checks and revokes tokens. A token reads `rfx_ID_SECRET`; `now` is the clock, in seconds since 1970.
 
-    `later` writes when a token was last used: at once, or where nobody waits for it.
+    `later` writes when a token was last used: at once, or where nobody waits for it. `by` is the token that asks for
+    the rest, None for whoever looks after the index: a user's token is about that user alone, and makes none that may
+    do more or is valid for longer. What is made, revoked and deleted is told in the log.
     """
 
     register: Registry
     now: Callable[[], float] = time.time
     later: Later = operator.call
+    by: Token | None = None
 
-    def create(self, user: str, role: str = USER, label: str = "") -> tuple[Token, str]:
-        """Return a new token and its text, which can never be shown again. Raises `InvalidArgument`."""
+    @property
+    def rules(self) -> bool:
+        """Return True if all users' tokens are the asker's to know, make and revoke."""
+        return self.by is None or self.by.role == ADMIN
+
+    def create(self, user: str, role: str = USER, label: str = "", expires: str = "") -> tuple[Token, str]:
+        """Return a new token and its text, which can never be shown again.
+
+        `expires` is how long it is valid, as `90d`, `12h` or `2w`, or when it ends, as an ISO 8601 date or time; empty
+        for ever. Raises `InvalidArgument`, and `OutOfScope` for more than the asker may grant.
+        """
+        # Before anything is said of the name: whether it is a group's is not everybody's to know.
+        if self.by and not self.rules and (user, role) != (self.by.user, USER):
+            raise OutOfScope(f"a token of {self.by.user} makes tokens of {self.by.user} with the role {USER} alone")
         if not user or user != user.strip() or len(user) > 200 or not user.isprintable():
             raise InvalidArgument("a user's name is 1 to 200 printable characters without spaces around them")
         if user == EVERYONE or user in self.register.sharing.groups():
             raise InvalidArgument(f"{user} names several users, in 'rifflux collections share': choose another name")
         if role not in ROLES:
             raise InvalidArgument(f"no role {role!r}; choose one of {', '.join(ROLES)}")
-        token = Token(secrets.token_hex(_ID_BYTES), user, role, label, self.now())
+        if len(label) > LONGEST_LABEL or not label.isprintable():
+            raise InvalidArgument(f"a label is at most {LONGEST_LABEL} printable characters")
+        until = self._granted(_moment(expires, self.now()) if expires else None)
+        token = Token(secrets.token_hex(_ID_BYTES), user, role, label, self.now(), expires_at=until)
         secret = secrets.token_urlsafe(_SECRET_BYTES)
-        self.register.put_token(token, _digest(secret))
+        about = f"role {role}" if until is None else f"role {role}, until {_day(until)}"
+        self.register.put_token(token, _digest(secret), self._entry("token.create", token, about))
         return token, f"{_PREFIX}_{token.id}_{secret}"
 
+    def _granted(self, until: float | None) -> float | None:
+        """Return when a token ends that the asker may make. Raises `OutOfScope`, or `InvalidArgument` for too many."""
+        if self.by is None or self.rules:
+            return until
+        if sum(map(self._is_valid, self.list())) >= MOST_TOKENS:
+            raise InvalidArgument(f"{self.by.user} has {MOST_TOKENS} valid tokens: revoke some of them first")
+        if until is None or self.by.expires_at is None:
+            return self.by.expires_at if until is None else until
+        if until > self.by.expires_at:
+            raise OutOfScope(
+                f"the token that asks ends at {_day(self.by.expires_at)}: no other can be valid for longer"
+            )
+        return until
+
     def check(self, text: str) -> Token | None:
-        """Return the valid token of a text, or None; takes as long for a wrong secret as for a right one."""
+        """Return the valid token of a text, or None; takes as long for a wrong secret as for a right one.
+
+        Raises `TokenExpired` for one that was valid until a moment that has passed.
+        """
         prefix, _, rest = text.partition("_")
         id, _, secret = rest.partition("_")
         found = self.register.token(id) if prefix == _PREFIX else None
@@ -58,33 +101,94 @@ class Accounts:
         if not hmac.compare_digest(_digest(secret), digest) or token is None or token.revoked_at is not None:
             return None
         now = self.now()
+        if token.expires_at is not None and token.expires_at <= now:
+            raise TokenExpired(
+                f"this token expired on {_day(token.expires_at)}: ask an administrator for another, "
+                f"made with 'rifflux tokens create --user {token.user}'"
+            )
         if now - (token.used_at or 0.0) > _SECONDS_BETWEEN_MARKS:
             self.later(partial(self.register.mark_used, id, now))
             token = replace(token, used_at=now)
         return token
 
-    def list(self) -> list[Token]:
-        """Return all tokens, the revoked ones too."""
-        return self.register.tokens()
+    def list(self, user: str | None = None) -> list[Token]:
+        """Return the tokens of a user, or all that the asker may see, also those that are revoked or expired.
+
+        Raises `OutOfScope` for another user's.
+        """
+        if self.by and not self.rules:
+            if user not in (None, self.by.user):
+                raise OutOfScope("another user's tokens are an administrator's to see: leave out the user")
+            user = self.by.user
+        return self.register.tokens(user)
+
+    def page(self, user: str | None, after: str | None, limit: int) -> tuple[Sequence[Token], str | None]:
+        """Return some of what `list` returns, those behind the token `after`, and the last one's id if more follow."""
+        found = self.list(user)
+        ids = [each.id for each in found]
+        if after is not None and after not in ids:
+            raise NotFound(f"no token {after!r} to go on after: begin again without it")
+        start = 0 if after is None else ids.index(after) + 1
+        page = found[start : start + limit]
+        return page, page[-1].id if start + limit < len(found) else None
 
     def delete(self, user: str) -> Erased:
-        """Delete a user: tokens, conversations, memories, documents, feedback and usage, in one transaction.
+        """Delete a user in one transaction: all they have, documents, conversations, memories, collections and tokens.
 
-        It cannot be undone. Copies of the index keep what they have; words of deleted texts leave the database's
-        full-text table, and vectors the file next to it, when these are next made. Raises `NotFound` if nothing is
-        kept of the user.
+        So go what they did, feedback, usage and questions, and their name in the log. It cannot be undone. Their words
+        and vectors leave the files of the index at once, but copies of the index keep what they have. Raises `NotFound`
+        if nothing is kept of the user, and `OutOfScope` unless an administrator asks.
         """
-        erased = self.register.erase(user) if user else None
+        if not self.rules:
+            raise OutOfScope("users are deleted by administrators: ask one")
+        entry = LogEntry(self.by.user if self.by else "", "user.delete", self.now(), owner=user)
+        erased = self.register.erase(user, entry) if user else None
         if not erased:
             raise NotFound(f"nothing is kept of a user {user!r}: check the spelling, also of capitals")
         return erased
 
     def revoke(self, id: str) -> None:
-        """Make a token useless at once and for ever. Raises `NotFound` if there is none that is valid."""
-        if not self.register.revoke(id, self.now()):
+        """Make a token useless at once and for ever.
+
+        Raises `NotFound` if there is none that is valid and the asker may see, and `OutOfScope` for one that may do
+        more than the asker.
+        """
+        token = next((each for each in self.list() if each.id == id), None)
+        if token and token.role != USER and not self.rules:
+            raise OutOfScope(f"{id} is the token of an administrator: only such a token revokes it")
+        if not token or not self.register.revoke(id, self.now(), self._entry("token.revoke", token)):
             raise NotFound(f"no valid token {id!r}: 'rifflux tokens list' shows them")
+
+    def _is_valid(self, token: Token) -> bool:
+        return token.revoked_at is None and (token.expires_at is None or token.expires_at > self.now())
+
+    def _entry(self, action: str, token: Token, about: str = "") -> LogEntry:
+        by = self.by.user if self.by else ""
+        return LogEntry(by, action, self.now(), token.id, token.user, detail=about)
 
 
 def _digest(secret: str) -> bytes:
     """SHA-256: secrets are 256 random bits, so a slow hash would only cost time."""
     return hashlib.sha256(secret.encode()).digest()
+
+
+def _moment(text: str, now: float) -> float:
+    """Return when a token ends, in seconds since 1970. Raises `InvalidArgument`."""
+    span = _DURATION.fullmatch(text.strip())
+    try:
+        end = now + int(span[1]) * _UNITS[span[2]] if span else parse_time(text).timestamp()
+    except InvalidArgument:
+        raise InvalidArgument(
+            f"a token is valid for a time such as 90d, 12h or 2w, or until a date such as 2027-01-01, not {text!r}"
+        ) from None
+    if end <= now:
+        raise InvalidArgument(f"a token that ends at {_day(end)} would never be valid: name a later moment")
+    return end
+
+
+def _day(moment: float) -> str:
+    """Return a moment as people read it, to the minute (UTC)."""
+    try:
+        return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M} UTC"
+    except (OverflowError, ValueError):
+        return "the end of the calendar"

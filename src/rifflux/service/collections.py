@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rifflux.errors import Conflict, InvalidArgument, NotFound, OutOfScope
-from rifflux.store import EVERYONE, PART, CollectionRecord, Erased, Grant, Registry, Sharing
+from rifflux.store import EVERYONE, PART, CollectionRecord, Erased, Grant, LogEntry, Registry, Sharing
 
 __all__ = ["LIBRARY", "Rights", "VisibleCollection", "checked_who", "is_collection"]
 
@@ -46,7 +46,8 @@ class Rights:
     """What a caller may see, change and share. `registry` is that of the whole index.
 
     A caller has what is theirs, and reads what is shared with them. To an `administrator` belongs besides what belongs
-    to nobody; the user without a name is always one. What others keep to themselves no administrator sees.
+    to nobody; the user without a name is always one. What others keep to themselves no administrator sees, nor does the
+    log of decisions tell of it; what they share it does.
     """
 
     registry: Registry
@@ -144,7 +145,7 @@ class Rights:
             )
         if any(each.name == checked_name(new) and each.owner != record.owner for each in self._of(record.user)):
             raise Conflict(f"there is a collection {new} already: choose another name")
-        self._put(replace(record, name=new))
+        self._put(replace(record, name=new), self._told("collection.rename", record, detail=f"now {new}"))
 
     def share(self, name: str, who: str, *, write: bool = False) -> Grant:
         """Let a user, a group or `everyone` read a collection, and with `write` change what it holds.
@@ -159,15 +160,15 @@ class Rights:
                 f"no user or group {who!r}: make one with 'rifflux tokens create --user {who}' "
                 f"or 'rifflux groups set {who} USER...'"
             )
-        grant = Grant(who, write)
+        grant, detail = Grant(who, write), "to read and write" if write else "to read"
         self._put(record)
-        self._sharing.share(record.owner, grant)
+        self._sharing.share(record.owner, grant, self._entry("collection.share", record, who, detail))
         return grant
 
     def unshare(self, name: str, who: str) -> None:
         """End what `share` began. Raises `NotFound` where it was not shared so."""
         found = self.owned(name)
-        if not self._sharing.unshare(found.owner, who):
+        if not self._sharing.unshare(found.owner, who, self._entry("collection.unshare", found.record, who)):
             readers = ", ".join(each.who for each in self.readers(found)) or "nobody"
             raise NotFound(f"{found.label} is not shared with {who!r}, but with {readers}")
 
@@ -182,7 +183,7 @@ class Rights:
             raise InvalidArgument(
                 f"a {LIBRARY} is always there: name the roots to remove from it, as 'rifflux collections list' has them"
             )
-        return self._sharing.drop(record.owner)
+        return self._sharing.drop(record.owner, self._told("collection.remove", record))
 
     def owned(self, name: str) -> VisibleCollection:
         """Return a collection of the caller's own. Raises `OutOfScope` for another's, `NotFound` for none."""
@@ -198,8 +199,18 @@ class Rights:
         }
         return sorted(records.values(), key=lambda each: (each.name != LIBRARY, each.name))
 
-    def _put(self, record: CollectionRecord) -> None:
-        self._sharing.put(record if record.created_at else replace(record, created_at=self.now()))
+    def _put(self, record: CollectionRecord, entry: LogEntry | None = None) -> None:
+        self._sharing.put(record if record.created_at else replace(record, created_at=self.now()), entry)
+
+    # What the log is told
+
+    def _entry(self, action: str, record: CollectionRecord, who: str = "", detail: str = "") -> LogEntry:
+        return LogEntry(self.user, action, self.now(), record.name, record.user, who, detail)
+
+    def _told(self, action: str, record: CollectionRecord, detail: str = "") -> LogEntry | None:
+        """Return the entry for a collection that others than its owner know of."""
+        known = not record.user or self._sharing.grants(record.owner)
+        return self._entry(action, record, detail=detail) if known else None
 
     # Groups
 
@@ -216,11 +227,11 @@ class Rights:
             raise InvalidArgument(f"{not_users[0]} is no user: a group has users as members")
         if unknown := [each for each in members if each not in sharing.users()]:
             raise NotFound(f"no user {unknown[0]!r}: 'rifflux tokens create --user {unknown[0]}' makes one")
-        sharing.put_group(name, members)
+        sharing.put_group(name, members, LogEntry(self.user, "group.set", self.now(), name))
 
     def drop_group(self, name: str) -> None:
         """Delete a group; what was shared with it is so no more."""
-        if not self._ruled().drop_group(name):
+        if not self._ruled().drop_group(name, LogEntry(self.user, "group.remove", self.now(), name)):
             raise NotFound(f"no group {name!r}: 'rifflux groups list' names them")
 
     def _ruled(self) -> Sharing:

@@ -7,16 +7,19 @@ decide, for their own view.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rifflux.errors import InvalidArgument, OutOfScope
-from rifflux.store import Store
+from rifflux.store import LogEntry, Store
 from rifflux.text.licenses import NO_LICENSE_OPENS, checked_rules, rules_in, spelled
 
 __all__ = ["FACTS", "HYBRID_SEARCH", "LICENSES", "OWN_TEXTS", "POLICIES", "Policies", "Policy"]
 
+#: Characters of a value that the log tells.
+LONGEST_TOLD = 500
 _WORDS = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
 _READERS = ("owner", "everyone", "nobody")
 
@@ -92,9 +95,13 @@ POLICIES: Mapping[str, Policy] = {
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The policies of an index, by name; those that were never set have their defaults."""
+    """The policies of an index, by name; those that were never set have their defaults.
+
+    `by` is the administrator who decides, as the log calls them: empty for whoever has the file of the index.
+    """
 
     store: Store
+    by: str = ""
 
     def get(self, name: str) -> Any:
         """Return what was decided. What was stored and cannot be read opens nothing."""
@@ -114,7 +121,10 @@ class Policies:
         wanted = policy.read(value)
         if self.store.owner and not policy.own:
             raise OutOfScope(f"{name} is for everybody: only an administrator changes it, with 'rifflux config set'")
-        self.store.registry.set(_key(name), policy.write(wanted))
+        told = policy.write(wanted)
+        cut = told if len(told) <= LONGEST_TOLD else f"{told[:LONGEST_TOLD]}…"
+        entry = None if policy.own else LogEntry(self.by, "setting.change", time.time(), name, detail=cut)
+        self.store.registry.set(_key(name), told, entry=entry)
 
     def all(self) -> dict[str, Any]:
         """Return every policy by its name."""

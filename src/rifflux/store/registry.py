@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Event",
     "Grant",
     "KeptAnswer",
+    "LogEntry",
     "QuestionDigest",
     "Reaction",
     "Registry",
@@ -59,6 +60,26 @@ class Token:
     created_at: float = 0.0
     used_at: float | None = None
     revoked_at: float | None = None
+    expires_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """A decision about accounts, sharing or settings, never a content or a secret.
+
+    `user` made it, empty for whoever has the file of the index; `action` is a word such as `token.create`, `target` the
+    token, collection, group or setting that it is about, `owner` the user whose that is, `who` the user or group that
+    something is shared with or who joins a group. `done_at` is in seconds since 1970; `id` grows.
+    """
+
+    user: str
+    action: str
+    done_at: float
+    target: str = ""
+    owner: str = ""
+    who: str = ""
+    detail: str = ""
+    id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +87,7 @@ class Erased:
     """What was deleted of a user: documents by their kind (messages and memories are documents), and the rest.
 
     `events` are judgements and other feedback, `calls` recorded calls of models, `questions` digests of what was asked,
-    `collections` those that had a name of their own, or readers.
+    `collections` those that had a name of their own, or readers, `log` entries that no longer name the user.
     """
 
     documents: Mapping[str, int]
@@ -77,11 +98,11 @@ class Erased:
     calls: int = 0
     questions: int = 0
     collections: int = 0
+    log: int = 0
 
     def __bool__(self) -> bool:
         """Return whether there was anything."""
-        counts = (self.files, self.events, self.settings, self.tokens, self.calls, self.questions, self.collections)
-        return bool(self.documents) or any(counts)
+        return any(getattr(self, each.name) for each in fields(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +189,8 @@ class Grant:
 class Sharing(Protocol):
     """Collections, who may read them, and groups of users. `testing.SharingContract` says the rest.
 
-    It keeps what it is told: who may tell it is for `service.collections` to say.
+    It keeps what it is told: who may tell it is for `service.collections` to say. An `entry` is written to the log in
+    the same transaction, if there was something to do.
     """
 
     def of(self, user: str) -> list[CollectionRecord]:
@@ -180,28 +202,31 @@ class Sharing(Protocol):
     def shared_with(self, user: str) -> list[tuple[CollectionRecord, bool]]:
         """Return others' collections that a user may read, as one, in a group or as everyone; True: and write."""
 
-    def put(self, record: CollectionRecord) -> None:
+    def put(self, record: CollectionRecord, entry: LogEntry | None = None) -> None:
         """Add a collection, or give that of this owner another name or description."""
 
-    def drop(self, owner: str) -> Erased:
+    def drop(self, owner: str, entry: LogEntry | None = None) -> Erased:
         """Delete a collection with all that it holds, in one transaction."""
 
     def grants(self, owner: str) -> list[Grant]:
         """Return the readers of a collection, by name."""
 
-    def share(self, owner: str, grant: Grant) -> None:
+    def share(self, owner: str, grant: Grant, entry: LogEntry | None = None) -> None:
         """Let somebody read a collection, instead of what they were let before."""
 
-    def unshare(self, owner: str, who: str) -> bool:
+    def unshare(self, owner: str, who: str, entry: LogEntry | None = None) -> bool:
         """End that somebody may read a collection; False if they might not."""
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """Return the members of each group, both by name."""
 
-    def put_group(self, name: str, members: Sequence[str]) -> None:
-        """Make a group of these users, instead of those that it had."""
+    def put_group(self, name: str, members: Sequence[str], entry: LogEntry | None = None) -> None:
+        """Make a group of these users, instead of those that it had.
 
-    def drop_group(self, name: str) -> bool:
+        An entry is written for each user who came or went, as its `who`, or one for a new group without users.
+        """
+
+    def drop_group(self, name: str, entry: LogEntry | None = None) -> bool:
         """Delete a group, and what was shared with it is so no more; False if there is none."""
 
     def users(self) -> frozenset[str]:
@@ -212,7 +237,8 @@ class Registry(Protocol):
     """Settings, events, claims, and who may ask. `testing.RegistryContract` says the rest.
 
     Tokens, spendings, questions and reactions are the whole index's: a named owner's view raises OutOfScope. Only
-    digests of secrets and of questions are ever given to it.
+    digests of secrets and of questions are ever given to it. An `entry` is written to the log in the same transaction,
+    if there was something to do.
     """
 
     @property
@@ -225,8 +251,11 @@ class Registry(Protocol):
     def policy(self, name: str) -> str | None:
         """Return a setting of the whole index, which every owner may read; None where it is not set."""
 
-    def set(self, name: str, value: str, *, content: bool = True) -> None:
-        """Store a setting; without `content`, one that changes nothing of what is found."""
+    def set(self, name: str, value: str, *, content: bool = True, entry: LogEntry | None = None) -> None:
+        """Store a setting; without `content`, one that changes nothing of what is found.
+
+        A named owner's have no `entry`.
+        """
 
     def record(self, event: Event) -> None:
         """Append an event to the record; its document need not exist."""
@@ -241,26 +270,44 @@ class Registry(Protocol):
         gets False at once. Nothing else is kept out by it.
         """
 
-    def put_token(self, token: Token, digest: bytes) -> None:
-        """Remember a new token by the digest of its secret."""
+    def put_token(self, token: Token, digest: bytes, entry: LogEntry | None = None) -> None:
+        """Remember a new token by the digest of its secret.
+
+        Of the user's tokens that are revoked or expired by then, the newest hundred are kept.
+        """
 
     def token(self, id: str) -> tuple[Token, bytes] | None:
         """Return a token and the digest of its secret, or None."""
 
-    def tokens(self) -> list[Token]:
-        """Return all tokens in the order of their making, the revoked ones too."""
+    def tokens(self, user: str | None = None) -> list[Token]:
+        """Return the tokens of a user, or all, in the order of their making, the revoked ones too."""
 
     def mark_used(self, id: str, time: float) -> None:
         """Remember when a token was last used."""
 
-    def revoke(self, id: str, time: float) -> bool:
+    def revoke(self, id: str, time: float, entry: LogEntry | None = None) -> bool:
         """Make a token useless for ever; False if there is none that is valid."""
 
-    def erase(self, user: str) -> Erased:
-        """Delete all that is kept of a user, in one transaction: what they have, their tokens, what they did."""
+    def erase(self, user: str, entry: LogEntry | None = None) -> Erased:
+        """Delete all that is kept of a user, in one transaction: what they have, their tokens, what they did.
+
+        The log calls them by a number from then on, that of the entry, and no longer names what they had.
+        """
+
+    def log(self, before: int | None = None, limit: int = 100) -> list[LogEntry]:
+        """Return the newest entries of the log, or those before the entry of an id, the newest first."""
 
     def spend(self, spendings: Sequence[Spending]) -> None:
         """Append to the record of spendings."""
+
+    def reserve(self, spending: Spending, budget: float, since: float) -> int | None:
+        """Append a spending and return its number, if the user's since a moment stay within the budget with it.
+
+        Nothing else is written meanwhile, by any process.
+        """
+
+    def settle(self, id: int, spending: Spending | None) -> None:
+        """Put another spending in the place of a reserved one, or take it back."""
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
         """Sum up spendings by day, user, feature and model, in that order; of one user, or of all."""

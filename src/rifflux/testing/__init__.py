@@ -15,7 +15,7 @@ from rifflux.testing.generations import GenerationContract
 from rifflux.testing.lexical import LexicalContract
 from rifflux.testing.making import MODEL, WEIGHTS, change, words
 from rifflux.testing.owners import OwnerContract, everything
-from rifflux.testing.registry import AccountsContract, RegistryContract, SharingContract
+from rifflux.testing.registry import AccountsContract, LogContract, RegistryContract, SharingContract
 from rifflux.testing.semantic import SemanticContract
 from rifflux.testing.store import StoreContract
 from rifflux.testing.united import UnitedContract
@@ -27,6 +27,7 @@ __all__ = [
     "CatalogContract",
     "GenerationContract",
     "LexicalContract",
+    "LogContract",
     "OwnerContract",
     "RegistryContract",
     "SemanticContract",

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
-from rifflux.store import EVERYONE, CollectionRecord, Event, Grant, KeptAnswer, QuestionDigest, Spending, Store, Token
+from rifflux.store import (
+    EVERYONE,
+    CollectionRecord,
+    Event,
+    Grant,
+    KeptAnswer,
+    LogEntry,
+    QuestionDigest,
+    Registry,
+    Spending,
+    Store,
+    Token,
+)
 from rifflux.testing.making import NeedsOpened, NeedsStore, change
 
-__all__ = ["AccountsContract", "RegistryContract", "SharingContract"]
+__all__ = ["AccountsContract", "LogContract", "RegistryContract", "SharingContract"]
 
 
 class RegistryContract(NeedsStore):
@@ -40,15 +53,27 @@ class AccountsContract(NeedsOpened):
     """What every Registry does for the whole index."""
 
     def test_tokens_are_listed_as_made_and_revoked_for_ever(self, opened: Store) -> None:
-        one, two = Token("1", "ann", "user", created_at=1.0), Token("2", "bob", "admin", "laptop", created_at=2.0)
+        one = Token("1", "ann", "user", created_at=1.0)
+        two = Token("2", "bob", "admin", "laptop", created_at=2.0, expires_at=9.0)
         for token in (two, one):
             opened.registry.put_token(token, token.id.encode())
         assert opened.registry.tokens() == [one, two]
+        assert opened.registry.tokens("bob") == [two]
         assert opened.registry.token("2") == (two, b"2")
         assert opened.registry.token("3") is None
         opened.registry.mark_used("1", 5.0)
         assert [opened.registry.revoke(id, 6.0) for id in ("1", "1", "3")] == [True, False, False]
         assert opened.registry.tokens()[0] == replace(one, used_at=5.0, revoked_at=6.0)
+
+    def test_of_tokens_that_are_of_no_use_any_more_a_hundred_are_kept(self, opened: Store) -> None:
+        for number in range(103):
+            expires = 0.5 if number % 2 else None
+            token = Token(f"{number:03}", "ann", "user", created_at=float(number), expires_at=expires)
+            opened.registry.put_token(token, b"")
+            opened.registry.revoke(token.id, 200.0)
+        opened.registry.put_token(Token("x", "bob", "user", created_at=300.0), b"")
+        opened.registry.put_token(Token("y", "ann", "user", created_at=300.0), b"")
+        assert [each.id for each in opened.registry.tokens()] == [*(f"{n:03}" for n in range(3, 103)), "x", "y"]
 
     def test_an_answer_is_kept_by_user_and_key_until_it_is_old(self, opened: Store) -> None:
         one = KeptAnswer("ann", "k", b"digest", 5.0)
@@ -71,6 +96,19 @@ class AccountsContract(NeedsOpened):
         assert opened.registry.spent("ann", until=1.0) == opened.registry.spent("bob") == []
         assert opened.registry.cost("ann", 2.0) == pytest.approx(1.0)
 
+    def test_a_spending_is_reserved_within_a_budget_settled_and_taken_back(self, opened: Store) -> None:
+        registry = opened.registry
+        registry.spend([Spending("ann", "search", "m", 1, 5.0, 1.0), Spending("bob", "search", "m", 1, 5.0, 9.0)])
+        first = registry.reserve(Spending("ann", "search", "m", 2, 0.6, 9.0), 1.0, since=2.0)
+        assert first is not None
+        assert registry.reserve(Spending("ann", "search", "m", 2, 0.6, 9.0), 1.0, since=2.0) is None
+        registry.settle(first, Spending("ann", "search", "m", 1, 0.4, 9.0))
+        second = registry.reserve(Spending("ann", "store", "m", 2, 0.6, 9.0), 1.0, since=2.0)
+        assert second is not None
+        assert registry.cost("ann", 2.0) == pytest.approx(1.0)
+        registry.settle(second, None)
+        assert [(each.feature, each.tokens) for each in registry.spent("ann", since=2.0)] == [("search", 1)]
+
     def test_questions_are_kept_until_they_are_forgotten(self, opened: Store) -> None:
         old, new = QuestionDigest("ann", b"1", 1.0), QuestionDigest("bob", b"2", 2.0)
         opened.registry.ask([old, new], forget_before=0.0)
@@ -78,6 +116,81 @@ class AccountsContract(NeedsOpened):
         assert opened.registry.questions(until=2.0) == [old]
         opened.registry.ask([], forget_before=1.5)
         assert opened.registry.questions() == [new]
+
+
+class LogContract(NeedsOpened):
+    """What every registry keeps of decisions."""
+
+    wiki = CollectionRecord("bob\x1f@wiki", "bob", "wiki", "", 1.0)
+
+    def decided(self, registry: Registry) -> None:
+        """Decide something of each sort, twice where nothing is left to do the second time."""
+        sharing = registry.sharing
+        registry.put_token(Token("1", "ann", "user"), b"", LogEntry("root", "token.create", 1.0, "1", "ann"))
+        for time in (2.0, 2.5):
+            registry.revoke("1", time, LogEntry("root", "token.revoke", time, "1", "ann"))
+        registry.set("policy facts", "nobody", entry=LogEntry("root", "setting.change", 3.0, "facts"))
+        sharing.put(self.wiki, LogEntry("bob", "collection.rename", 4.0, "wiki", "bob"))
+        sharing.share(self.wiki.owner, Grant("ann"), LogEntry("bob", "collection.share", 5.0, "wiki", "bob", "ann"))
+        for time in (6.0, 6.5):
+            sharing.unshare(self.wiki.owner, "ann", LogEntry("bob", "collection.unshare", time, "wiki", "bob", "ann"))
+        for time, members in ((7.0, ["ann", "bob"]), (8.0, ["bob", "carl"])):
+            sharing.put_group("design", members, LogEntry("root", "group.set", time, "design"))
+        for time in (9.0, 9.5):
+            sharing.drop_group("design", LogEntry("root", "group.remove", time, "design"))
+        sharing.drop(self.wiki.owner, LogEntry("bob", "collection.remove", 10.0, "wiki", "bob"))
+
+    def test_what_was_decided_is_told_the_newest_first(self, opened: Store) -> None:
+        self.decided(opened.registry)
+        found = opened.registry.log()
+        assert [(each.action, each.done_at, each.who, each.detail) for each in reversed(found)] == [
+            ("token.create", 1.0, "", ""),
+            ("token.revoke", 2.0, "", ""),
+            ("setting.change", 3.0, "", ""),
+            ("collection.rename", 4.0, "", ""),
+            ("collection.share", 5.0, "ann", ""),
+            ("collection.unshare", 6.0, "ann", ""),
+            ("group.set", 7.0, "ann", "joined"),
+            ("group.set", 7.0, "bob", "joined"),
+            ("group.set", 8.0, "ann", "left"),
+            ("group.set", 8.0, "carl", "joined"),
+            ("group.remove", 9.0, "", ""),
+            ("collection.remove", 10.0, "", ""),
+        ]
+        assert [each.id for each in found] == sorted((each.id for each in found), reverse=True)
+        assert opened.registry.log(found[2].id, 4) == found[3:7]
+
+    def test_what_was_not_done_is_not_told(self, opened: Store) -> None:
+        entry = LogEntry("root", "token.create", 1.0, "1", "ann")
+        with suppress(RuntimeError), opened.transaction():
+            opened.registry.put_token(Token("1", "ann", "user"), b"", entry)
+            raise RuntimeError
+        assert not opened.registry.erase("ann", LogEntry("root", "user.delete", 2.0, owner="ann"))
+        assert (opened.registry.tokens(), opened.registry.log()) == ([], [])
+
+    def test_who_is_erased_goes_by_a_number(self, opened: Store) -> None:
+        self.decided(opened.registry)
+        erased = opened.registry.erase("bob", LogEntry("root", "user.delete", 11.0, owner="bob"))
+        told, *before = opened.registry.log()
+        alias = f"deleted user {told.id}"
+        assert (told.action, told.owner, erased.log) == ("user.delete", alias, 5)
+        assert all("bob" not in (each.user, each.owner, each.who) for each in before)
+        assert [
+            (each.user, each.owner, each.target, each.who) for each in before if each.action.startswith("coll")
+        ] == [(alias, alias, "", who) for who in ("", "ann", "ann", "")]
+        assert [each.who for each in before if each.action == "group.set"] == ["carl", "ann", alias, "ann"]
+
+    def test_one_who_erases_themselves_is_named_no_more(self, opened: Store) -> None:
+        opened.registry.put_token(Token("1", "root", "admin"), b"")
+        opened.registry.erase("root", LogEntry("root", "user.delete", 1.0, owner="root"))
+        (told,) = opened.registry.log()
+        assert (told.user, told.owner) == (f"deleted user {told.id}",) * 2
+
+    def test_entries_are_kept_for_a_time(self, opened: Store) -> None:
+        year = 365 * 86_400.0
+        for user, time in (("root", 1.0), ("ann", 1.5 * year), ("root", 3 * year)):
+            opened.registry.put_token(Token(str(time), user, "user"), b"", LogEntry(user, "token.create", time))
+        assert [each.done_at for each in opened.registry.log()] == [3 * year, 1.5 * year]
 
 
 class SharingContract(NeedsOpened):

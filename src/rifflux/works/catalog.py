@@ -20,7 +20,7 @@ from rifflux.session.arguments import checked_text
 from rifflux.session.reading import identified
 from rifflux.session.session import IndexView
 from rifflux.session.visibility import Visibility
-from rifflux.session.writing import Writer
+from rifflux.session.writing import Embedded, Writer
 from rifflux.text.licenses import Permission, license_of
 from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, UNTOLD, Document, Failure, Hit, Progress, Ranking, parted
@@ -186,10 +186,11 @@ class WorksCatalog:
         for source, entries in batches:
             bring(source, entries)
         tally.conclude(self._store)
-        embedded = self._writer.embed(progress) if embed else 0
+        embedded = self._writer.embed_imported(progress) if embed else Embedded()
         return WorksReport(
             **tally.counts,
-            embedded_chunks=embedded,
+            embedded_chunks=embedded.chunks,
+            degraded=embedded.degraded,
             sources=tuple(dict.fromkeys(tally.sources)),
             doubts=tuple(self._told(tally.doubts)),
             failed=tuple(tally.failed),

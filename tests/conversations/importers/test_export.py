@@ -72,7 +72,10 @@ def test_a_folder_of_several_exports_is_read_as_them_all(conversations: Conversa
     packed(tmp_path / "all" / "chatgpt.zip", SHAPES["openai"](False))
     packed(tmp_path / "all" / "WhatsApp Chat - Ferry.zip", SHAPES["whatsapp"](False))
     unpacked(tmp_path / "all", SHAPES["discord"](False))
+    (tmp_path / "all" / "a torn.zip").write_bytes(b"PK\3\4")
+    packed(tmp_path / "all" / "pictures.zip", {"boat.jpg": "x"})
     report = conversations.import_files(tmp_path / "all")
+    assert [each.path.rsplit("/", 1)[-1] for each in report.failed] == ["a torn.zip", "pictures.zip"]
     assert report.recognized == {"openai": 1, "whatsapp": 1, "discord": 1}
     assert "Ferry" in [each.title for each in conversations.list()]
 

@@ -140,6 +140,7 @@ def test_what_nobody_typed_is_left_out_and_counted(
     [
         ("WhatsApp Chat - Ferry.zip", "_chat.txt", "Ferry"),
         ("WhatsApp Chat with Ann Lee (1).zip", "WhatsApp Chat with Ann Lee.txt", "Ann Lee"),
+        ("WhatsApp Chat - \u200eFerry.zip", "_chat.txt", "Ferry"),
         ("WhatsApp-Chat mit Bob.zip", "WhatsApp-Chat mit Bob.txt", "Bob"),
     ],
 )

@@ -24,13 +24,15 @@ from rifflux.errors import (
     OutOfScope,
     UnusableIndex,
 )
-from rifflux.store import Event, FieldWeights, FileState, Store, open_store
+from rifflux.store import Event, FieldWeights, FileState, LogEntry, Store, Token, open_store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import locks
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
+from rifflux.store.sqlite.registry import registry
 from rifflux.testing import (
     AccountsContract,
     GenerationContract,
+    LogContract,
     OwnerContract,
     SharingContract,
     StoreContract,
@@ -51,7 +53,7 @@ class TestSqliteFile(StoreContract):
         store.close()
 
 
-class TestSqliteWhole(AccountsContract, GenerationContract, SharingContract):
+class TestSqliteWhole(AccountsContract, GenerationContract, LogContract, SharingContract):
     @pytest.fixture
     def opened(self, tmp_path: Path) -> Iterator[Store]:
         store = SqliteStore.open(str(tmp_path / "index.db"))
@@ -353,3 +355,26 @@ def test_the_lengths_of_everybodys_chunks_are_counted_when_an_older_index_is_ope
     with closing(SqliteStore.open(str(path))) as store:
         assert store.view.rows("select id, length from chunk order by id") == known
     assert all(length for _, length in known)
+
+
+def test_tokens_of_an_older_index_stay_valid_and_never_expire(path: Path) -> None:
+    token = Token("1", "ann", "user", "laptop", 1.0, 2.0)
+    with closing(SqliteStore.open(str(path))) as store:
+        store.registry.put_token(token, b"digest")
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("alter table token drop column expires_at; drop table admin_log")
+        connection.pragma("user_version", 17)
+    with closing(SqliteStore.open(str(path))) as store:
+        assert store.registry.token("1") == (token, b"digest")
+        store.registry.revoke("1", 3.0, LogEntry("root", "token.revoke", 3.0, "1", "ann"))
+        assert [each.target for each in store.registry.log()] == ["1"]
+
+
+def test_nobody_pushes_what_others_did_out_of_the_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "KEPT_EACH", 2)
+    with closing(SqliteStore.open(str(path))) as store:
+        for number, user in enumerate(["root", *["ann"] * 5]):
+            store.registry.put_token(
+                Token(str(number), user, "user"), b"", LogEntry(user, "token.create", float(number), str(number))
+            )
+        assert [each.target for each in store.registry.log()] == ["5", "4", "0"]

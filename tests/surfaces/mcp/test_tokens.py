@@ -7,6 +7,7 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
         made = {user: accounts.create(user)[1] for user in USERS} | {"root": accounts.create("root", ADMIN)[1]}
         gone, made["gone"] = accounts.create("ann")
         accounts.revoke(gone.id)
+        _, made["expired"] = replace(accounts, now=lambda: 1e9).create("ann", expires="1h")
         made["carl"] = accounts.create("carl")[1]
         index.collections.share("birds", "ann")
     with served_http(files, place / "index.db", "--tokens") as url:
@@ -148,6 +150,15 @@ class TestWithoutAToken:
         sent = f"Bearer {tokens['gone']}" if header == "gone" else header
         headers = {"Authorization": sent} if sent else {}
         assert _post(tokens["url"], {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, **headers)[0] == 401
+
+    def test_one_that_expired_is_told_so_with_the_cure(self, tokens: dict[str, str]) -> None:
+        request = urllib.request.Request(tokens["url"], b"{}", {"Authorization": f"Bearer {tokens['expired']}"})
+        with pytest.raises(urllib.error.HTTPError) as refused, urllib.request.urlopen(request, timeout=20):
+            pass
+        told = json.loads(refused.value.read())
+        assert (refused.value.code, told["error"], told["code"]) == (401, "invalid_token", "token_expired")
+        assert "tokens create --user ann" in told["error_description"]
+        assert 'error="invalid_token"' in refused.value.headers["WWW-Authenticate"]
 
     def test_any_address_but_this_machine_asks_for_one(self, tmp_path: Path) -> None:
         (tmp_path / "files").mkdir()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rifflux.conversations.importers.base import Format, Item, Outline, Tally, is_outlined, outline_of
@@ -70,30 +70,32 @@ def _export(export: Export, format: str | None, tally: Tally) -> Iterator[Item]:
             return
     if format and FORMATS[format].holds:
         raise Unreadable(f"is no export of {FORMATS[format].service}: leave the format out, and it is recognized")
-    known, others = 0, 0
+    known = 0
     for name in export.names:
-        if isinstance(export.folder, Path) and name.lower().endswith(".zip") and "/" not in name:
-            known += 1
-            with opened(export.folder / name) as packed:
-                yield from _export(packed, format, tally)
-            continue
-        if (not is_outlined(name) and not export.alone) or name.count("/") >= _DEPTH:
-            others += 1
-            continue
-        try:
-            if claimed := _claimed(export, name, format):
-                known += 1
-                yield from _read(export, claimed, name, tally)
-            else:
-                others += 1
-        except Unreadable as error:
-            known += 1
-            yield Failure(export.label(name), str(error))
+        known += yield from _file(export, name, format, tally)
     if not known:
         services = ", ".join(each.service for each in FORMATS.values())
         raise Unreadable(f"is no export that is known: choose the zip or file as it was downloaded, of {services}")
-    if others:
+    if others := len(export.names) - known:
         tally.skip("other files", others)
+
+
+def _file(export: Export, name: str, format: str | None, tally: Tally) -> Generator[Item, None, bool]:
+    """Yield what one file of an export holds; returns False if it is none that can be read."""
+    try:
+        if export.folder and name.lower().endswith(".zip") and "/" not in name:
+            with opened(export.folder / name) as packed:
+                yield from _export(packed, format, tally)
+            return True
+        if (not is_outlined(name) and not export.alone) or name.count("/") >= _DEPTH:
+            return False
+        claimed = _claimed(export, name, format)
+        if claimed:
+            yield from _read(export, claimed, name, tally)
+        return claimed is not None
+    except Unreadable as error:
+        yield Failure(export.label(name), str(error))
+        return True
 
 
 def _claimed(export: Export, name: str, format: str | None) -> str | None:

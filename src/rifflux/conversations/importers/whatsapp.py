@@ -68,6 +68,7 @@ def _title(export: Export, name: str) -> str:
     """Return whose chat it is, as the file is called, or the zip or folder that it lies in."""
     called = export.called(name)
     called = export.stem if called.lstrip("_").lower() == "chat" else called
+    called = "".join(filter(str.isprintable, called))
     return _CALLED.sub("", _COPY.sub("", called)).strip() or called
 
 

@@ -43,6 +43,7 @@ COMMANDS = (
     "collections",
     "groups",
     "tokens",
+    "log",
     "users",
     "usage",
     "online",

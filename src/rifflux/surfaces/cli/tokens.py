@@ -14,16 +14,19 @@ from rifflux.surfaces.shared.nouns import noun_json, nouns_json
 tokens = group("tokens", "Tokens that let users and programs ask over HTTP.")
 
 
-@tokens.command(epilog="Example: rifflux tokens create --user ann --label laptop")
+@tokens.command(epilog="Example: rifflux tokens create --user ann --label laptop --expires 90d")
 def create(
     here: CommonOptions,
     user: Annotated[str, typer.Option(help="Whose content the token reads and writes.")],
     role: Annotated[str, typer.Option(help="user or admin.")] = "user",
     label: Annotated[str, typer.Option(help="What it is for.")] = "",
+    expires: Annotated[
+        str, typer.Option(help="90d, 12h or 2w from now, or when, as 2027-01-01.  [default: never]", metavar="WHEN")
+    ] = "",
 ) -> None:
     """Make a token and print it: it can never be shown again."""
     with here.registry(create=True) as kept:
-        token, secret = Accounts(kept).create(user, role, label)
+        token, secret = Accounts(kept).create(user, role, label, expires)
     if here.json:
         show.print_json(noun_json(token, token=secret))
         return
@@ -32,13 +35,16 @@ def create(
 
 
 @tokens.command("list")
-def list_(here: CommonOptions) -> None:
+def list_(
+    here: CommonOptions,
+    user: Annotated[str | None, typer.Option(help="Only this user's.  [default: all users']")] = None,
+) -> None:
     """List the tokens, without their secrets."""
     with here.registry() as kept:
-        found = nouns_json(kept.tokens())
+        found = nouns_json(kept.tokens(user))
     show.table(
         found,
-        ("id", "user", "role", "label", "created_at", "used_at", "revoked_at"),
+        ("id", "user", "role", "label", "created_at", "used_at", "expires_at", "revoked_at"),
         nothing="no tokens yet: 'rifflux tokens create --user NAME' makes one",
         as_json=here.json,
     )

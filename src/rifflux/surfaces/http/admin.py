@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field
@@ -54,7 +55,7 @@ def settings(service: Asked, caller: User) -> SettingsOut:
 @router.put("/settings", summary="Change settings")
 def change(given: SettingsIn, service: Asked, caller: Admin) -> SettingsOut:
     """Change settings, as an administrator."""
-    policies = service.index.admin.policies
+    policies = replace(service.index.admin.policies, by=caller.user)
     for name, value in given.model_dump(exclude_none=True).items():
         policies.set(name, value)
     return settings(service, caller)
@@ -70,4 +71,4 @@ def change_own(given: OwnSettingsIn, service: Asked, caller: User) -> SettingsOu
 @router.delete("/users/{user:path}", summary="Delete a user")
 def delete(user: str, service: Asked, caller: Admin) -> Erased:
     """Delete all that is kept of a user, their tokens too, as an administrator. It cannot be undone."""
-    return service.delete(user)
+    return service.delete(caller, user)

@@ -23,10 +23,12 @@ from rifflux.surfaces.http import (
     pages,
     retrieve,
     search,
+    tokens,
     usage,
     why,
     works,
 )
+from rifflux.surfaces.http import log as decisions
 from rifflux.surfaces.http.auth import Refused
 from rifflux.surfaces.http.guard import Observe, RequestGuard
 from rifflux.surfaces.http.problems import problem, problem_of
@@ -40,7 +42,7 @@ log = structlog.get_logger("rifflux.http")
 #: In the order of the documentation.
 ROUTES = (
     *(search, why, collections, documents, conversations, memories, retrieve, works),
-    *(usage, operation, admin, dashboard, pages),
+    *(usage, operation, tokens, decisions, admin, dashboard, pages),
 )
 
 DESCRIPTION = """\

@@ -8,8 +8,10 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from rifflux import TokenExpired
 from rifflux.service.accounts import ADMIN
 from rifflux.surfaces.http.service import Caller, Service
+from rifflux.surfaces.shared.bearer import EXPIRED
 
 __all__ = ["Admin", "Asked", "Refused", "User", "admit", "bearer", "caller", "service_of"]
 
@@ -36,13 +38,19 @@ Asked = Annotated[Service, Depends(service_of)]
 def admit(request: Request, credentials: HTTPAuthorizationCredentials | None) -> Caller:
     """Return the caller, within the rate they may ask at. Raises `Refused`."""
     service = service_of(request)
-    found = _caller(service, credentials)
+    expired = ""
+    try:
+        found = _caller(service, credentials)
+    except TokenExpired as error:
+        found, expired = None, str(error)
     # Guesses are counted by address: whoever has no token has no bucket of their own.
     name = f"token:{found.token}" if found else f"address:{request.client.host if request.client else ''}"
     wait = service.buckets.take(name)
     if wait:
         seconds = str(math.ceil(wait))
         raise Refused(429, "too_many_requests", f"too many requests: wait {seconds} s", {"Retry-After": seconds})
+    if expired:
+        raise Refused(401, "token_expired", expired, {"WWW-Authenticate": EXPIRED})
     if found is None:
         raise Refused(
             401,
@@ -65,7 +73,7 @@ def _caller(service: Service, credentials: HTTPAuthorizationCredentials | None) 
     if credentials is None:
         return Caller("", ADMIN) if service.settings.open else None
     token = service.accounts.check(credentials.credentials)
-    return Caller(token.user, token.role, token.id) if token else None
+    return Caller(token.user, token.role, token.id, token.expires_at) if token else None
 
 
 User = Annotated[Caller, Depends(caller)]

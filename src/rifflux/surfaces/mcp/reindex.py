@@ -35,6 +35,7 @@ class ReindexNotes(Shape):
     failed_files: int = Field(description="Files that could not be read; everything else was indexed")
     failed: list[Failure] = Field(default=[], description="The first of them, with the reason")
     left_out: list[Failure] = Field(default=[], description="Files skipped on purpose, with the reason")
+    degraded: list[str] = Field(default=[], description="Why what was stored is found by words alone for now")
 
 
 class ReindexOutput(Shape):
@@ -82,6 +83,7 @@ def report_output(path: str, report: IndexReport, *, several: bool) -> ReindexOu
     """Return the report of a run on the index at `path`; `several` if it was asked for a list of locations."""
     done = asdict(report)
     lists = {"failed": done.pop("failed")[:MOST_NOTED], "left_out": done.pop("skipped")[:MOST_NOTED]}
+    lists["degraded"] = done.pop("degraded")
     few = {name: each for name, each in lists.items() if each}
     notes = ReindexNotes.of(done | few, warning=UNTRUSTED, index=path, failed_files=len(report.failed))
     if not several:

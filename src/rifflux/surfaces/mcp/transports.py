@@ -16,8 +16,11 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rifflux import InvalidArgument
+from rifflux import InvalidArgument, TokenExpired
+from rifflux.surfaces.shared.bearer import EXPIRED
 
 __all__ = ["Server", "serve_http", "serve_stdio"]
 
@@ -85,12 +88,27 @@ def serve_http(made: Server, host: str, port: int, *, tokens: bool = False) -> N
     port = listener.getsockname()[1]
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False) if tokens else _only_for(host, port)
     app = made.streamable_http_app(host=host, transport_security=security)
+    app.add_middleware(_Expiry)
     sys.stderr.write(f"serving MCP on http://{_bracketed(host)}:{port}/mcp\n")
     sys.stderr.flush()
     # Its own access log goes to stdout, which is for data alone.
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
     with listener:
         uvicorn.Server(config).run(sockets=[listener])
+
+
+class _Expiry:
+    """Answers a request whose token expired: the SDK would not say why it takes the token no more."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self.app(scope, receive, send)
+        except TokenExpired as error:
+            told = {"error": "invalid_token", "code": "token_expired", "error_description": str(error)}
+            await JSONResponse(told, 401, {"WWW-Authenticate": EXPIRED})(scope, receive, send)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -217,8 +217,24 @@ create table if not exists token (
     created_at real not null,
     used_at real,
     revoked_at real,
+    expires_at real,
     digest blob not null
 ) without rowid;
+
+-- A user's name goes from here when they are erased, so it stands in columns that hold nothing else. Numbers are never
+-- used again: a reader of pages goes on after the last that it saw.
+create table if not exists admin_log (
+    id integer primary key autoincrement,
+    done_at real not null,
+    user text not null,
+    action text not null,
+    target text not null,
+    owner text not null,
+    who text not null,
+    detail text not null
+);
+create index admin_log_user on admin_log (user, id);
+create index admin_log_time on admin_log (done_at);
 
 create table if not exists usage (
     id integer primary key,

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rifflux.store.registry import Erased
+from rifflux.store.registry import Erased, LogEntry
 from rifflux.store.sqlite.connection.derived import forget
 from rifflux.store.sqlite.query import POSTINGS, Terms
+from rifflux.store.sqlite.registry.registry import append
 from rifflux.store.store import PART
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    import apsw
 
     from rifflux.store.sqlite.connection.view import View
 
@@ -41,29 +45,51 @@ _MEMBERS = "delete from member where user = :user"
 _OWNER = "select id from owner where name = :owner"
 _COLLECTION = "delete from collection where owner = :owner"
 _NAMES = "delete from owner where id in (select value from json_each(:owners))"
+_LOG = "delete from touched where what = ?"
 # A negative number of pages begins with all segments at once.
 _MERGE = "insert into owned_terms (owned_terms, rank) values ('merge', ?)"
 #: Pages that a step of merging writes: a few megabytes.
 PAGES = 1000
-_LOG = "delete from touched where what = ?"
+# What a user had may be called by their name too.
+_FORGET = """
+update admin_log set
+    user = iif(user = :name, :alias, user), who = iif(who = :name, :alias, who),
+    owner = iif(owner = :name, :alias, owner), target = iif(owner = :name, '', target),
+    detail = iif(owner = :name, '', detail)
+where :name in (user, who, owner)"""
+
+_NAMING = "select count(*) from admin_log where :name in (user, who, owner)"
+
+_TELL = "update admin_log set owner = :alias where id = :id"
 
 
-def erase(view: View, user: str) -> Erased:
+def erase(view: View, user: str, entry: LogEntry | None = None) -> Erased:
     """Delete a user in one transaction, and return what there was. A part of what somebody has is no user."""
     if PART in user:
         return Erased({})
     bound = {"user": user, "part": user + PART}
-    return _erased(view, _OWNERS, bound, (_TOKENS, _USAGE, _QUESTIONS, _COLLECTIONS), (_READERS, _MEMBERS, _ANSWERS))
+    return _erased(
+        view, _OWNERS, bound, (_TOKENS, _USAGE, _QUESTIONS, _COLLECTIONS), (_READERS, _MEMBERS, _ANSWERS),
+        lambda connection, erased: _forget_name(connection, user, entry, erased),
+    )  # fmt: skip
 
 
-def drop_collection(view: View, owner: str) -> Erased:
+def drop_collection(view: View, owner: str, entry: LogEntry | None = None) -> Erased:
     """Delete a collection in one transaction, and return what it held."""
     # The events are those of its readers: what they did stays theirs.
-    return _erased(view, _OWNER, {"owner": owner, "user": None}, (), (_COLLECTION,))
+    bound = {"owner": owner, "user": None}
+    return _erased(view, _OWNER, bound, (), (_COLLECTION,), lambda connection, _: append(connection, entry))
 
 
-def _erased(view: View, whose: str, bound: dict[str, Any], counted: Sequence[str], uncounted: Sequence[str]) -> Erased:
-    """Delete all rows of the owners that a statement names, and what more is said of them."""
+def _erased(
+    view: View,
+    whose: str,
+    bound: dict[str, Any],
+    counted: Sequence[str],
+    uncounted: Sequence[str],
+    log: Callable[[apsw.Connection, Erased], int | None],
+) -> Erased:
+    """Delete all rows of the owners that a statement names, and what more is said of them; then write the log."""
     with view.writing(content=False) as (connection, _):
         found: list[Any] = connection.execute(whose, bound).fetchall()
         owners = [owner for (owner,) in found]
@@ -84,8 +110,13 @@ def _erased(view: View, whose: str, bound: dict[str, Any], counted: Sequence[str
             connection.execute(_LOG, (Terms(owner).index,))
         forget(connection, POSTINGS)
         deleted(_NAMES)
+        erased = replace(erased, log=log(connection, erased) or 0)
     if erased.documents:
         _merge(view)
+    if erased:
+        with view.engine.lock:
+            # The log of writes holds all of it too; where somebody reads from it now, it is emptied later.
+            view.engine.connection.pragma("wal_checkpoint", "truncate")
     for follower in view.engine.followers:
         follower.erased(owners, documents=bool(erased.documents))
     return erased
@@ -104,6 +135,17 @@ def _merge(view: View) -> None:
             if connection.total_changes() - before < 2:
                 break
         pages = PAGES
-    with view.engine.lock:
-        # The log of writes holds them too; where somebody reads from it now, it is emptied later.
-        view.engine.connection.pragma("wal_checkpoint", "truncate")
+
+
+def _forget_name(connection: apsw.Connection, name: str, entry: LogEntry | None, erased: Erased) -> int:
+    """Call a user by the number of the entry that tells of their erasure, and return how many others named them.
+
+    Where nothing was erased and nobody named, there is nothing to tell.
+    """
+    named: Any = connection.execute(_NAMING, {"name": name}).get
+    if named or erased:
+        append(connection, entry)
+        id = connection.last_insert_rowid() if entry else 0
+        connection.execute(_FORGET, {"name": name, "alias": f"deleted user {id}"})
+        connection.execute(_TELL, {"alias": f"deleted user {id}", "id": id})
+    return int(named)

@@ -7,11 +7,14 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
+import apsw
+
 from rifflux.errors import OutOfScope
 from rifflux.store.registry import (
     Erased,
     Event,
     KeptAnswer,
+    LogEntry,
     QuestionDigest,
     Reaction,
     Registry,
@@ -24,7 +27,10 @@ from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.locks import held
 from rifflux.store.sqlite.connection.view import View
 
-__all__ = ["SqliteRegistry"]
+__all__ = ["SqliteRegistry", "append"]
+
+#: How long an entry is kept, and how many of each user who acts: nobody can push out what others did.
+KEPT_SECONDS, KEPT_EACH = 2 * 365 * 86_400.0, 10_000
 
 PUT_EVENT = """
 insert into event (owner, time, kind, query, namespace, key, chunk, grade, user)
@@ -45,17 +51,38 @@ SETTING = "select value from setting where name = :name"
 PUT_SETTING = "insert or replace into setting (name, value) values (:name, :value)"
 
 _PUT_TOKEN = """
-insert into token (id, user, role, label, created_at, used_at, revoked_at, digest) values (?, ?, ?, ?, ?, ?, ?, ?)"""
+insert into token (id, user, role, label, created_at, used_at, revoked_at, expires_at, digest)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
-_TOKEN = "select id, user, role, label, created_at, used_at, revoked_at, digest from token where id = :id"
+_TOKEN = "select id, user, role, label, created_at, used_at, revoked_at, expires_at, digest from token where id = :id"
 
-_TOKENS = "select id, user, role, label, created_at, used_at, revoked_at from token order by created_at, id"
+_TOKENS = """
+select id, user, role, label, created_at, used_at, revoked_at, expires_at from token
+where :user is null or user = :user order by created_at, id"""
+
+# Whoever may make tokens for themselves must not fill the file with those that are of no use any more.
+_FORGET_TOKENS = """
+delete from token where id in (
+    select id from token where user = :user and (revoked_at is not null or expires_at <= :now)
+    order by created_at desc, id desc limit -1 offset 100
+)"""
 
 _MARK_USED = "update token set used_at = ? where id = ?"
 
 _REVOKE = "update token set revoked_at = ? where id = ? and revoked_at is null"
 
 _SPEND = "insert into usage (user, feature, model, tokens, cost, time) values (?, ?, ?, ?, ?, ?)"
+
+# What was spent is a sum of fractions: the last digits are no reason to refuse.
+_RESERVE = """
+insert into usage (user, feature, model, tokens, cost, time)
+select :user, :feature, :model, :tokens, :cost, :time
+where (select coalesce(sum(cost), 0.0) from usage where user = :user and time >= :since) + :cost
+    <= :budget * (1 + 1e-9)"""
+
+_SETTLE = "update usage set tokens = :tokens, cost = :cost where id = :id"
+
+_TAKE_BACK = "delete from usage where id = :id"
 
 _SPENT = """
 select date(time, 'unixepoch') as day, user, feature, model, count(*), sum(tokens), sum(cost)
@@ -90,6 +117,20 @@ from event join owner on owner.id = event.owner
 where event.kind in ('click', 'save', 'export', 'not_relevant')
     and event.time >= :since and (:until is null or event.time < :until)
 order by event.time, event.id"""
+
+
+_APPEND = """
+insert into admin_log (done_at, user, action, target, owner, who, detail)
+values (:done_at, :user, :action, :target, :owner, :who, :detail)"""
+
+_TRIM = """
+delete from admin_log where done_at < :oldest or id in (
+    select id from admin_log where user = :user order by id desc limit -1 offset :each
+)"""
+
+_ENTRIES = """
+select user, action, done_at, target, owner, who, detail, id from admin_log
+where :before is null or id < :before order by id desc limit :limit"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +175,12 @@ class SqliteRegistry(Registry):
         row = self.view.row(SETTING, name=name)
         return row[0] if row else None
 
-    def set(self, name: str, value: str, *, content: bool = True) -> None:
-        with self.view.writing(content=content) as (connection, owner):
+    def set(self, name: str, value: str, *, content: bool = True, entry: LogEntry | None = None) -> None:
+        view = self._whole if entry else self.view
+        with view.writing(content=content) as (connection, owner):
             statement = PUT_OWN_SETTING if owner else PUT_SETTING
             connection.execute(statement, {"owner": owner, "name": name, "value": value})
+            append(connection, entry)
 
     def record(self, event: Event) -> None:
         with self.view.writing(content=False) as (connection, owner):
@@ -146,33 +189,52 @@ class SqliteRegistry(Registry):
     def events(self, kind: str | None = None) -> list[Event]:
         return [Event(*row) for row in self.view.rows(EVENTS, {"kind": kind})]
 
-    def put_token(self, token: Token, digest: bytes) -> None:
+    def put_token(self, token: Token, digest: bytes, entry: LogEntry | None = None) -> None:
         with self._whole.writing(content=False) as (connection, _):
             connection.execute(_PUT_TOKEN, (*astuple(token), digest))
+            connection.execute(_FORGET_TOKENS, {"user": token.user, "now": token.created_at})
+            append(connection, entry)
 
     def token(self, id: str) -> tuple[Token, bytes] | None:
         return next(((Token(*row[:-1]), row[-1]) for row in self._whole.rows(_TOKEN, {"id": id})), None)
 
-    def tokens(self) -> list[Token]:
-        return [Token(*row) for row in self._whole.rows(_TOKENS)]
+    def tokens(self, user: str | None = None) -> list[Token]:
+        return [Token(*row) for row in self._whole.rows(_TOKENS, {"user": user})]
 
     def mark_used(self, id: str, time: float) -> None:
         with self._whole.writing(content=False) as (connection, _):
             connection.execute(_MARK_USED, (time, id))
 
-    def revoke(self, id: str, time: float) -> bool:
+    def revoke(self, id: str, time: float, entry: LogEntry | None = None) -> bool:
         with self._whole.writing(content=False) as (connection, _):
             connection.execute(_REVOKE, (time, id))
-            return connection.changes() > 0
+            revoked = connection.changes() > 0
+            append(connection, entry if revoked else None)
+            return revoked
 
-    def erase(self, user: str) -> Erased:
+    def erase(self, user: str, entry: LogEntry | None = None) -> Erased:
         from rifflux.store.sqlite.registry.erase import erase
 
-        return erase(self._whole, user)
+        return erase(self._whole, user, entry)
+
+    def log(self, before: int | None = None, limit: int = 100) -> list[LogEntry]:
+        return [LogEntry(*row) for row in self._whole.rows(_ENTRIES, {"before": before, "limit": limit})]
 
     def spend(self, spendings: Sequence[Spending]) -> None:
         with self._whole.writing(content=False) as (connection, _):
             connection.executemany(_SPEND, [astuple(each) for each in spendings])
+
+    def reserve(self, spending: Spending, budget: float, since: float) -> int | None:
+        with self._whole.writing(content=False) as (connection, _):
+            connection.execute(_RESERVE, {**asdict(spending), "budget": budget, "since": since})
+            return connection.last_insert_rowid() if connection.changes() else None
+
+    def settle(self, id: int, spending: Spending | None) -> None:
+        with self._whole.writing(content=False) as (connection, _):
+            if spending is None:
+                connection.execute(_TAKE_BACK, {"id": id})
+            else:
+                connection.execute(_SETTLE, {"id": id, "tokens": spending.tokens, "cost": spending.cost})
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
         rows = self._whole.rows(_SPENT, {"user": user, "since": since, "until": until})
@@ -208,3 +270,10 @@ class SqliteRegistry(Registry):
 
     def reactions(self, since: float = 0.0, until: float | None = None) -> list[Reaction]:
         return [Reaction(*row) for row in self._whole.rows(_REACTIONS, {"since": since, "until": until})]
+
+
+def append(connection: apsw.Connection, entry: LogEntry | None) -> None:
+    """Write an entry within the open transaction, and drop those that are kept no longer."""
+    if entry:
+        connection.execute(_APPEND, asdict(entry))
+        connection.execute(_TRIM, {"oldest": entry.done_at - KEPT_SECONDS, "user": entry.user, "each": KEPT_EACH})

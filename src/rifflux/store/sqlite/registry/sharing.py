@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 
-from rifflux.store.registry import EVERYONE, CollectionRecord, Erased, Grant, Sharing
+from rifflux.store.registry import EVERYONE, CollectionRecord, Erased, Grant, LogEntry, Sharing
 from rifflux.store.sqlite.connection.view import View
+from rifflux.store.sqlite.registry.registry import append
 
 __all__ = ["SqliteSharing"]
 
@@ -43,6 +44,8 @@ _PUT_GROUP = "insert or ignore into user_group (name) values (?)"
 
 _EMPTY_GROUP = "delete from member where user_group = ?"
 
+_MEMBERS = "select user from member where user_group = ?"
+
 _PUT_MEMBER = "insert or ignore into member (user, user_group) values (?, ?)"
 
 _DROP_GROUP = "delete from user_group where name = ?"
@@ -70,26 +73,30 @@ class SqliteSharing(Sharing):
     def shared_with(self, user: str) -> list[tuple[CollectionRecord, bool]]:
         return [(CollectionRecord(*row), bool(write)) for *row, write in self.view.rows(_SHARED_WITH, {"user": user})]
 
-    def put(self, record: CollectionRecord) -> None:
+    def put(self, record: CollectionRecord, entry: LogEntry | None = None) -> None:
         with self.view.writing(content=False) as (connection, _):
             connection.execute(_PUT, astuple(record))
+            append(connection, entry)
 
-    def drop(self, owner: str) -> Erased:
+    def drop(self, owner: str, entry: LogEntry | None = None) -> Erased:
         from rifflux.store.sqlite.registry.erase import drop_collection
 
-        return drop_collection(self.view, owner)
+        return drop_collection(self.view, owner, entry)
 
     def grants(self, owner: str) -> list[Grant]:
         return [Grant(who, bool(write)) for who, write in self.view.rows(_GRANTS, {"collection": owner})]
 
-    def share(self, owner: str, grant: Grant) -> None:
+    def share(self, owner: str, grant: Grant, entry: LogEntry | None = None) -> None:
         with self.view.writing(content=False) as (connection, _):
             connection.execute(_SHARE, (grant.who, owner, grant.write))
+            append(connection, entry)
 
-    def unshare(self, owner: str, who: str) -> bool:
+    def unshare(self, owner: str, who: str, entry: LogEntry | None = None) -> bool:
         with self.view.writing(content=False) as (connection, _):
             connection.execute(_UNSHARE, (who, owner))
-            return connection.changes() > 0
+            ended = connection.changes() > 0
+            append(connection, entry if ended else None)
+            return ended
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         members: dict[str, list[str]] = {}
@@ -97,17 +104,25 @@ class SqliteSharing(Sharing):
             members.setdefault(name, []).extend([] if user is None else [user])
         return {name: tuple(users) for name, users in members.items()}
 
-    def put_group(self, name: str, members: Sequence[str]) -> None:
+    def put_group(self, name: str, members: Sequence[str], entry: LogEntry | None = None) -> None:
         with self.view.writing(content=False) as (connection, _):
             connection.execute(_PUT_GROUP, (name,))
+            new = connection.changes() > 0
+            before = {str(user) for (user,) in connection.execute(_MEMBERS, (name,))}
             connection.execute(_EMPTY_GROUP, (name,))
             connection.executemany(_PUT_MEMBER, [(user, name) for user in members])
+            if entry:
+                for user in sorted(before ^ {*members}):
+                    append(connection, replace(entry, who=user, detail="left" if user in before else "joined"))
+                append(connection, entry if new and not members else None)
 
-    def drop_group(self, name: str) -> bool:
+    def drop_group(self, name: str, entry: LogEntry | None = None) -> bool:
         with self.view.writing(content=False) as (connection, _):
             connection.execute(_UNSHARE_ALL, (name,))
             connection.execute(_DROP_GROUP, (name,))
-            return connection.changes() > 0
+            dropped = connection.changes() > 0
+            append(connection, entry if dropped else None)
+            return dropped
 
     def users(self) -> frozenset[str]:
         return frozenset(user for (user,) in self.view.rows(_USERS) if user)

@@ -1,0 +1,53 @@
+"""`GET /log`: what was decided about accounts, sharing and settings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from pydantic import Field
+
+from rifflux.surfaces.http.auth import Admin, Asked
+from rifflux.surfaces.http.route import make_router
+from rifflux.surfaces.shared.nouns import nouns_json
+from rifflux.surfaces.shared.shapes import Shape
+
+__all__ = ["router"]
+
+router = make_router(tags=["administration"])
+
+
+class LogRow(Shape):
+    """A decision. Names that are no part of it are empty."""
+
+    id: int
+    done_at: str
+    user: str = Field(description="Who made it; empty: on the command line")
+    action: str = Field(description="Such as token.create, collection.share, group.set, user.delete, setting.change")
+    target: str = Field(description="The token, collection, group or setting")
+    owner: str = Field(description="The user whose that is")
+    who: str = Field(description="Whom it is shared with, or who joined or left")
+    detail: str
+
+
+class LogOut(Shape):
+    """A page of decisions, the newest first."""
+
+    entries: list[LogRow]
+    next: int | None = Field(description="Send it as `after` for the next page; null at the end")
+
+
+@router.get("/log", summary="Who decided what")
+def log(
+    service: Asked,
+    caller: Admin,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    after: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="The `next` of the page before")] = None,
+) -> LogOut:
+    """List what was decided about tokens, sharing, groups, collections, users and settings; for administrators.
+
+    Entries are kept for two years, the newest 10,000 of each user.
+    """
+    found = service.index.admin.store.registry.log(after, limit + 1)
+    rows = [LogRow.model_validate(row) for row in nouns_json(found[:limit])]
+    return LogOut(entries=rows, next=rows[-1].id if len(found) > limit else None)

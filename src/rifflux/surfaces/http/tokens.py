@@ -1,0 +1,95 @@
+"""`/tokens`: the tokens of the caller, and for administrators those of all users."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import Query, Response
+from pydantic import Field
+
+from rifflux import Token
+from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.route import make_router
+from rifflux.surfaces.http.shapes import Request
+from rifflux.surfaces.shared.nouns import noun_json
+from rifflux.surfaces.shared.shapes import Shape
+
+__all__ = ["router"]
+
+router = make_router("/tokens", tags=["administration"])
+
+
+class TokenIn(Request):
+    """A new token."""
+
+    user: str | None = Field(
+        default=None, max_length=200, description="Whose; null: the caller's. Administrators may name anybody"
+    )
+    role: Literal["user", "admin"] = "user"
+    label: str = Field(default="", max_length=200, description="What it is for", examples=["laptop"])
+    expires_at: datetime | None = Field(
+        default=None, description="It is of no use from then on; null: as the token that asks, or never"
+    )
+
+
+class TokenOut(Shape):
+    """A token without its secret. Times are null where that has not happened, and is not to happen."""
+
+    id: str
+    user: str
+    role: str
+    label: str
+    created_at: str
+    used_at: str | None = Field(description="To the minute")
+    revoked_at: str | None
+    expires_at: str | None
+
+
+class NewToken(TokenOut):
+    """A token with its secret."""
+
+    token: str = Field(description="Send it as 'Authorization: Bearer ...'. It can never be shown again")
+
+
+class TokenList(Shape):
+    """A page of tokens, in the order of their making."""
+
+    tokens: list[TokenOut]
+    next: str | None = Field(description="Send it as `after` for the next page; null at the end")
+
+
+@router.get("", summary="List tokens")
+def list_(
+    service: Asked,
+    caller: User,
+    user: Annotated[str | None, Query(max_length=200, description="Whose; administrators may name others")] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    after: Annotated[str | None, Query(max_length=40, description="The `next` of the page before")] = None,
+) -> TokenList:
+    """List the caller's own tokens, also those that are revoked or expired; for administrators those of all users."""
+    found, following = service.accounts_of(caller).page(user, after, limit)
+    return TokenList(tokens=[_out(token) for token in found], next=following)
+
+
+@router.post("", status_code=201, summary="Make a token")
+def create(given: TokenIn, service: Asked, caller: User, response: Response) -> NewToken:
+    """Make a token of the caller's own, which may do no more than the token that asks, nor is valid for longer.
+
+    An administrator makes them for anybody, with any role.
+    """
+    expires = given.expires_at.isoformat() if given.expires_at else ""
+    user = caller.user if given.user is None else given.user
+    token, secret = service.accounts_of(caller).create(user, given.role, given.label, expires)
+    response.headers["Cache-Control"] = "no-store"
+    return NewToken(**_out(token).model_dump(), token=secret)
+
+
+@router.delete("/{id}", status_code=204, summary="Revoke a token")
+def revoke(id: str, service: Asked, caller: User) -> None:
+    """Make a token of the caller's own useless at once and for ever, as an administrator anybody's."""
+    service.accounts_of(caller).revoke(id)
+
+
+def _out(token: Token) -> TokenOut:
+    return TokenOut.of(noun_json(token))
