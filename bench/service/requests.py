@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -121,14 +122,21 @@ class Load:
         """How many acknowledged messages are not there."""
         there: dict[int, dict[str, str]] = {}
         for user, talk in enumerate(self.talks):
-            messages = self.clients[user].get(f"/conversations/{talk}/messages").json()
-            there[user] = {message["id"]: message["text"] for message in messages}
+            there[user] = {message["id"]: message["text"] for message in _messages(self.clients[user], talk)}
         return sum(there[user].get(id) != text for user, id, text in self.acknowledged)
 
     def tell(self, name: str) -> None:
         """Print latencies by kind."""
         for kind in (*sorted(set(KINDS)), "all"):
             print(told(f"{name}, {kind}", [each for each in self.answers if kind in ("all", each.kind)]), flush=True)
+
+
+def _messages(client: httpx.Client, talk: str) -> Iterator[dict[str, Any]]:
+    """Give all messages of a conversation, a page after the other."""
+    page: dict[str, Any] = {"next": ""}
+    while page["next"] is not None:
+        page = client.get(f"/conversations/{talk}/messages", params={"after": page["next"], "limit": 1000}).json()
+        yield from page["messages"]
 
 
 def _kill_while(load: Load, requests: int, rate: float) -> None:

@@ -22,6 +22,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.conversations import MessageHit as MessageHit
     from rifflux.conversations import MessageResults as MessageResults
     from rifflux.conversations import Thread as Thread
+    from rifflux.conversations import WrittenMessage as WrittenMessage
     from rifflux.errors import Busy as Busy
     from rifflux.errors import Conflict as Conflict
     from rifflux.errors import DamagedIndex as DamagedIndex
@@ -70,8 +71,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.models.embedder import KnownModel as KnownModel
     from rifflux.models.embedder import known_models as known_models
     from rifflux.models.fetched import fetch_model as fetch_model
-    from rifflux.models.guarded import Guard as Guard
-    from rifflux.models.workers import Workers as Workers
+    from rifflux.models.guarded import Stopped as Stopped
     from rifflux.retrieve.explain.verdict import Change as Change
     from rifflux.retrieve.explain.verdict import QueryTerm as QueryTerm
     from rifflux.retrieve.explain.verdict import Verdict as Verdict
@@ -142,7 +142,9 @@ __version__ = "0.1.0"
 # The public names by their module. Loading them all takes longer than many a command runs, so each is loaded when it is
 # first asked for.
 _PUBLIC = {
-    "conversations": "Conversation Conversations Group ImportReport Message MessageHit MessageResults Thread",
+    "conversations": (
+        "Conversation Conversations Group ImportReport Message MessageHit MessageResults Thread WrittenMessage"
+    ),
     "errors": (
         "Busy Conflict DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex "
         "NotFound NothingImported OutOfScope OutsideRoots RiffluxError TokenExpired Unreadable UnusableIndex"
@@ -161,8 +163,7 @@ _PUBLIC = {
     "models.custom": "CustomEmbedder SimpleEmbedder",
     "models.embedder": "KnownModel known_models",
     "models.fetched": "fetch_model",
-    "models.guarded": "Guard",
-    "models.workers": "Workers",
+    "models.guarded": "Stopped",
     "retrieve.explain.verdict": "Change QueryTerm Verdict",
     "retrieve.fuse": "Fuse ReciprocalRank",
     "retrieve.fuse.spelled": "fusion_of",

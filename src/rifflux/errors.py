@@ -81,7 +81,14 @@ class Unreadable(RiffluxError):
 
 
 class ModelError(RiffluxError):
-    """A model could not be loaded or did not answer."""
+    """A model could not be loaded or did not answer.
+
+    The message is for whoever asked; `cause` is for the log alone: where the model is, and what its server said.
+    """
+
+    def __init__(self, message: str, *, cause: str = "") -> None:
+        super().__init__(message)
+        self.cause = cause or message
 
 
 class ModelMismatch(ModelError):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import rifflux
-from rifflux import InvalidArgument, ModelError, NotFound, OutOfScope, Scope
+from rifflux import InvalidArgument, NotFound, OutOfScope, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.models.hashing import HashEmbedder
 from rifflux.session.policies import HYBRID_SEARCH
@@ -218,6 +218,13 @@ def test_an_archived_conversation_takes_its_messages_along(conversations: Conver
     assert (found(conversations, "former"), found(conversations, "new name")) == ([], ["a0"])
 
 
+def test_conversations_and_messages_are_counted(conversations: Conversations) -> None:
+    assert conversations.counts() == {"conversations": 0, "messages": 0}
+    talk(conversations, "a", "cache", "words")
+    talk(conversations, "b", "cache")
+    assert conversations.counts() == {"conversations": 2, "messages": 3}
+
+
 def test_a_deleted_conversation_is_gone(conversations: Conversations) -> None:
     talk(conversations, "a", "cache", "words")
     assert conversations.delete("a") == 2
@@ -274,7 +281,7 @@ def test_meaning_is_searched_only_where_an_administrator_says_so(index: rifflux.
 def test_an_import_is_kept_though_the_model_fails(tmp_path: Path) -> None:
     class Failing(HashEmbedder):
         def embed_documents(self, texts: Sequence[str]) -> Vectors:
-            raise ModelError("http://10.0.0.1/v1 says sk-SECRET")
+            raise ConnectionError("http://10.0.0.1/v1 says sk-SECRET")
 
     path = tmp_path / "chat.json"
     path.write_text('[{"role": "user", "content": "kingfisher"}]')
@@ -282,7 +289,7 @@ def test_an_import_is_kept_though_the_model_fails(tmp_path: Path) -> None:
         conversations = index.scoped(Scope("ann")).conversations
         report = conversations.import_files(path, embed=True)
         assert (report.added, report.embedded, found(conversations, "kingfisher")) == (1, 0, ["m000001"])
-        assert "found by words" in report.notes[0]
+        assert "text is kept" in report.degraded[0]
         assert "SECRET" not in str(report)
 
 
@@ -333,6 +340,8 @@ def test_what_cannot_be_meant_is_refused(conversations: Conversations) -> None:
         conversations.search("words", neighbors=-1)
     with pytest.raises(InvalidArgument, match="date"):
         conversations.search("words", since="yesterday")
+    with pytest.raises(InvalidArgument, match="earlier one first"):
+        conversations.search("words", since="2024-05-02", until="2024-05-01")
     with pytest.raises(InvalidArgument, match="empty"):
         conversations.search(" ")
     with pytest.raises(InvalidArgument, match="already"):

@@ -9,6 +9,7 @@ her read collections: of what else they have she is told nothing.
 from __future__ import annotations
 
 import base64
+import io
 import itertools
 import json
 import re
@@ -133,6 +134,8 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.using": lambda w, a: w.ann.using(w.ann.profile).search(a.question),
     "index.works": lambda w, a: [w.ann.works.doubts(), w.ann.works.all()],
     "index.works get": lambda w, a: w.ann.works.get(a.key),
+    "index.kept": lambda w, a: w.ann.kept(),
+    "talks.counts": lambda w, a: w.talks.counts(),
     "index.memories": lambda w, a: [w.ann.memories.search(a.question).memories, w.ann.memories.all(everything=True)],
     "index.scoped": lambda w, a: w.ann.scoped(Scope("bob")),
     "admin.store": lambda w, a: everything(w.ann.admin.store, [int(id, 16) for id in w.ids]),
@@ -144,7 +147,7 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.document in": lambda w, a: w.ann.document(f"{a.collection}/{a.key}"),
     "index.documents": lambda w, a: pages(w.ann, 3),
     "index.documents in": lambda w, a: w.ann.documents.list(collections=[a.collection]),
-    "index.documents after": lambda w, a: w.ann.documents.list(after=cursor(a.collection, "documents", a.key)),
+    "index.documents after": lambda w, a: w.ann.documents.list(after=cursor(a.collection, "=documents", a.key)),
     "index.collections": lambda w, a: w.ann.collections.list(),
     "index.collections get": lambda w, a: w.ann.collections.get(a.collection),
     "index.collections groups": lambda w, a: w.ann.collections.groups(),
@@ -193,6 +196,7 @@ WRITTEN: Mapping[str, Callable[[World, Asked], Any]] = {
     "talks.edit": lambda w, a: w.talks.edit(a.key, title=a.question, archived=True),
     "talks.edit_message": lambda w, a: w.talks.edit_message("talk", a.key, text=a.question),
     "talks.put": lambda w, a: w.talks.put(Thread(Conversation(a.key), (Message("m0", a.key, a.question),))).added,
+    "talks.import_upload": lambda w, a: w.talks.import_upload("x.json", io.BytesIO(b'[{"content": "heron"}]')).added,
     "talks.import_files": lambda w, a: w.talks.import_files(*sorted(Path(__file__).parent.glob("none.json"))).added,
     "talks.delete_message": lambda w, a: [w.talks.delete_message(talk, a.key) for talk in ("talk", "bobs-talk")],
     "talks.delete": lambda w, a: w.talks.delete(a.key),
@@ -258,6 +262,17 @@ ASKED = st.builds(
 
 def given_id(world: World, asked: Asked) -> Asked:
     return replace(asked, id=world.ids[int(asked.id) % len(world.ids)])
+
+
+def test_what_a_user_keeps_is_counted_for_that_user_alone() -> None:
+    with rifflux.open(":memory:", model="hash:32") as index:
+        ann = index.scoped(rifflux.Scope("ann"))
+        ann.conversations.add(id="talk")
+        ann.conversations.add_message("talk", "hello")
+        ann.memories.add("Ann rows")
+        assert ann.kept() == {"conversations": 1, "messages": 1, "memories": 1}
+        assert index.scoped(rifflux.Scope("bob")).kept() == dict.fromkeys(ann.kept(), 0)
+        assert index.kept() == dict.fromkeys(ann.kept(), 0)
 
 
 def test_every_public_method_is_tried() -> None:

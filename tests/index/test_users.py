@@ -52,7 +52,7 @@ def fill(index: Index, user: str, word: str, folder: Path) -> None:
         Accounts(index.admin.store.registry).create(user, label=word)
         mine.collections.create(word)
         index.collections.set_group("birders", [user])
-        Ledger(index.admin.store.registry, seconds=0).note(user, word, "model", 7)
+        Ledger(index.admin.store.registry).bill(user, "model", word, lambda: 7, here=False).settle()
         Diary(index.admin.store.registry, seconds=0).note(user, word)
         Repeats(index.admin.store.registry).begin(user, word, b"request")
 

@@ -39,7 +39,7 @@ def test_no_key_no_header(server: ChatServer) -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ((500, b"boom the-key"), r"status 500 \(boom \*\*\*\)"),
+        ((500, b"boom the-key"), "status 500: look"),
         ((401, b"{}"), "check the API key"),
         ((404, b"{}"), "ends in /v1"),
         ((200, b"not json"), "without a message"),
@@ -54,7 +54,8 @@ def test_answers_that_are_none(server: ChatServer, answer: tuple[int, Any], said
     server.answer = lambda body: answer
     with pytest.raises(ModelError, match=said) as caught:
         ChatModel("m", server.url, "the-key")("s", "u")
-    assert "the-key" not in str(caught.value)
+    assert "the-key" not in f"{caught.value} {caught.value.cause}"
+    assert "boom" not in str(caught.value)
 
 
 def test_a_slow_server_is_given_up(server: ChatServer) -> None:

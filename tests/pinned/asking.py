@@ -184,7 +184,7 @@ def surfaces(made: World) -> Iterator[Surfaces]:
     """The surfaces of a world."""
     register = made.index().admin.store.registry
     tokens = {user: Accounts(register).create(user, "user")[1] for user in ("ann", "bob")}
-    settings = ServiceSettings(open=True, rate=1e9, burst=10**9, timeout_s=600, embed_timeout_s=600)
+    settings = ServiceSettings(open=True, rate=1e9, burst=10**9, timeout_s=600)
     apps = {name: create_app(Service(settings, made.index(name))) for name in (MAIN, WORKS)}
     with start_blocking_portal() as portal, ExitStack() as stack:
         yield Surfaces(made, portal, apps, tokens, stack=stack)

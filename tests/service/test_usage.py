@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import Busy, InvalidArgument
+from rifflux.models.guarded import Refused
 from rifflux.service.usage import Ledger, Meter, Prices, read_prices, summed
 from rifflux.store import Registry, open_store
 
@@ -23,13 +26,18 @@ def at(day: str) -> float:
     return datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()
 
 
+def call(ledger: Ledger, user: str, feature: str, model: str, tokens: int, told: int | None = None) -> None:
+    """A call that is answered."""
+    ledger.bill(user, model, feature, lambda: tokens, here=False).settle(told)
+
+
 def test_spendings_are_summed_by_what_is_asked(register: Registry) -> None:
     clock = at("2026-03-01")
     ledger = Ledger(register, Prices({"big": 2.0}), now=lambda: clock)
     for user, model, tokens in (("ann", "big", 500_000), ("bob", "big", 1_000_000), ("ann", "small", 10)):
-        ledger.note(user, "search", model, tokens)
+        call(ledger, user, "search", model, tokens)
     clock = at("2026-03-02")
-    ledger.note("ann", "rerank", "big", 500_000)
+    call(ledger, "ann", "rerank", "big", 1, told=500_000)
     spent = ledger.spent()
     assert summed(spent, ["user"]) == [
         {"user": "ann", "calls": 3, "tokens": 1_000_010, "cost": 2.0},
@@ -41,39 +49,98 @@ def test_spendings_are_summed_by_what_is_asked(register: Registry) -> None:
         summed(spent, ["colour"])
 
 
-def test_a_spent_budget_refuses_until_the_next_month(register: Registry) -> None:
+def test_what_does_not_fit_the_budget_is_refused_until_the_next_month(register: Registry) -> None:
     clock = at("2026-03-30")
     ledger = Ledger(register, Prices({"big": 1.0}), budget=1.0, now=lambda: clock)
     ann, bob = Meter(ledger, "ann"), Meter(ledger, "bob")
-    assert ann.refusal() is None
-    ann.note("big", 1_000_000)
-    assert "budget" in (ann.refusal() or "")
-    assert bob.refusal() is None
-    ledger.flush()
-    restarted = Ledger(register, budget=1.0, now=lambda: clock)
-    assert "budget" in (Meter(restarted, "ann").refusal() or "")
+    ann.bill("big", "store", lambda: 900_000, here=False).settle()
+    with pytest.raises(Refused, match="budget"):
+        ann.bill("big", "store", lambda: 200_000, here=False)
+    ann.bill("free", "store", lambda: 200_000, here=False).settle()
+    bob.bill("big", "store", lambda: 200_000, here=False).settle()
+    assert ledger.left("ann") == pytest.approx(0.1)
+    restarted = Meter(Ledger(register, Prices({"big": 1.0}), budget=1.0, now=lambda: clock), "ann")
+    with pytest.raises(Refused, match="budget"):
+        restarted.bill("big", "search", lambda: 200_000, here=False)
     clock = at("2026-04-01")
-    assert ann.refusal() is None
+    ann.bill("big", "store", lambda: 200_000, here=False)
+
+
+def test_a_call_that_comes_to_nothing_costs_nothing(register: Registry) -> None:
+    ledger = Ledger(register, Prices({"big": 1.0}), budget=1.0)
+    ledger.bill("ann", "big", "rerank", lambda: 900_000, here=False).cancel()
+    bill = ledger.bill("ann", "big", "rerank", lambda: 900_000, here=False)
+    bill.settle(300_000)
+    bill.cancel()
+    assert ledger.left("ann") == pytest.approx(0.7)
+    assert [row.calls for row in ledger.spent("ann")] == [1]
+
+
+def test_processes_and_threads_share_one_budget(tmp_path: Path) -> None:
+    stores = [open_store(tmp_path / "index.db") for _ in range(2)]
+    ledgers = [Ledger(store.registry, Prices({"big": 1.0}), budget=1.0) for store in stores]
+    together, made = threading.Barrier(8), []
+
+    def ask(ledger: Ledger) -> None:
+        together.wait()
+        for _ in range(4):
+            try:
+                ledger.bill("ann", "big", "search", lambda: 100_000, here=False).settle()
+            except Refused:
+                continue
+            made.append(1)
+
+    threads = [threading.Thread(target=ask, args=(ledger,)) for ledger in ledgers * 4]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 10
+    assert [ledger.left("ann") for ledger in ledgers] == [pytest.approx(0.0)] * 2
+    for store in stores:
+        store.close()
 
 
 def test_what_a_model_was_called_for_is_told(register: Registry) -> None:
-    ledger = Ledger(register, seconds=0)
-    meter = Meter(ledger, "ann")
-    meter.note("small", 3, "search")
-    meter.note("small", 40, "store")
-    meter.note("chat", 500)
+    ledger = Ledger(register)
+    for feature, tokens in (("search", 3), ("store", 40), ("rerank", 500)):
+        call(ledger, "ann", feature, "small", tokens)
     told = {row["feature"]: row["tokens"] for row in summed(ledger.spent("ann"), ["feature"])}
     assert told == {"search": 3, "store": 40, "rerank": 500}
 
 
+def test_a_model_that_runs_here_for_nothing_is_recorded_by_a_service_alone(register: Registry) -> None:
+    ledger = Ledger(register, Prices({"costly": 1.0}))
+    for model in ("free", "costly"):
+        ledger.bill("ann", model, "search", lambda: 3, here=True).settle()
+    assert [row.model for row in register.spent()] == ["costly"]
+    ledger.served(lambda write: write())
+    ledger.bill("ann", "free", "search", lambda: 3, here=True).settle()
+    assert [row.model for row in ledger.spent()] == ["costly", "free"]
+
+
 def test_what_waits_is_written_by_the_next_call(register: Registry) -> None:
     clock = 0.0
-    ledger = Ledger(register, seconds=5.0, now=lambda: clock)
-    ledger.note("ann", "search", "m", 1)
+    ledger = Ledger(register, now=lambda: clock)
+    ledger.served(lambda write: write(), seconds=5.0)
+    call(ledger, "ann", "search", "m", 1)
     assert register.spent() == []
     clock = 6.0
-    ledger.note("ann", "search", "m", 2)
+    call(ledger, "ann", "search", "m", 2)
     assert register.spent()[0].tokens == 3
+
+
+def test_an_index_that_cannot_be_written_costs_no_answer_and_no_money(
+    register: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object) -> None:
+        raise Busy("another process holds the index")
+
+    for name in ("spend", "reserve"):
+        monkeypatch.setattr(type(register), name, busy)
+    call(Ledger(register), "ann", "search", "m", 1)
+    with pytest.raises(Refused, match="cannot be recorded"):
+        Ledger(register, Prices({"m": 1.0}), budget=1.0).bill("ann", "m", "search", lambda: 1, here=False)
 
 
 def test_prices_are_read_or_refused() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from rifflux.service.write_behind import Batch
@@ -44,3 +46,27 @@ def test_unwanted_entries_are_not_written() -> None:
     batch.flush()
     batch.flush()
     assert written == [[1, 3]]
+
+
+def test_what_another_thread_writes_is_written_when_a_flush_returns() -> None:
+    written: list[str] = []
+    begun, may_end = threading.Event(), threading.Event()
+
+    def write(entries: list[str]) -> None:
+        begun.set()
+        assert may_end.wait(30)
+        written.extend(entries)
+
+    batch = Batch(write, seconds=60.0)
+    batch.add("one")
+    other = threading.Thread(target=batch.flush)
+    other.start()
+    begun.wait(30)
+    asked = threading.Thread(target=batch.flush)
+    asked.start()
+    asked.join(0.05)
+    assert asked.is_alive()
+    may_end.set()
+    asked.join(30)
+    other.join(30)
+    assert written == ["one"]

@@ -210,6 +210,27 @@ class TestFilters:
         assert {hit.kind for hit in library.search(query)} == {"markdown"}
 
 
+class TestWhatAFilterLeaves:
+    @pytest.mark.parametrize(
+        ("question", "filter", "told"),
+        [
+            ("cache", {"kinds": ["foo"]}, ["no document is of the kind 'foo'"]),
+            ("cache", {"paths": ["/nope/**"]}, ["no document has a path like '/nope/**'"]),
+            ("cache", {"metadata": {"nosuch": ["1", 1]}}, ["no document has nosuch=1"]),
+            ("cache", {"since": "2030-01-01"}, ["no document is from 2030-01-01 or later"]),
+            ("cache kind:foo", {}, ["no document is of the kind 'foo'"]),
+            ("cache", {"kinds": ["mail"], "paths": ["notes/*"]}, ["no document meets all of what it is narrowed to"]),
+            ("cache", {"kinds": ["text"]}, []),
+            ("kestrel", {"kinds": ["text"]}, []),
+        ],
+    )
+    def test_what_emptied_an_answer_is_told(
+        self, library: Index, question: str, filter: dict[str, Any], told: list[str]
+    ) -> None:
+        notes = library.search(question, filter=filter, mode="lexical").trace.notes
+        assert [note for note in notes if note.startswith("no document")] == told
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         ("arguments", "allowed"),
@@ -227,6 +248,7 @@ class TestRefusals:
             ({"filter": {"until": "2024-13-01"}}, "2024-05-01"),
             ({"filter": {"since": 2024}}, "2024-05-01"),
             ({"filter": Filter(since="never")}, "2024-05-01"),
+            ({"filter": {"since": "2024-05-02", "until": "2024-05-01"}}, "give the earlier one first"),
             ({"filter": {"paths": 3}}, "sequence of strings"),
             ({"filter": {"metadata": "year"}}, "mapping"),
             ({"filter": {"metadata": {"year": {"from": 2020}}}}, "a number"),

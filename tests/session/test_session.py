@@ -16,7 +16,6 @@ from rifflux.index import open_index
 from rifflux.index.federated import Source
 from rifflux.memories import memories as memories_module
 from rifflux.models import load_embedder
-from rifflux.models.guarded import Guard
 from rifflux.retrieve.steps import rerank as rerankers
 from rifflux.retrieve.steps.rerank import RerankSettings, cross_encoder, llm
 from rifflux.session import freshness
@@ -82,7 +81,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
 
 def ask(index: Index) -> None:
     """Ask everything of an index, and of ann's view of it."""
-    guarded = index.using(guard=GUARD)
+    guarded = index.using(stopped=ignored)
     for view in (index, index.scoped(ANN), guarded, guarded.scoped(ANN)):
         for rerank in ("features", "maxsim", "cross-encoder", "llm"):
             view.search("heron in the reeds", rerank=rerank)
@@ -93,7 +92,10 @@ def ask(index: Index) -> None:
     index.scoped(ANN).conversations.search("heron")
 
 
-GUARD = Guard()
+def ignored(_: rifflux.Stopped) -> None:
+    """Nothing came to nothing."""
+
+
 FINGERPRINT = load_embedder("hash").fingerprint
 
 
@@ -132,7 +134,7 @@ def test_a_relevance_is_the_same_behind_a_guard_and_among_everything() -> None:
     with rifflux.open(":memory:") as index:
         index.add(Document("heron", "A heron stands in the reeds", kind="knowledge"), Document("tax", "Pay by March"))
         question = "where does the heron stand"
-        (plain, *_), (guarded, *_) = index.search(question), index.using(guard=Guard()).search(question)
+        (plain, *_), (guarded, *_) = index.search(question), index.using(stopped=ignored).search(question)
         among = index.everything(question)[0]
     assert plain.relevance == guarded.relevance == among.relevance is not None
 

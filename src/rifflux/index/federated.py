@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rifflux.models.embedder import Embedder
-from rifflux.models.guarded import AskedOnce
 from rifflux.retrieve.fuse import ReciprocalRank
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.query.reading import collections_in, within
@@ -20,6 +17,9 @@ from rifflux.session.arguments import HYBRID, checked_deadline, checked_filter, 
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.types import Filter, Hit, Query, Ranking, Results, Trace, Why
+
+if TYPE_CHECKING:
+    from rifflux.models.guarded import GuardedEmbedder
 
 __all__ = ["HIGH", "MEDIUM", "SOURCES", "Everything", "Source", "quality_of"]
 
@@ -86,8 +86,8 @@ class Everything:
             # What somebody said is in no collection.
             outside = replace(self, parts={}, sources=[each for each in self.sources if each.name not in self.parts])
             return outside(query, top_k=top_k, mode=mode, filter=filter, deadline_ms=deadline_ms)
-        load = cache(lambda: AskedOnce(self.view.embedder))
-        asked = _Round(self, self.modes(), load, query, top_k, mode, checked_filter(filter), deadline_ms)
+        deadline, load = checked_deadline(deadline_ms), self.view.asking_once.load
+        asked = _Round(self, self.modes(), load, query, top_k, mode, checked_filter(filter), deadline)
         first = self.sources[0]
         found = {first.name: asked.of(first)}
         if quality_of(found[first.name], asked.cosines) >= HIGH:
@@ -132,12 +132,12 @@ class _Round:
 
     everything: Everything
     modes: Mapping[str, str]
-    load: Callable[[], Embedder]
+    load: Callable[[], GuardedEmbedder] | None
     query: str
     top_k: int
     mode: str
     filter: Filter
-    deadline_ms: float | None
+    deadline: float | None
     read: dict[str, Query] = field(default_factory=dict)
     cosines: dict[str, float] = field(default_factory=dict)
 
@@ -147,12 +147,12 @@ class _Round:
         seen = replace(parts.get(source.name, self.everything.view), load=self.load)
         searcher = Searcher(seen) if seen.is_part else Searcher(seen).narrowed(self.query, self.filter)
         way = searcher.way(self.modes.get(source.name, self.mode), None, None, searcher.profile.diversity)
-        deadline, view = checked_deadline(self.deadline_ms), source.name if source.name in parts else ""
+        view = source.name if source.name in parts else ""
         with searcher.store.memoized():
             if view not in self.read:
                 self.read[view] = searcher.timed(self.query, None, clock)
             limits = replace(_narrowed(self.filter, source.filter), collections=())
-            query = replace(within(self.read[view], limits), deadline=deadline)
+            query = replace(within(self.read[view], limits), deadline=self.deadline)
             results, table = searcher.answer(query, self.top_k, clock, way)
         cosines = table[f"{SEMANTIC}/score"].tolist()
         self.cosines.update({hit.chunk_id: each for hit, each in zip(results, cosines, strict=True) if each == each})

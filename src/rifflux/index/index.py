@@ -14,12 +14,12 @@ from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.query.expand import known_synonyms
 from rifflux.retrieve.table import LEXICAL
-from rifflux.session.arguments import MOST_RESULTS, checked_place, checked_whole
+from rifflux.session.arguments import MOST_RESULTS, checked_number, checked_place, checked_whole
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
 from rifflux.session.reading import Feedback, Reader
 from rifflux.session.searching import Searcher
-from rifflux.session.session import CurrentEmbedder, IndexView, Kept, Session
+from rifflux.session.session import CallLimits, CurrentEmbedder, IndexView, Kept, Session
 from rifflux.session.writing import Writer
 from rifflux.store import REVISION, Store, open_store
 from rifflux.text.analyzer import REVISIONS
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rifflux.memories import Memories
     from rifflux.models import Embedder
     from rifflux.models.custom import Model
-    from rifflux.models.guarded import Guard
+    from rifflux.models.guarded import Stopped
     from rifflux.retrieve.steps.rerank import RerankSettings
     from rifflux.works.catalog import WorksCatalog
     from rifflux.works.retrieval.retriever import WorksRetriever
@@ -88,6 +88,7 @@ class Index:
 
     def close(self) -> None:
         """Close the index; everything it was given is on disk already. In a scope, this closes nothing."""
+        self._view.session.close()
         self._view.store.close()
 
     # Views
@@ -97,9 +98,24 @@ class Index:
         """Return the profile that content is cut, ranked and searched through."""
         return replace(self._view.profile, facets=self._view.facets)
 
-    def using(self, profile: Profile | None = None, *, guard: Guard | None = None) -> Index:
-        """Return this same index seen through another profile, or with every call of a model passing a guard."""
-        return Index(replace(self._view, profile=profile or self.profile, guard=guard or self._view.guard))
+    def using(
+        self,
+        profile: Profile | None = None,
+        *,
+        stopped: Callable[[Stopped], None] | None = None,
+        payer: str | None = None,
+    ) -> Index:
+        """Return this same index seen through another profile.
+
+        `stopped` receives every call of a model that came to nothing, with its cause; without it, the cause is logged.
+        `payer` is the user who pays for calls of models, instead of the one whose view it is; raises `OutOfScope` for
+        another one in a scope.
+        """
+        view = self._view
+        if view.user and payer not in (None, view.user):
+            raise OutOfScope("a user pays for their own calls of models: take the index that was opened")
+        payer = view.payer if payer is None else payer
+        return Index(replace(view, profile=profile or self.profile, stopped=stopped or view.stopped, payer=payer))
 
     def scoped(self, scope: Scope) -> Index:
         """Return this same index as one user has it: nothing of anybody else is found, counted or changed.
@@ -187,6 +203,11 @@ class Index:
             raise OutOfScope("conversations belong to a user: ask for index.scoped(Scope('ann')).conversations")
         return Conversations(self._view.part(CONVERSATIONS.name, CONVERSATIONS), Policies(self._view.store))
 
+    def kept(self) -> Mapping[str, int]:
+        """Count the conversations, messages and memories of the user; without a scope, there are memories alone."""
+        said = {"conversations": 0, "messages": 0} if self._view.scope is None else self.conversations.counts()
+        return {**said, "memories": self.memories.count()}
+
     @cached_property
     def memories(self) -> Memories:
         """Return the memories of the user whose view this is: saving, recalling, forgetting."""
@@ -253,6 +274,9 @@ def open_index(
     rerank_top: int = 0,
     boosts: Mapping[str, float] | None = None,
     licenses: Mapping[str, str] | None = None,
+    embed_timeout: float = 2.0,
+    prices: Mapping[str, float] | None = None,
+    budget: float = 0.0,
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
@@ -268,6 +292,9 @@ def open_index(
     `boosts` are other factors for what a question names (see `rifflux.retrieve.steps.anchors.Anchors`).
     `licenses` says of licenses by name what they let be shown, `text`, `abstract` or `nothing`, besides those that are
     known; a name may end in `*`. What the policy of that name says comes first.
+    `embed_timeout` is the seconds that a model may take for a question, which is searched by words alone then. `prices`
+    are those of a million tokens by the name of the model, and `budget` what each user may spend in a month (0: any
+    amount); see `rifflux.service.usage`.
     `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `ModelError`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
@@ -282,6 +309,7 @@ def open_index(
         from rifflux.text.licenses import checked_rules
 
         chosen = replace(chosen, visible=Visibility(checked_rules(licenses)))
+    limits = _limits(embed_timeout, prices, budget)
     ranked = _ranked(fusion, reranker, rerank_top, boosts)
     chosen_model = _model(model)
     words = checked_place("the path of synonyms", synonyms) if synonyms else None
@@ -295,6 +323,7 @@ def open_index(
             load,
             rerankers,
             known_synonyms(words, chosen.analyzer),
+            limits,
         )
         return Index(IndexView(session, store, chosen))
     except BaseException:
@@ -309,6 +338,17 @@ def _model(model: Model | None) -> str | Embedder | None:
     from rifflux.models.embedder import checked_model
 
     return checked_model(model)
+
+
+def _limits(embed_timeout: float, prices: Mapping[str, float] | None, budget: float) -> CallLimits:
+    """Return the limits of calls of models. Raises `InvalidArgument`."""
+    checked_number("embed_timeout", embed_timeout, "more than 0 seconds", above=0)
+    checked_number("budget", budget, "0 (any amount) or more")
+    if prices is not None and not isinstance(prices, Mapping):
+        raise InvalidArgument(f"prices are numbers by the name of a model, as in {{'small': 0.02}}, not {prices!r}")
+    for model, price in (prices or {}).items():
+        checked_number(f"the price of {model!r}", price, "0 or more")
+    return CallLimits(embed_timeout, dict(prices or {}), budget)
 
 
 def _ranked(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import chain, pairwise
 from operator import attrgetter
@@ -17,9 +17,8 @@ from operator import attrgetter
 import numpy as np
 
 from rifflux.ingest.chunking import embedding_text
-from rifflux.models.checked import passage_vectors
 from rifflux.models.cores import stand_back
-from rifflux.models.embedder import Embedder
+from rifflux.models.guarded import GuardedEmbedder
 from rifflux.store import DocumentChange, Pending, Store
 from rifflux.types import Progress, Vectors
 
@@ -36,7 +35,7 @@ _HASH = attrgetter("hash")
 
 def embed_pending(
     store: Store,
-    embedder: Embedder,
+    embedder: GuardedEmbedder,
     progress: Progress | None = None,
     total: int | None = None,
     *,
@@ -54,7 +53,7 @@ def embed_pending(
     return _embed(_Run(store, embedder, thread), batches, partial(progress, "embed") if progress else None, most)
 
 
-def embed_changes(store: Store, embedder: Embedder, changes: Iterable[DocumentChange]) -> int:
+def embed_changes(store: Store, embedder: GuardedEmbedder, changes: Iterable[DocumentChange]) -> int:
     """Embed the chunks of documents that were just stored, and no others; returns how many got a vector."""
     waiting = [
         Pending(
@@ -112,14 +111,21 @@ class _Batch:
     vectors: Future[Vectors] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Run:
     """Embeds batches in a thread. `seen` has the hash of each text of the run by what the model sees of it."""
 
     store: Store
-    embedder: Embedder
+    embedder: GuardedEmbedder
     thread: ThreadPoolExecutor
     seen: dict[bytes, int] = field(default_factory=dict)
+
+    @cached_property
+    def dimension(self) -> int:
+        """Return the length of the vectors that the index holds of this model, if any."""
+        known = self.store.semantic.model()
+        same = known is not None and known.fingerprint == self.embedder.fingerprint
+        return known.dimension if known and same else self.embedder.dimension
 
     def start(self, chunks: Sequence[Pending]) -> _Batch:
         """Set the model to work on those texts of a batch that are new to the index and to the run."""
@@ -141,7 +147,8 @@ class _Run:
             else:
                 self.seen[key] = chunk.hash
                 new[chunk.hash] = text
-        vectors = self.thread.submit(passage_vectors, self.embedder, list(new.values())) if new else None
+        texts = [*new.values()]
+        vectors = self.thread.submit(self.embedder.passage_vectors, texts, self.dimension) if new else None
         return _Batch(chunks, stored, list(new), same, vectors)
 
     def finish(self, batch: _Batch) -> int:

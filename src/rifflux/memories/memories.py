@@ -30,7 +30,7 @@ from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.text.dates import parse_time
-from rifflux.types import Bound, Filter, Hit
+from rifflux.types import Bound, Filter, Hit, Vectors
 
 __all__ = ["MEMORIES", "Memories"]
 
@@ -90,13 +90,15 @@ class Memories:
         )
         if reason := self._refusal(memory):
             return Saved(REFUSED, None, reason)
+        view = self._view.asking_once
         if supersedes:
             self.get(supersedes)
-        elif same := self._same(memory):
-            return Saved(DUPLICATE, self._save(self._confirmed(same, memory)), "remembered already")
-        saved = self._save(memory, supersedes)
+        elif same := self._same(memory, view):
+            saved, degraded = self._save(view, self._confirmed(same, memory))
+            return Saved(DUPLICATE, saved, "remembered already", degraded)
+        saved, degraded = self._save(view, memory, supersedes)
         self.purge()
-        return Saved(SAVED, saved)
+        return Saved(SAVED, saved, degraded=degraded)
 
     def edit(
         self,
@@ -136,7 +138,7 @@ class Memories:
                 return known
             wanted = replace(wanted, version=known.version + 1, updated_at=self._now())
             changes = self._writer.put_now(MEMORIES, [memory_row(wanted)])
-        self._writer.embed_now(changes)
+        self._writer.embed_changes(changes)
         return wanted
 
     def _expiry(self, given: str | float | None, category: str, now: float) -> float | None:
@@ -165,25 +167,19 @@ class Memories:
             return "it would have expired already: give a later expires_at, or none"
         return ""
 
-    def _same(self, memory: Memory) -> Memory | None:
+    def _same(self, memory: Memory, view: IndexView) -> Memory | None:
         """Return a memory that is in force and says the same."""
-        candidates = self._searcher.search(_plain(memory.content), top_k=5, filter=self._in_force(memory.category))
+        candidates = Searcher(view).search(_plain(memory.content), top_k=5, filter=self._in_force(memory.category))
         if not candidates:
             return None
         ids = np.array([int(hit.chunk_id, 16) for hit in candidates], np.int64)
         vectors = self._store.semantic.vectors_of(ids)
-        vector = self._vector(memory.content) if vectors else None
+        vector = _vector(view, memory.content) if vectors else None
         for id, hit in zip(ids.tolist(), candidates, strict=True):
             near = vector is not None and id in vectors and float(vectors[id] @ vector) >= self.rules.same_cosine
             if near or resemblance(memory.content, hit.content) >= self.rules.same_words:
                 return self._with_uses([memory_of(hit.document, hit.content, hit.metadata)])[0]
         return None
-
-    def _vector(self, text: str) -> Any:
-        try:
-            return self._view.embedder.embed_documents([text])[0]
-        except ModelError:
-            return None
 
     def _confirmed(self, known: Memory, again: Memory) -> Memory:
         expiries = (known.expires_at, again.expires_at)
@@ -196,8 +192,8 @@ class Memories:
             updated_at=again.created_at,
         )
 
-    def _save(self, memory: Memory, supersedes: str | None = None) -> Memory:
-        """Store a memory, in the place of another one where that is named."""
+    def _save(self, view: IndexView, memory: Memory, supersedes: str | None = None) -> tuple[Memory, tuple[str, ...]]:
+        """Store a memory, in the place of another one where that is named; returns it, and why it has no vector."""
         with self._store.transaction():
             rows = [memory]
             if supersedes:
@@ -205,8 +201,7 @@ class Memories:
                 memory = replace(memory, version=old.version + 1)
                 rows = [memory, replace(old, superseded_by=memory.id, updated_at=memory.created_at)]
             changes = self._writer.put_now(MEMORIES, map(memory_row, rows))
-        self._writer.embed_now(changes)
-        return memory
+        return memory, Writer(view).embed_changes(changes).degraded
 
     def _head(self, id: str) -> Memory:
         """Return the memory that stands in the place of one by now: itself, unless it was superseded."""
@@ -227,17 +222,19 @@ class Memories:
         min_importance: int | None = None,
         min_confidence: float | None = None,
         rerank: str | None = None,
+        deadline_ms: float | None = None,
     ) -> Recalled:
         """Return the memories that answer a question best, and count them as used.
 
         Those that are expired, superseded, doubtful or of less importance than `min_importance` are left out before
         anything is ranked; what is doubtful, `min_confidence` says, or the rules. The first 20 are reranked, by `llm`
         where its endpoint is set, else by likeness, recency, use and importance (`recall`), or by what `rerank` names.
+        What a model has not done within `deadline_ms` of the call is left out.
         """
         checked_whole("limit", limit, 1, MOST_FOUND)
         chosen = rerank or ("llm" if self._view.session.has_llm else self._recall())
         asked = self._in_force(category, min_importance, min_confidence)
-        found = self._searcher.search(query, top_k=limit, filter=asked, rerank=chosen)
+        found = self._searcher.search(query, top_k=limit, filter=asked, rerank=chosen, deadline_ms=deadline_ms)
         memories = self._with_uses(memory_of(hit.document, hit.content, hit.metadata) for hit in found)
         self._store.catalog.note_uses(MEMORIES, [memory.id for memory in memories], self._now())
         return Recalled(tuple(zip(memories, found, strict=True)), found.trace)
@@ -283,6 +280,10 @@ class Memories:
         documents = self._store.catalog.documents(MEMORIES, filter)
         found = self._with_uses(memory_of(each.key, each.text, each.metadata) for each in documents)
         return sorted(found, key=lambda memory: (-memory.created_at, memory.id))
+
+    def count(self) -> int:
+        """Count all memories, in force or not."""
+        return self._store.catalog.namespaces().get(MEMORIES, 0)
 
     def history(self, id: str) -> list[Memory]:
         """Return a memory and those that it took the place of, the newest first. Raises `NotFound`."""
@@ -371,3 +372,11 @@ def _last(id: str, links: Mapping[str, str | None]) -> str:
 def _plain(text: str) -> str:
     """Return a text as a question: without what would be read as syntax."""
     return " ".join(text.replace('"', " ").replace("*", " ").split()[:64])
+
+
+def _vector(view: IndexView, text: str) -> Vectors | None:
+    """Return the vector of a text as it is stored, None where the model fails."""
+    try:
+        return np.asarray(view.embedder.hurried.embed_documents([text])[0])
+    except ModelError:
+        return None

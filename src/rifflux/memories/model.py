@@ -44,11 +44,15 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """How saving ended: `saved`, `duplicate` (the memory that was there is confirmed) or `refused`, with the reason."""
+    """How saving ended: `saved`, `duplicate` (the memory that was there is confirmed) or `refused`, with the reason.
+
+    `degraded` says why a memory that is kept has no vector yet: it is found by words.
+    """
 
     outcome: str
     memory: Memory | None
     reason: str = ""
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,25 +8,9 @@ from typing import Any
 import numpy as np
 
 from rifflux.errors import ModelError, RiffluxError
-from rifflux.models.embedder import Embedder
 from rifflux.types import Vectors
 
-__all__ = ["called", "checked_vectors", "passage_vectors", "question_vector"]
-
-
-def question_vector(embedder: Embedder, text: str, dimension: int) -> Vectors:
-    """Return the vector of a question. Raises `ModelError` for none that can be compared, whatever went wrong."""
-    given = called(embedder.name, embedder.embed_query, text)
-    vector = checked_vectors(embedder.name, given, (dimension,))
-    if not vector.any():
-        raise ModelError(f"{embedder.name} finds nothing in the question to compare by meaning: say it in other words")
-    return vector
-
-
-def passage_vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    """Return the vectors of passages. Raises `ModelError` where one cannot be compared, whatever went wrong."""
-    given = called(embedder.name, embedder.embed_documents, texts)
-    return checked_vectors(embedder.name, given, (len(texts), embedder.dimension))
+__all__ = ["called", "checked_passages", "checked_question", "checked_vectors", "foreign"]
 
 
 def called(name: str, embed: Callable[[Any], Any], given: object) -> object:
@@ -36,9 +20,30 @@ def called(name: str, embed: Callable[[Any], Any], given: object) -> object:
     except RiffluxError:
         raise
     except Exception as error:
-        raise ModelError(
-            f"{name} failed ({type(error).__name__}: {error}): mend it, or open the index with another model"
-        ) from error
+        raise foreign(name, error) from error
+
+
+def foreign(name: str, error: Exception) -> ModelError:
+    """Return an error of another kind as one of ours. Its words may hold anything: they are for the log."""
+    kind = type(error).__name__
+    cure = "mend it, or open the index with another model"
+    return ModelError(f"{name} failed ({kind}; the log says more): {cure}", cause=f"{kind}: {error}")
+
+
+def checked_question(name: str, given: object, dimension: int) -> Vectors:
+    """Return the vector of a question as float32, of this dimension. Raises `ModelError`."""
+    return checked_vectors(name, given, (dimension,))
+
+
+def checked_passages(name: str, given: object, texts: Sequence[str], dimension: int) -> Vectors:
+    """Return the vectors of passages as float32, of this dimension. Raises `ModelError`, also if all are zeros.
+
+    One alone may be: there are texts that a model sees nothing in.
+    """
+    vectors = checked_vectors(name, given, (len(texts), dimension))
+    if len(texts) > 1 and not vectors.any() and all(any(map(str.isalnum, text)) for text in texts):
+        raise ModelError(f"{name} gave nothing but zeros for {len(texts)} texts: mend it")
+    return vectors
 
 
 def checked_vectors(name: str, given: object, shape: tuple[int, ...]) -> Vectors:

@@ -1,105 +1,366 @@
-"""An embedder whose questions are counted, may be refused, and must be answered in time."""
+"""The guard that every call of a model passes: bounded in time, paid for, and left alone while the model fails."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
-from rifflux.errors import ModelError
+from rifflux.errors import ModelError, RiffluxError
+from rifflux.models.breaker import FAILURES, PAUSE_S, Breakers
+from rifflux.models.checked import checked_passages, checked_question, foreign
 from rifflux.models.embedder import Embedder
+from rifflux.models.endpoint import patience
+from rifflux.models.joined import JoinedEmbedder
 from rifflux.models.workers import Late, Workers
 from rifflux.types import Vectors
 
-__all__ = ["AskedOnce", "Guard", "GuardedEmbedder"]
+__all__ = [
+    "FREE",
+    "NO_BILL",
+    "QUESTION_S",
+    "AskedOnce",
+    "Bill",
+    "Guard",
+    "GuardedEmbedder",
+    "Payer",
+    "Refused",
+    "Stopped",
+]
 
-#: What an embedder is called for.
+T = TypeVar("T")
+
+#: What a model is called for.
 SEARCH, STORE = "search", "store"
+#: Seconds for a question, and for a batch of passages that nobody waits for.
+QUESTION_S, BATCH_S = 2.0, 600.0
+#: So many passages are allowed as long as a question.
+PASSAGES = 16
+#: Calls of one model that may hang at a time before none is begun.
+MOST_HANGING = 32
+#: Backends whose models run in this process and cost nothing by themselves.
+HERE = frozenset({"onnx", "hash"})
+_log = logging.getLogger(__name__)
 
 
-def _nothing(*_: object) -> None:
-    """Note nothing, refuse nothing."""
+class Refused(ModelError):
+    """A model may not be called: what that costs is not there to be spent."""
+
+
+class Wordless(ModelError):
+    """A model sees nothing in a text; nothing is wrong with it."""
+
+
+class Bill(Protocol):
+    """The cost of one call, noted before it is made."""
+
+    def settle(self, tokens: int | None = None) -> None:
+        """Note that the call was answered; with the `tokens` it took where the model tells them."""
+
+    def cancel(self) -> None:
+        """Note that the call was not answered, and cost nothing; an answered one has its cost."""
+
+
+class Payer(Protocol):
+    """Who pays for calls."""
+
+    def bill(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
+        """Return the bill of a call of about so many tokens. Raises `Refused`.
+
+        `feature` is what the call is for: `search`, `store` or `rerank`; `here` says that the model runs in this
+        process.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _NoBill:
+    """Notes nothing."""
+
+    def settle(self, tokens: int | None = None) -> None:
+        """Note nothing."""
+
+    def cancel(self) -> None:
+        """Note nothing."""
+
+
+NO_BILL: Bill = _NoBill()
+
+
+@dataclass(frozen=True, slots=True)
+class _Free:
+    """Lets everything be called."""
+
+    def bill(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
+        return NO_BILL
+
+
+FREE: Payer = _Free()
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A call that was not answered.
+
+    `sort` is `late`, `error`, `open` (not made, for the model keeps failing) or `refused` (not made, for it is not
+    paid for). `cause` is for the log: it may hold URLs and what a server said.
+    """
+
+    sort: str
+    model: str
+    cause: str
+    error: BaseException | None = None
+
+
+def logged(stopped: Stopped) -> None:
+    """Log a call that failed; one that was not made has been told to whoever asked."""
+    if stopped.sort in ("late", "error"):
+        _log.warning("%s: %s", stopped.model, stopped.cause, exc_info=stopped.error)
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The checks and notices around each call of a model.
+    """The limits of calls of models, shared by all who share the models. Every call ends in a value or a `ModelError`.
 
-    `refusal` gives the reason why no model may be called now, or None; `spent` receives the model, the tokens it
-    read, and for embedders the purpose, `search` or `store`; `failed` receives the sort of a failure
-    (`refused`, `late`, `error`) and its message. A question that is not embedded within `seconds` (None: however long
-    it takes) is given up; `workers` are shared by those who share a model, so that a model that hangs does not gather
-    threads.
+    A question may take `question_s` seconds, a batch of passages `batch_s`. A model that failed three times in a row
+    is called once in ten seconds until it answers. `payer` pays, and `stopped` receives every call that came to
+    nothing. What is late runs on unobserved, within the bounds of `workers`.
     """
 
-    refusal: Callable[[], str | None] = _nothing
-    spent: Callable[..., None] = _nothing
-    failed: Callable[[str, str], None] = _nothing
-    seconds: float | None = None
-    workers: Workers = field(default_factory=Workers, compare=False, repr=False)
+    question_s: float = QUESTION_S
+    batch_s: float = BATCH_S
+    payer: Payer = FREE
+    stopped: Callable[[Stopped], None] = logged
+    workers: Workers = field(default_factory=partial(Workers, MOST_HANGING), compare=False, repr=False)
+    breakers: Breakers = field(default_factory=Breakers, compare=False, repr=False)
+
+    def __call__(
+        self,
+        model: str,
+        work: Callable[[], T],
+        *,
+        seconds: float | None = None,
+        deadline: float | None = None,
+        retries: bool = False,
+        proves: bool = True,
+    ) -> T:
+        """Return what `work` gives within so many seconds (default: those for a question) and before a deadline.
+
+        Raises `ModelError` with a message that may be shown to anybody. A model that had not half of its seconds,
+        because the caller's deadline was near, has not failed. Success `proves` that it
+        answers, unless what it was asked may have been known.
+        """
+        breaker = self.breakers(model)
+        if not breaker.lets_through():
+            raise self._told("open", model, f"{model} failed {FAILURES} times: it is tried again within {PAUSE_S:g} s")
+        seconds = self.question_s if seconds is None else seconds
+        begun = time.perf_counter()
+        until = begun + seconds if deadline is None else min(begun + seconds, deadline)
+        try:
+            value = self.workers(partial(_patient, work, until, retries), until, f"model {model}")
+        except Late as late:
+            if until - begun >= seconds / 2:
+                breaker.failed()
+            raise self._told("late", model, f"{model} was given up: {late}") from None
+        except Refused as refused:
+            self.stopped(Stopped("refused", model, refused.cause))
+            raise
+        except ModelError as error:
+            breaker.failed()
+            self.stopped(Stopped("error", model, error.cause, error.__cause__))
+            raise
+        except RiffluxError:
+            raise
+        except Exception as error:  # models of a program's own raise any
+            breaker.failed()
+            ours = foreign(model, error)
+            self.stopped(Stopped("error", model, ours.cause, error))
+            raise ours from error
+        if proves:
+            breaker.succeeded()
+        else:
+            breaker.undecided()
+        return value
+
+    def paid(
+        self, model: str, feature: str, tokens: Callable[[], int], work: Callable[[Bill], T], *, here: bool = False
+    ) -> T:
+        """Return what `work` gives, paid for before it is called. Raises `Refused`."""
+        bill = self.payer.bill(model, feature, tokens, here=here)
+        try:
+            found = work(bill)
+        except BaseException:
+            bill.cancel()
+            raise
+        bill.settle()
+        return found
+
+    def _told(self, sort: str, model: str, message: str) -> ModelError:
+        self.stopped(Stopped(sort, model, message))
+        return ModelError(message)
+
+
+def _patient(work: Callable[[], T], until: float, retries: bool) -> T:
+    with patience(until, retries=retries):
+        return work()
 
 
 class GuardedEmbedder:
-    """The embedder `inner`, and every call of it passes a guard."""
+    """The embedder `inner`, each call of which passes a guard, and whose vectors can be compared.
 
-    def __init__(self, inner: Embedder, guard: Guard) -> None:
+    In a `hurry` somebody waits for passages as for a question: they are sent once, and given up about as soon.
+    """
+
+    def __init__(self, inner: Embedder, guard: Guard, *, hurry: bool = False) -> None:
         self.inner = inner
         self.guard = guard
-        self.name, self.backend = inner.name, inner.backend
-        self.dimension, self.max_tokens = inner.dimension, inner.max_tokens
-        self.fingerprint = inner.fingerprint
-        self.spec = getattr(inner, "spec", inner.name)
+        self.hurry = hurry
 
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of texts; counted, never refused: what is stored shall be findable."""
-        vectors = self.inner.embed_documents(texts)
-        self.guard.spent(self.name, sum(map(self.inner.count_tokens, texts)), STORE)
-        return vectors
+    def __getattr__(self, name: str) -> Any:
+        """Return what embedders may have besides."""
+        return getattr(self.__dict__["inner"], name)
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def backend(self) -> str:
+        return self.inner.backend
+
+    @property
+    def dimension(self) -> int:
+        if self._here:
+            return self.inner.dimension
+        return self.guard(
+            self.name, lambda: self.inner.dimension, seconds=self._seconds(1), retries=not self.hurry, proves=False
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        return self.inner.fingerprint
+
+    @property
+    def max_tokens(self) -> int:
+        return self.inner.max_tokens
+
+    @property
+    def spec(self) -> str:
+        return getattr(self.inner, "spec", self.inner.name)
+
+    @property
+    def count_tokens(self) -> Callable[[str], int]:
+        """Return the function that counts tokens: other processes that read files get it, and no guard goes along."""
+        return self.inner.count_tokens
+
+    @property
+    def hurried(self) -> GuardedEmbedder:
+        """Return the same for passages that somebody waits for."""
+        return GuardedEmbedder(self.inner, self.guard, hurry=True)
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the vector of a question. Raises `ModelError` where it is refused, late or fails."""
-        guard = self.guard
-        if reason := guard.refusal():
-            guard.failed("refused", reason)
-            raise ModelError(reason)
-        deadline = None if guard.seconds is None else time.perf_counter() + guard.seconds
-        try:
-            vector = guard.workers(lambda: self.inner.embed_query(text), deadline, "embed")
-        except Late as late:
-            guard.failed("late", str(late))
-            raise ModelError(f"{self.name} was given up: {late}") from None
-        except ModelError as error:
-            guard.failed("error", str(error))
-            raise
-        guard.spent(self.name, self.inner.count_tokens(text), SEARCH)
+        """Return the vector of a question."""
+        return self.question_vector(text)
+
+    def question_vector(self, text: str, dimension: int | None = None, deadline: float | None = None) -> Vectors:
+        """Return the vector of a question that vectors of this dimension are compared with. Raises `ModelError`."""
+        given = partial(self.inner.embed_query, text)
+        work = partial(
+            self._paid,
+            SEARCH,
+            [text],
+            given,
+            lambda found: checked_question(self.name, found, dimension or self.inner.dimension),
+        )
+        # The first question loads a model that runs here.
+        loading = self._here and not self.guard.breakers(self.name).answered
+        vector = self.guard(
+            self.name, work, seconds=self.guard.batch_s if loading else self.guard.question_s, deadline=deadline
+        )
+        if not vector.any():
+            # Nothing against the model: there are texts without a word that it knows.
+            self.guard.stopped(Stopped("error", self.name, "it gave a vector of zeros for a question"))
+            raise Wordless(f"{self.name} finds nothing in the question to compare by meaning: say it in other words")
         return vector
 
-    def count_tokens(self, text: str) -> int:
-        return self.inner.count_tokens(text)
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of passages."""
+        return self.passage_vectors(texts)
 
-    def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        inner = getattr(self.inner, "token_vectors", None)
-        if inner is None:
-            raise ModelError(f"{self.name} gives vectors of texts only, not of their tokens")
-        vectors: list[Vectors] = inner(texts)
-        return vectors
+    def passage_vectors(self, texts: Sequence[str], dimension: int | None = None) -> Vectors:
+        """Return the vectors of passages, (texts, dimension). Raises `ModelError`."""
+        given = partial(self.inner.embed_documents, texts)
+        work = partial(
+            self._paid,
+            STORE,
+            texts,
+            given,
+            lambda found: checked_passages(self.name, found, texts, dimension or self.inner.dimension),
+        )
+        return self.guard(self.name, work, seconds=self._seconds(len(texts)), retries=not self.hurry)
+
+    def _paid(
+        self, feature: str, texts: Sequence[str], work: Callable[[], Any], check: Callable[[Any], Vectors]
+    ) -> Vectors:
+        """Return what a call gives, checked once it is paid for: nonsense costs what sense does."""
+
+        def tokens() -> int:
+            return sum(map(self.inner.count_tokens, texts))
+
+        return check(self.guard.paid(self.name, feature, tokens, lambda _: work(), here=self._here))
+
+    def _seconds(self, passages: int) -> float:
+        loading = self._here and not self.guard.breakers(self.name).answered
+        if not self.hurry or loading:
+            return self.guard.batch_s
+        return self.guard.question_s * (1 + passages / PASSAGES)
+
+    @property
+    def _here(self) -> bool:
+        return runs_here(self.inner)
+
+
+def runs_here(embedder: Embedder) -> bool:
+    """Return True for a model that runs in this process, and whose calls are nobody's to bill."""
+    if isinstance(embedder, JoinedEmbedder):
+        return runs_here(embedder.first) and runs_here(embedder.second)
+    return embedder.backend in HERE
 
 
 class AskedOnce(GuardedEmbedder):
-    """The embedder `inner`, and a question that is asked again has the vector it had: for several searches of one."""
+    """A guarded embedder for the parts of one request: a question that is asked again has the vector it had.
 
-    def __init__(self, inner: Embedder) -> None:
-        super().__init__(inner, Guard())
-        self._known: dict[str, Vectors | ModelError] = {}
+    Once it failed it is not asked again, also not for another text: whoever asks has waited long enough.
+    """
 
-    def embed_query(self, text: str) -> Vectors:
+    def __init__(self, guarded: GuardedEmbedder) -> None:
+        super().__init__(guarded.inner, guarded.guard, hurry=True)
+        self._known: dict[str, Vectors] = {}
+        self._failed: ModelError | None = None
+
+    def question_vector(self, text: str, dimension: int | None = None, deadline: float | None = None) -> Vectors:
         """Return the vector of a question, or the error that there was instead."""
         if text not in self._known:
-            try:
-                self._known[text] = self.inner.embed_query(text)
-            except ModelError as error:
-                self._known[text] = error
-        found = self._known[text]
-        if isinstance(found, ModelError):
-            raise found
-        return found
+            self._known[text] = self._asked(partial(super().question_vector, text, dimension, deadline))
+        return self._known[text]
+
+    def passage_vectors(self, texts: Sequence[str], dimension: int | None = None) -> Vectors:
+        """Return the vectors of passages, or raise the error that there was before."""
+        return self._asked(partial(super().passage_vectors, texts, dimension))
+
+    @property
+    def hurried(self) -> GuardedEmbedder:
+        return self
+
+    def _asked(self, ask: Callable[[], Vectors]) -> Vectors:
+        if self._failed:
+            raise self._failed
+        try:
+            return ask()
+        except Wordless:
+            raise
+        except ModelError as error:
+            self._failed = error
+            raise

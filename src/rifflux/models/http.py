@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from rifflux.errors import ModelError
-from rifflux.models.embedder import Embedder, fingerprint_of, well_formed
+from rifflux.models.embedder import fingerprint_of, load_embedder, well_formed
+from rifflux.models.endpoint import Endpoint
 from rifflux.models.onnx import unit
 from rifflux.types import Vectors
-
-if TYPE_CHECKING:
-    import httpx2
 
 __all__ = ["HttpEmbedder"]
 
 OPENAI = "https://api.openai.com/v1"
-RETRIED = {408, 409, 429, 500, 502, 503, 504}
-LONGEST_PAUSE = 30.0  # seconds
 CURES = {
     400: "a text may be too long for the model: make chunks smaller",
-    401: "check the API key",
-    403: "check the API key and what it may use",
-    404: "check the base URL (it mostly ends in /v1) and the model's name",
     413: "lower the batch size",
     429: "the service limits the rate: wait, or lower the batch size",
 }
@@ -39,9 +32,9 @@ class HttpEmbedder:
     """Embeds by asking a server. Blank texts are not sent, and have the zero vector.
 
     `timeout` and `backoff` are seconds: the time for one request, and the pause before the first retry,
-    which doubles with each one. `dimension` is learnt with one request where it is not given. The
-    fingerprint has the model's name and the prefixes, not the URL: a server may move, and we trust that the
-    same name means the same weights.
+    which doubles with each one; a question is sent once, for somebody waits. `dimension` is learnt with one request
+    where it is not given. The fingerprint has the model's name and the prefixes, not the URL: a server may move, and
+    we trust that the same name means the same weights.
     """
 
     model: str
@@ -93,30 +86,35 @@ class HttpEmbedder:
         return self._embed([self.document_prefix + text if text.strip() else "" for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
-        return np.asarray(self._embed([self.query_prefix + text if text.strip() else ""])[0])
+        return np.asarray(self._embed([self.query_prefix + text if text.strip() else ""], retries=0)[0])
 
-    def count_tokens(self, text: str) -> int:
-        """Return about how many tokens the text has, as the bundled model counts: the server doesn't tell."""
-        return self._counter.count_tokens(text)
+    @property
+    def count_tokens(self) -> Callable[[str], int]:
+        """Return the function that counts tokens, as the bundled model does: the server doesn't tell."""
+        # Not a method of its own: other processes that read files get the function, and no connection goes along.
+        return load_embedder().count_tokens
 
-    def _embed(self, texts: Sequence[str]) -> Vectors:
+    def _embed(self, texts: Sequence[str], retries: int | None = None) -> Vectors:
         sent = [position for position, text in enumerate(texts) if text]
         batches = [sent[start : start + self.batch_size] for start in range(0, len(sent), self.batch_size)]
-        answers = [self._ask([texts[position] for position in batch]) for batch in batches]
+        answers = [self._ask([texts[position] for position in batch], retries) for batch in batches]
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for batch, answer in zip(batches, answers, strict=True):
             vectors[batch] = answer
         return unit(vectors)
 
-    def _ask(self, texts: Sequence[str]) -> Vectors:
-        response = self._post({"model": self.model, "input": [well_formed(text) for text in texts]})
+    def _ask(self, texts: Sequence[str], retries: int | None = None) -> Vectors:
+        body = {"model": self.model, "input": [well_formed(text) for text in texts]}
+        retries = self.retries if retries is None else retries
+        answer = self._endpoint.post(body, self.timeout, retries=retries, backoff=self.backoff)
         try:
-            vectors = _read_vectors(response.json(), len(texts))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            vectors = _read_vectors(json.loads(answer), len(texts))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            message = f"answered with something other than {len(texts)} embeddings"
+            cure = "check that the base URL is an OpenAI-compatible API"
             raise ModelError(
-                f"{self._endpoint} answered with something other than {len(texts)} embeddings ({error}): "
-                "check that the base URL is an OpenAI-compatible API"
-            ) from error
+                f"{self.model} {message}: {cure}", cause=f"{self._endpoint.url} {message} ({error}): {cure}"
+            ) from None
         self._check_dimension(vectors.shape[1])
         return vectors
 
@@ -125,67 +123,13 @@ class HttpEmbedder:
             self._dimension.append(found)
         if found != self._dimension[0]:
             raise ModelError(
-                f"{self.model} at {self.base_url} gave vectors of {found} numbers, not {self._dimension[0]}: "
+                f"{self.model} gave vectors of {found} numbers, not {self._dimension[0]}: "
                 "the model has changed, or the dimension given is wrong"
             )
 
-    def _post(self, body: dict[str, object]) -> httpx2.Response:
-        """Send a request, again after a pause where trying again can help."""
-        import httpx2
-
-        problem = ""
-        for pause in self._pauses():
-            try:
-                response = self._client.post(self._endpoint, json=body)
-            except httpx2.HTTPError as error:
-                problem = f"{type(error).__name__}: {error}; check that the server runs and the URL is right"
-                time.sleep(pause)
-                continue
-            if response.is_success:
-                return response
-            problem = self._complaint(response)
-            if response.status_code not in RETRIED:
-                break
-            time.sleep(pause and max(pause, _asked_pause(response)))
-        raise ModelError(f"{self._endpoint} did not embed: {problem}")
-
-    def _pauses(self) -> Iterator[float]:
-        """Yield the seconds to wait after each failed attempt: none after the last."""
-        yield from (min(self.backoff * 2**attempt, LONGEST_PAUSE) for attempt in range(self.retries))
-        yield 0.0
-
-    def _complaint(self, response: httpx2.Response) -> str:
-        """Return an error with its cure. Servers quote what they got: the key is blotted out."""
-        said = " ".join(response.text.split())
-        if self.api_key:
-            said = said.replace(self.api_key, "***")
-        cure = CURES.get(response.status_code, "look into the server's log, or try again later")
-        return f"status {response.status_code} ({said[:200]}); {cure}"
-
-    @property
-    def _endpoint(self) -> str:
-        return f"{self.base_url.rstrip('/')}/embeddings"
-
     @cached_property
-    def _client(self) -> httpx2.Client:
-        import httpx2
-
-        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        return httpx2.Client(headers=headers, timeout=self.timeout)
-
-    @cached_property
-    def _counter(self) -> Embedder:
-        from rifflux.models.embedder import load_embedder
-
-        return load_embedder()
-
-
-def _asked_pause(response: httpx2.Response) -> float:
-    """Return the seconds that a Retry-After header asks for, within reason; zero where it has none or a date."""
-    try:
-        return min(float(response.headers.get("retry-after", 0)), LONGEST_PAUSE)
-    except ValueError:
-        return 0.0
+    def _endpoint(self) -> Endpoint:
+        return Endpoint(self.model, f"{self.base_url.rstrip('/')}/embeddings", self.api_key, cures=CURES)
 
 
 def _read_vectors(answer: Any, count: int) -> Vectors:

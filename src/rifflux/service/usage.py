@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import math
-import threading
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Unpack
 
-from rifflux.errors import InvalidArgument
-from rifflux.service.write_behind import Batch, BatchOptions
+from rifflux.errors import InvalidArgument, RiffluxError
+from rifflux.models.guarded import NO_BILL, Bill, Refused
+from rifflux.service.write_behind import Batch, Later
 from rifflux.store import Registry, Spending, SpendingSum
 
 __all__ = ["Ledger", "Meter", "Prices", "month_start", "read_prices", "summed"]
@@ -19,6 +20,9 @@ __all__ = ["Ledger", "Meter", "Prices", "month_start", "read_prices", "summed"]
 _MILLION = 1_000_000
 #: What a sum of spendings may be by, in the order they are listed.
 GROUPS = ("day", "user", "feature", "model")
+#: Seconds that spendings of a service wait to be written together.
+TOGETHER_S = 1.0
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,10 @@ class Prices:
     def cost(self, model: str, tokens: int) -> float:
         """Return the cost of so many tokens of a model."""
         return self.by_model.get(model, 0.0) * tokens / _MILLION
+
+    def __contains__(self, model: str) -> bool:
+        """Return True for a model that costs something."""
+        return self.by_model.get(model, 0.0) > 0
 
 
 def read_prices(lines: Iterable[str]) -> Prices:
@@ -47,9 +55,12 @@ def read_prices(lines: Iterable[str]) -> Prices:
 
 
 class Ledger:
-    """Collects spendings in memory and writes them together, so that a search does not wait for a write.
+    """Keeps what calls of models cost, and holds it against what each user may spend in a month (UTC).
 
-    The keywords are those of `Batch`. Whoever ends the process must `flush`. Safe to share between threads.
+    A call that costs something is held against the `budget` before it is made, in one transaction with all that was
+    spent by any process, and taken back if it comes to nothing. Every call that costs something or leaves this process
+    is recorded; those of a service (`served`) without exception. What cannot be written is not recorded, unless there
+    is a budget: then it is not called. Safe to share between threads.
     """
 
     def __init__(
@@ -57,68 +68,142 @@ class Ledger:
         register: Registry,
         prices: Prices | None = None,
         budget: float = math.inf,
-        **options: Unpack[BatchOptions],
+        *,
+        read_only: bool = False,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self.prices = prices or Prices()
         self.budget = budget
         self._register = register
-        self._lock = threading.Lock()
-        self._spent: dict[str, tuple[float, float]] = {}
-        self._batch: Batch[Spending] = Batch(register.spend, **options)
+        self._read_only = read_only
+        self._served = False
+        self._batch: Batch[Spending] = Batch(register.spend, seconds=0.0, now=now, later=_if_it_can)
 
-    def note(self, user: str, feature: str, model: str, tokens: int) -> None:
-        """Record a call of a model."""
-        cost = self.prices.cost(model, tokens)
-        with self._lock:
-            month, spent = self._spent.get(user, (0.0, 0.0))
-            self._spent[user] = month, spent + cost
-        self._batch.add(Spending(user, feature, model, tokens, cost, self._batch.now()))
+    def served(self, later: Later, *, seconds: float = TOGETHER_S) -> None:
+        """Record every call from now on, those of so many seconds together, and have `later` do the writing."""
+        self.close()
+        self._served = True
+        self._batch = Batch(self._register.spend, seconds=seconds, now=self._batch.now, later=later)
+
+    def bill(self, user: str, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
+        """Return the bill of a call. Raises `Refused` for one that the budget does not reach for."""
+        costs = model in self.prices
+        if not costs and (self._read_only or (here and not self._served)):
+            return NO_BILL
+        read = tokens()
+        spending = Spending(user, feature, model, read, self.prices.cost(model, read), self._batch.now())
+        if costs and not math.isinf(self.budget):
+            return _Reserved(self, spending, self._reserve(spending))
+        return NO_BILL if self._read_only else _Noted(self, spending)
+
+    def _reserve(self, spending: Spending) -> int:
+        since = month_start(spending.time)
+        try:
+            id = self._register.reserve(spending, self.budget, since)
+        except RiffluxError as error:
+            raise Refused("what it costs cannot be recorded in the index now", cause=str(error)) from None
+        if id is None:
+            raise Refused("this month's budget is spent")
+        return id
+
+    def record(self, spending: Spending) -> None:
+        """Record a call that was made."""
+        self._batch.add(spending)
+
+    def settle(self, id: int, spending: Spending | None) -> None:
+        """Record what a reserved call came to; None for nothing."""
+        _if_it_can(lambda: self._register.settle(id, spending))
 
     def flush(self) -> None:
         """Write what waits."""
         self._batch.flush()
 
+    def close(self) -> None:
+        """Write what waits, if that can be."""
+        _if_it_can(self.flush)
+
     def forget(self, user: str) -> None:
         """Drop what waits of a user who is going to be deleted."""
         self._batch.drop(lambda spending: spending.user == user)
-        with self._lock:
-            self._spent.pop(user, None)
 
     def left(self, user: str) -> float:
         """Return the rest of a user's budget of this month; infinite without one."""
         if math.isinf(self.budget):
             return math.inf
-        month = month_start(self._batch.now())
-        known = self._spent.get(user)
-        if known is None or known[0] != month:
-            self.flush()
-            known = month, self._register.cost(user, month)
-            with self._lock:
-                self._spent[user] = known
-        return self.budget - known[1]
+        self.close()
+        return self.budget - self._register.cost(user, month_start(self._batch.now()))
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
         """Spendings by day, user, feature and model; of one user, or of all."""
-        self.flush()
+        self.close()
         return self._register.spent(user, since, until)
+
+
+@dataclass(slots=True)
+class _Noted:
+    """The bill of a call that is recorded once it is answered."""
+
+    ledger: Ledger
+    spending: Spending
+    settled: bool = False
+
+    def settle(self, tokens: int | None = None) -> None:
+        """Record the call."""
+        if not self.settled:
+            self.settled = True
+            self.ledger.record(_told(self.ledger, self.spending, tokens))
+
+    def cancel(self) -> None:
+        """Record nothing."""
+
+
+@dataclass(slots=True)
+class _Reserved:
+    """The bill of a call that was held against the budget, and is recorded already."""
+
+    ledger: Ledger
+    spending: Spending
+    id: int
+    settled: bool = False
+
+    def settle(self, tokens: int | None = None) -> None:
+        """Set right what the call took, where that is known better now."""
+        if not self.settled and tokens is not None:
+            self.ledger.settle(self.id, _told(self.ledger, self.spending, tokens))
+        self.settled = True
+
+    def cancel(self) -> None:
+        """Take the record back."""
+        if self.settled:
+            return
+        self.ledger.settle(self.id, None)
+
+
+def _told(ledger: Ledger, spending: Spending, tokens: int | None) -> Spending:
+    """Return a spending with the tokens that the model told."""
+    if tokens is None:
+        return spending
+    return replace(spending, tokens=tokens, cost=ledger.prices.cost(spending.model, tokens))
+
+
+def _if_it_can(write: Callable[[], object]) -> None:
+    """Write what is kept for the record; an answer does not wait for an index that cannot be written now."""
+    try:
+        write()
+    except Exception as error:  # whatever keeps it from being written, such as an index that was closed meanwhile
+        _log.warning("what models cost was not recorded: %s", error)
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Notes what one user's calls of models cost."""
+    """Has one user pay for calls of models."""
 
     ledger: Ledger
     user: str
 
-    def refusal(self) -> str | None:
-        """Return the reason for which no model may be called for this user now, or None."""
-        if self.ledger.left(self.user) > 0:
-            return None
-        return "this month's budget is spent: searched by words alone"
-
-    def note(self, model: str, tokens: int, feature: str = "rerank") -> None:
-        """Record a call of a model: of an embedder to `search` or to `store`, or of a chat model that reranks."""
-        self.ledger.note(self.user, feature, model, tokens)
+    def bill(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
+        """Return the bill of a call. Raises `Refused`."""
+        return self.ledger.bill(self.user, model, feature, tokens, here=here)
 
 
 def summed(sums: Iterable[SpendingSum], by: Iterable[str]) -> list[dict[str, str | int | float]]:

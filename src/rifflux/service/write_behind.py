@@ -42,7 +42,7 @@ class Batch(Generic[Entry]):
         self._seconds = seconds
         self.now = now
         self._later = later
-        self._lock = threading.Lock()
+        self._lock, self._writing = threading.Lock(), threading.Lock()
         self._waiting: list[Entry] = []
         self._flushed = now()
 
@@ -58,18 +58,19 @@ class Batch(Generic[Entry]):
             self._later(self.flush)
 
     def flush(self) -> None:
-        """Write what waits."""
-        with self._lock:
-            waiting, self._waiting = self._waiting, []
-            self._flushed = self.now()
-        if not waiting:
-            return
-        try:
-            self._write(waiting)
-        except BaseException:
+        """Write what waits. What another thread writes is written, too, when this returns."""
+        with self._writing:
             with self._lock:
-                self._waiting = [*waiting, *self._waiting]
-            raise
+                waiting, self._waiting = self._waiting, []
+                self._flushed = self.now()
+            if not waiting:
+                return
+            try:
+                self._write(waiting)
+            except BaseException:
+                with self._lock:
+                    self._waiting = [*waiting, *self._waiting]
+                raise
 
     def drop(self, unwanted: Callable[[Entry], bool]) -> None:
         """Leave unwritten those waiting entries that are unwanted."""

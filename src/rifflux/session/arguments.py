@@ -37,8 +37,10 @@ __all__ = [
     "checked_document",
     "checked_filter",
     "checked_mode",
+    "checked_number",
     "checked_page",
     "checked_path",
+    "checked_period",
     "checked_place",
     "checked_query",
     "checked_search",
@@ -151,6 +153,13 @@ def checked_deadline(milliseconds: float | None) -> float | None:
     return None if math.isinf(milliseconds) else time.perf_counter() + milliseconds / 1000
 
 
+def checked_number(name: str, value: object, wanted: str, *, above: float | None = None) -> None:
+    """Refuse what is no finite number of 0 or more, or not above another one; `wanted` says what it is."""
+    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+    if not known or (above is not None and not value > above):  # type: ignore[operator]
+        raise InvalidArgument(f"{name} is {wanted}, not {value!r}")
+
+
 def checked_mode(mode: str) -> str:
     """Return the canonical name of a mode."""
     if not isinstance(mode, str) or mode not in MODES:
@@ -178,6 +187,7 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
         filter = Filter(**filter)
     if not isinstance(filter, Filter):
         raise InvalidArgument(f"filter must be a Filter or a mapping of its fields, not {filter!r}")
+    since, until = checked_period(filter.since, filter.until)
     return replace(
         filter,
         paths=_strings("paths", filter.paths),
@@ -185,8 +195,8 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
         documents=_strings("documents", filter.documents),
         collections=_strings("collections", filter.collections),
         namespaces=_strings("namespaces", filter.namespaces),
-        since=_date("since", filter.since),
-        until=_date("until", filter.until),
+        since=since,
+        until=until,
         metadata=_metadata(filter.metadata),
         bounds=_bounds(filter.bounds),
         without=_fields("without", filter.without),
@@ -195,11 +205,17 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
     )
 
 
+def checked_period(since: object, until: object) -> tuple[str | None, str | None]:
+    """Return the first and the last date of a span of time. Raises `InvalidArgument`, also for one that ends before."""
+    first, last = _date("since", since), _date("until", until)
+    if first and last and parse_time(first).timestamp() > whole_day_end(last):
+        raise InvalidArgument(f"no date is from {first} to {last}: give the earlier one first")
+    return first, last
+
+
 def checked_works(since: object, until: object, subjects: object, sources: object) -> Filter:
     """Return the filter of works: the first and the last date, subjects, names of lists that were imported."""
-    since, until = _date("since", since), _date("until", until)
-    if since and until and parse_time(since).timestamp() > whole_day_end(until):
-        raise InvalidArgument(f"no date is from {since} to {until}: give the earlier one first")
+    since, until = checked_period(since, until)
     lists = _named("sources", sources)
     return Filter(
         since=since, until=until, metadata={"sources": list(lists)} if lists else {}, tags=_named("subjects", subjects)

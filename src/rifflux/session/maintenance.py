@@ -87,7 +87,7 @@ class Maintenance:
             return [Problem(f"the model of the vectors, {known.name}, cannot be loaded: {error}", _OTHER_MODEL)]
         if found.fingerprint == known.fingerprint:
             return []
-        return [Problem(f"{known.spec} is another model now than the one that made the vectors", _OTHER_MODEL)]
+        return [Problem(f"{known.shown} is another model now than the one that made the vectors", _OTHER_MODEL)]
 
     def repair(self, progress: Progress | None = None) -> Repaired:
         """Mend what can be made again: rows, the word index, vectors. The rest is left, and reported.
@@ -157,7 +157,7 @@ class Maintenance:
         from rifflux.session.vectors import read_all_vectors
 
         start = time.perf_counter()
-        embedder, turns = load_embedder(model, threads=threads), Turns(self.view.store)
+        embedder, turns = self.view.guarded(load_embedder(model, threads=threads)), Turns(self.view.store)
         generations = self.view.store.semantic.generations
         embedded = 0
         with turns(SWITCH):

@@ -103,7 +103,7 @@ class Searcher:
         profile that does not tell relevance, those of a lower score.
         `fusion` is a name, also with knobs (`linear:by-specificity`, `rrf:k=10:semantic=2`), or a `Fuse`.
         `rerank` reorders the best `rerank_top` hits: `features`, `maxsim`, `cross-encoder`, `llm`, `none` or a
-        `Rerank`; what it has not done within `deadline_ms` of the call is left out, and the trace says that too.
+        `Rerank`. What a model has not done within `deadline_ms` of the call is left out, and the trace says that too.
         The mode `hybrid-rerank` reranks by what the profile names, else by `features`.
         `offset` leaves out so many hits: a page of the same `top_k` continues the one before it.
         `cutoff` ends the page where relevance falls off (see `rifflux.retrieve.steps.cutoff`), and `sort="date"`
@@ -137,8 +137,11 @@ class Searcher:
         )
         if troubles := self.store.troubles():
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
-        hits = self.view.shown(page(table))
-        return Results(query.text, located(self.store, hits), trace), table
+        if not len(table) and query.filter:
+            from rifflux.session.unmatched import unmatched
+
+            trace = replace(trace, notes=(*trace.notes, *unmatched(query.filter, self.store.catalog.any_passes)))
+        return Results(query.text, located(self.store, self.view.shown(page(table))), trace), table
 
     def way(
         self,
@@ -225,8 +228,7 @@ class Searcher:
         notes += told
         if query.statistics and not query.statistics.chunks and self.view.nothing:
             notes.append(self.view.nothing)
-        freshness = self.view.freshness
-        if freshness and freshness.note:
+        if (freshness := self.view.freshness) and freshness.note:
             notes.append(f"{freshness.note}: run 'rifflux index'")
         trace = Trace(
             mode=way.mode,
@@ -339,7 +341,7 @@ class Searcher:
             return query, degraded
         start = perf_counter()
         try:
-            vector, model = self._embed(query.semantic_text)
+            vector, model = self._embed(query.semantic_text, query.deadline)
             query = replace(query, vector=vector, model=model)
         except ModelMismatch:
             raise
@@ -349,18 +351,16 @@ class Searcher:
             clock.add("embed", start)
         return query, degraded
 
-    def _embed(self, text: str) -> tuple[Vectors, str]:
+    def _embed(self, text: str, deadline: float | None) -> tuple[Vectors, str]:
         """Return the vector of a text, and the fingerprint of the model it is by."""
         known, embedder = self.store.semantic.model(), self.view.embedder
         if known and known.fingerprint != embedder.fingerprint:
             raise ModelMismatch(
                 f"the index holds vectors of {known.name}, and {embedder.name} cannot read them: "
-                f"open it with model={known.spec!r}, or without a model"
+                f"open it with model={known.shown!r}, or without a model"
             )
-        from rifflux.models.checked import question_vector
-
         dimension = known.dimension if known else embedder.dimension
-        return question_vector(embedder, text, dimension), embedder.fingerprint
+        return embedder.question_vector(text, dimension, deadline), embedder.fingerprint
 
     def why(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -22,14 +23,16 @@ from rifflux.types import Freshness, Hit, Scope, told_namespace
 if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
     from rifflux.models import Embedder
-    from rifflux.models.guarded import Guard
+    from rifflux.models.guarded import Guard, GuardedEmbedder, Stopped
     from rifflux.models.workers import Workers
     from rifflux.retrieve.scale import VectorScale
     from rifflux.retrieve.steps.rerank import RerankSettings, Resources
+    from rifflux.service.usage import Ledger
     from rifflux.session.visibility import Visibility
 
 __all__ = [
     "DEFAULT_MODEL",
+    "CallLimits",
     "CurrentEmbedder",
     "IndexView",
     "Kept",
@@ -119,7 +122,7 @@ class Session:
     """What one open index shares: its store, models, caches and workers. Safe to share between threads.
 
     `load` gives the embedder of the moment. `reranking` says where the models of rerankers are, `synonyms` which words
-    stand for each other; `now` is the clock, in seconds since 1970.
+    stand for each other; `limits` are those of calls of models. `now` is the clock, in seconds since 1970.
     """
 
     def __init__(
@@ -129,6 +132,7 @@ class Session:
         load: Callable[[], Embedder],
         reranking: RerankSettings | None = None,
         synonyms: Synonyms | None = None,
+        limits: CallLimits | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.store = store
@@ -136,6 +140,7 @@ class Session:
         self.load = load
         self.reranking = reranking
         self.synonyms = synonyms
+        self.limits = limits or CallLimits()
         self.now = now
         self.models = Kept()
         self.kept = Kept()
@@ -146,6 +151,32 @@ class Session:
     def has_llm(self) -> bool:
         """Return whether the settings name a chat model that can rerank."""
         return bool(self.reranking and self.reranking.llm_url and self.reranking.llm_model)
+
+    @cached_property
+    def guard(self) -> Guard:
+        """Return the guard of every call of a model."""
+        from rifflux.models.guarded import Guard
+
+        return Guard(self.limits.question_s)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Return what keeps the cost of calls of models."""
+        from rifflux.service.usage import Ledger, Prices
+
+        limits, store = self.limits, self.store
+        return Ledger(
+            store.registry,
+            Prices(limits.prices),
+            limits.budget or math.inf,
+            read_only=store.read_only,
+            now=lambda: self.now(),
+        )
+
+    def close(self) -> None:
+        """Write what is kept for the record."""
+        if "ledger" in vars(self):
+            self.ledger.close()
 
     @cached_property
     def workers(self) -> Workers:
@@ -162,6 +193,18 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class CallLimits:
+    """The limits of calls of models: seconds for a question, and what each user may spend in a month (0: any amount).
+
+    `prices` are those of a million tokens, by the name of the model.
+    """
+
+    question_s: float = 2.0
+    prices: Mapping[str, float] = field(default_factory=dict)
+    budget: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class _Facets:
     """The facets of a profile: those that it had, and those that it has now."""
 
@@ -171,18 +214,20 @@ class _Facets:
 
 @dataclass(frozen=True)
 class IndexView:
-    """A session with the owner's part of its store, the profile and the guard that a caller sees it through.
+    """A session with the owner's part of its store, and the profile that a caller sees it through.
 
-    `load` gives another embedder than the session's, already guarded. `user` is whose view it is, empty for nobody's in
-    particular; an `administrator` has besides what is nobody's. `store` is what is written to; what is read besides is
-    found by `reading`, which tells by `labels` what the caller calls each owner, and which of them are `mine`.
+    `stopped` receives calls of models that came to nothing, `payer` pays for calls instead of the user, and `load`
+    gives another embedder, already guarded. `user` is whose view it is, empty for nobody's in particular; an
+    `administrator` has besides what is nobody's. `store` is what is written to; what is read besides is found by
+    `reading`, which tells by `labels` what the caller calls each owner, and which of them are `mine`.
     """
 
     session: Session
     store: Store
     profile: Profile
-    guard: Guard | None = None
-    load: Callable[[], Embedder] | None = None
+    stopped: Callable[[Stopped], None] | None = None
+    payer: str | None = None
+    load: Callable[[], GuardedEmbedder] | None = None
     user: str = ""
     administrator: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -270,17 +315,39 @@ class IndexView:
         """Return the scope of that user, None where there is none."""
         return Scope(self.user, self.administrator) if self.user else None
 
+    @cached_property
+    def calls(self) -> Guard:
+        """Return the guard of calls of models, with who pays for them."""
+        from rifflux.service.usage import Meter
+
+        guard, payer = self.session.guard, self.user if self.payer is None else self.payer
+        return replace(guard, payer=Meter(self.session.ledger, payer), stopped=self.stopped or guard.stopped)
+
     @property
-    def embedder(self) -> Embedder:
+    def embedder(self) -> GuardedEmbedder:
         """Return the embedder, loaded when first needed; another one after a switch of the index to its model."""
-        if self.load:
-            return self.load()
-        embedder = self.session.load()
-        if self.guard is None:
-            return embedder
+        return self.load() if self.load else self.guarded(self.session.load())
+
+    def guarded(self, embedder: Embedder) -> GuardedEmbedder:
+        """Return a model whose calls pass the guard of this view."""
         from rifflux.models.guarded import GuardedEmbedder
 
-        return GuardedEmbedder(embedder, self.guard)
+        return GuardedEmbedder(embedder, self.calls)
+
+    @property
+    def asking_once(self) -> IndexView:
+        """Return this view for the parts of one question: each text is embedded once, and none after a failure."""
+        from rifflux.models.guarded import AskedOnce
+
+        made: list[AskedOnce] = []
+
+        def load() -> GuardedEmbedder:
+            embedder = self.embedder
+            if not made or made[0].inner is not embedder.inner:  # the index was switched to another model
+                made[:] = [AskedOnce(embedder)]
+            return made[0]
+
+        return replace(self, load=load)
 
     @property
     def outdated(self) -> list[str]:
@@ -333,9 +400,10 @@ class IndexView:
             self.store.lexical.document_frequencies,
             lambda: self.store.counts()["chunks"],
             self.store.semantic.vectors_of,
-            replace(settings, guard=self.guard) if self.guard else settings,
+            settings,
             self.profile.features,
             self.session.models,
+            self.calls,
         )
 
     @property
@@ -356,7 +424,7 @@ class IndexView:
         """Return what is made once for this owner, guard and profile, such as a reranker's state."""
         profile = self.profile
         weights = tuple(sorted(profile.features.items()))
-        key = (name, self.store.owner, self.guard, profile.language, profile.mathematics, weights)
+        key = (name, self.store.owner, self.calls, profile.language, profile.mathematics, weights)
         return self.session.kept(key, make)
 
     @property
@@ -375,7 +443,7 @@ class IndexView:
             return work()
 
 
-def info_of(model: Embedder) -> ModelInfo:
-    """Return the facts of an embedder that an index keeps."""
+def info_of(model: Embedder, dimension: int | None = None) -> ModelInfo:
+    """Return the facts of an embedder that an index keeps; a server is asked for a dimension that is not given."""
     spec = getattr(model, "spec", model.name)
-    return ModelInfo(model.name, model.backend, model.dimension, model.fingerprint, spec)
+    return ModelInfo(model.name, model.backend, dimension or model.dimension, model.fingerprint, spec)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import InvalidArgument, ModelError, NotFound, OutOfScope
+from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound, OutOfScope
 from rifflux.service.collections import is_collection
 from rifflux.session.arguments import checked_document, checked_path
 from rifflux.session.freshness import note_synced
@@ -23,14 +22,23 @@ from rifflux.types import Document, Failure, IndexReport, Progress, parted
 if TYPE_CHECKING:
     from rifflux.ingest.sync import Tally, Target, Turns
     from rifflux.ingest.walk.find import Finder
+    from rifflux.models.guarded import GuardedEmbedder
     from rifflux.store import Store
 
-__all__ = ["DOCUMENTS", "Writer", "together"]
+__all__ = ["DOCUMENTS", "Embedded", "Writer", "together"]
 
 #: Where documents given by a program live; those of files live under their root's path.
 DOCUMENTS = "documents"
 #: So many documents of a program are stored in one transaction: others write between two.
 TOGETHER = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """How many chunks got a vector, and why others wait for one."""
+
+    chunks: int = 0
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,8 @@ class Writer:
         one collection of its owner: `InvalidArgument` tells which has it already.
         `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. `prune` removes what is
         gone from the given folders, and a given path that is gone itself. A file that cannot be read is listed in
-        the report and the run goes on. Interrupted, everything up to the last file is kept and the next run goes on
+        the report and the run goes on. Where the model fails, the text is kept and the report says so: the next run
+        makes the vectors. Interrupted, everything up to the last file is kept and the next run goes on
         from there. Where there is much to read, `processes` share the work (default: one per core; 1: only this one).
         """
         from rifflux.ingest.sync import Tally
@@ -144,8 +153,8 @@ class Writer:
         from rifflux.ingest.sync import Turns, absorb
 
         start = time.perf_counter()
-        if how.embed:
-            self._use_model()
+        if how.embed and self.view.store.semantic.model():
+            self._use_model()  # Another than the index has is refused before anything is stored.
         turns = Turns(self.view.store)
         if todo:
             self._read(todo, how, tally, turns)
@@ -154,11 +163,9 @@ class Writer:
         tally.skipped += len(documents) - len(changes)
         for change in changes:
             tally.chunks += len(change.chunks)
-        embedded = 0
+        embedded = Embedded()
         if how.embed:
-            embedded = self.view.again_if_switched(
-                partial(self._embed_stored, changes, turns, how.progress, wait=bool(todo))
-            )
+            embedded = self._if_it_can(partial(self._embed_stored, changes, turns, how.progress, wait=bool(todo)))
         # Only now, so that a wider root found the vectors of those inside it.
         for target in todo:
             absorb(self.view.store, target)
@@ -169,12 +176,13 @@ class Writer:
             failed=tuple(tally.failed),
             skipped=tuple(tally.left_out),
             chunks=tally.chunks,
-            embedded_chunks=embedded,
+            embedded_chunks=embedded.chunks,
             indexed_paths=tuple(str(target.within) for target in todo),
             embedding_model=self.view.embedder.name,
             embedding_backend=self.view.embedder.backend,
             seconds=round(time.perf_counter() - start, 3),
             waited_for=tuple(turns.waited_for),
+            degraded=embedded.degraded,
         )
 
     def _read(self, todo: Sequence[Target], how: Indexing, tally: Tally, turns: Turns) -> None:
@@ -195,41 +203,56 @@ class Writer:
     def embed(self, progress: Progress | None = None, *, wait: bool = True) -> int:
         """Give vectors to all that waits for one; returns how many got one.
 
-        While another process does that, this one waits for it, or without `wait` leaves it to the other.
+        While another process does that, this one waits for it, or without `wait` leaves it to the other. Raises
+        `ModelError` where the model fails.
         """
         from rifflux.ingest.sync import Turns
 
-        self._use_model()
         turns = Turns(self.view.store)
         return self.view.again_if_switched(partial(self._embed_stored, (), turns, progress, wait=wait))
 
-    def embed_changes(self, changes: Iterable[DocumentChange]) -> int:
-        """Give vectors to what was just stored, without waiting for anybody; returns how many chunks got one."""
+    def embed_imported(self, progress: Progress | None = None) -> Embedded:
+        """Give vectors to all that waits for one; where the model fails, a later run makes them."""
+        return self._if_it_can(partial(self.embed, progress))
+
+    def embed_changes(self, changes: Iterable[DocumentChange]) -> Embedded:
+        """Give vectors to what was just stored, without waiting for anybody, or long for the model."""
         from rifflux.ingest.embed import embed_changes
 
         changes = list(changes)
-        self._use_model()
-        return self.view.again_if_switched(lambda: embed_changes(self.view.store, self.view.embedder, changes))
 
-    def embed_soon(self, changes: Sequence[DocumentChange], seconds: float | None) -> tuple[int, tuple[str, ...]]:
-        """Give vectors to what was just stored; returns how many got one within some seconds, and what is missing.
+        def embed() -> int:
+            self._use_model(self.view.embedder.hurried)
+            return embed_changes(self.view.store, self.view.embedder.hurried, changes)
 
-        What takes longer goes on behind. Nothing of it is an error: what is stored is found by its words.
-        """
+        return self._if_it_can(embed)
+
+    def _if_it_can(self, embed: Callable[[], int]) -> Embedded:
+        """Return what embedding did; text is kept whatever the model does, and found by words."""
+        before = self._embedded()
+        try:
+            return Embedded(self.view.again_if_switched(embed))
+        except ModelMismatch:
+            raise
+        except ModelError as error:
+            later = f"text is kept, and '{self.view.profile.command}' makes its vectors later"
+            return Embedded(max(self._embedded() - before, 0), (f"no vectors for now: {error}; {later}",))
+
+    def _embedded(self) -> int:
+        return sum(view.counts()["embedded_chunks"] for view in self.view.store.views())
+
+    def embed_soon(self, changes: Sequence[DocumentChange], seconds: float | None) -> Embedded:
+        """Give vectors to what was just stored, as many as can be made in some seconds; the others go on behind."""
         from rifflux.models.workers import Late
 
         if not any(change.chunks for change in changes):
-            return 0, ()
+            return Embedded()
         deadline = None if seconds is None else time.perf_counter() + seconds
         try:
-            return self.view.session.workers(partial(self.embed_changes, changes), deadline, "store"), ()
+            return self.view.session.workers(partial(self.embed_changes, changes), deadline, "store")
         except Late as late:
-            cause = str(late)
-        except ModelError as error:
-            cause = str(error)
-        return 0, (
-            f"stored, and found by words, but its vectors are still to come ({cause}): 'rifflux index' makes them",
-        )
+            later = f"stored, and found by words, but its vectors are still to come ({late})"
+            return Embedded(0, (f"{later}: '{self.view.profile.command}' makes them",))
 
     def update(
         self,
@@ -283,11 +306,6 @@ class Writer:
                 tally.deleted += forgotten
         return found
 
-    def embed_now(self, changes: Sequence[DocumentChange]) -> None:
-        """Give vectors to what was just stored; where the embedder fails, a later run makes them."""
-        with suppress(ModelError):
-            self.embed_changes(changes)
-
     def put_now(
         self, namespace: str, documents: Iterable[Document], *, force: bool = False, processes: int | None = None
     ) -> list[DocumentChange]:
@@ -325,6 +343,7 @@ class Writer:
         from rifflux.ingest.sync import EMBED
         from rifflux.session.vectors import read_all_vectors
 
+        self._use_model()
         with turns(EMBED) if wait else self.view.store.registry.claim(EMBED) as mine:
             if mine:
                 count = 0
@@ -334,8 +353,15 @@ class Writer:
                 return count
             return embed_changes(self.view.store, self.view.embedder, changes)
 
-    def _use_model(self) -> None:
-        self.view.again_if_switched(lambda: self.view.store.semantic.use_model(info_of(self.view.embedder)))
+    def _use_model(self, embedder: GuardedEmbedder | None = None) -> None:
+        """Make the index one of this model. Raises `ModelMismatch` if it is one of another; asks no server for that."""
+
+        def use() -> None:
+            known = self.view.store.semantic.model()
+            info = info_of(embedder or self.view.embedder, known.dimension if known else None)
+            self.view.store.semantic.use_model(info)
+
+        self.view.again_if_switched(use)
 
     def remove(self, *keys: str) -> int:
         """Remove documents by key, path or absolute path; returns how many.

@@ -300,6 +300,15 @@ class Registry(Protocol):
     def spend(self, spendings: Sequence[Spending]) -> None:
         """Append to the record of spendings."""
 
+    def reserve(self, spending: Spending, budget: float, since: float) -> int | None:
+        """Append a spending and return its number, if the user's since a moment stay within the budget with it.
+
+        Nothing else is written meanwhile, by any process.
+        """
+
+    def settle(self, id: int, spending: Spending | None) -> None:
+        """Put another spending in the place of a reserved one, or take it back."""
+
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
         """Sum up spendings by day, user, feature and model, in that order; of one user, or of all."""
 

@@ -22,6 +22,11 @@ class ModelInfo:
     fingerprint: str
     spec: str
 
+    @property
+    def shown(self) -> str:
+        """Return the spec without the address of a server, which is not everybody's to know."""
+        return self.spec.rpartition("#")[2] if "://" in self.spec else self.spec
+
 
 @dataclass(frozen=True, slots=True)
 class Pending:

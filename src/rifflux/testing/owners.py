@@ -83,7 +83,8 @@ _SHARES = (
 _SHARED = frozenset(_SHARES.split())
 #: These are about everybody: a named owner's view refuses them, whatever is given.
 _ACCOUNTS = (
-    "put_token token tokens mark_used revoke erase log spend spent cost ask questions reactions begin_answer end_answer"
+    "put_token token tokens mark_used revoke erase log spend reserve settle spent cost ask questions reactions "
+    "begin_answer end_answer"
 )
 _REFUSED = frozenset(_ACCOUNTS.split())
 

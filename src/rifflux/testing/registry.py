@@ -96,6 +96,19 @@ class AccountsContract(NeedsOpened):
         assert opened.registry.spent("ann", until=1.0) == opened.registry.spent("bob") == []
         assert opened.registry.cost("ann", 2.0) == pytest.approx(1.0)
 
+    def test_a_spending_is_reserved_within_a_budget_settled_and_taken_back(self, opened: Store) -> None:
+        registry = opened.registry
+        registry.spend([Spending("ann", "search", "m", 1, 5.0, 1.0), Spending("bob", "search", "m", 1, 5.0, 9.0)])
+        first = registry.reserve(Spending("ann", "search", "m", 2, 0.6, 9.0), 1.0, since=2.0)
+        assert first is not None
+        assert registry.reserve(Spending("ann", "search", "m", 2, 0.6, 9.0), 1.0, since=2.0) is None
+        registry.settle(first, Spending("ann", "search", "m", 1, 0.4, 9.0))
+        second = registry.reserve(Spending("ann", "store", "m", 2, 0.6, 9.0), 1.0, since=2.0)
+        assert second is not None
+        assert registry.cost("ann", 2.0) == pytest.approx(1.0)
+        registry.settle(second, None)
+        assert [(each.feature, each.tokens) for each in registry.spent("ann", since=2.0)] == [("search", 1)]
+
     def test_questions_are_kept_until_they_are_forgotten(self, opened: Store) -> None:
         old, new = QuestionDigest("ann", b"1", 1.0), QuestionDigest("bob", b"2", 2.0)
         opened.registry.ask([old, new], forget_before=0.0)

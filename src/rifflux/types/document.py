@@ -164,7 +164,8 @@ class IndexReport:
 
     `skipped_files` counts the unchanged files and those left out on purpose (too large, binary); the latter are
     listed in `skipped` with the reason. `failed` lists the files that could not be read. `waited_for` names which other
-    processes were at the same work and had to finish first.
+    processes were at the same work and had to finish first. `degraded` says why chunks that were stored have no vector
+    yet: they are found by words.
     """
 
     indexed_files: int = 0
@@ -179,6 +180,7 @@ class IndexReport:
     embedding_backend: str = ""
     seconds: float = 0.0
     waited_for: tuple[str, ...] = ()
+    degraded: tuple[str, ...] = ()
 
 
 class Progress(Protocol):

@@ -27,7 +27,8 @@ class WorksReport:
     date in the future, a citation that leads nowhere in its own source, a circle of citations. `dangling` counts the
     citations of works that the index does not hold, `unlicensed` the works stored without a license record, of which
     only title and identifiers are ever shown. `sources` are the names that the lists go by: a work's own key there is
-    `source:key`. `doubts` are the new pairs to review.
+    `source:key`. `doubts` are the new pairs to review. `degraded` says why works that were stored have no vector yet:
+    they are found by words.
     """
 
     added: int = 0
@@ -43,3 +44,4 @@ class WorksReport:
     failed: tuple[Failure, ...] = ()
     noted: tuple[Failure, ...] = ()
     seconds: float = 0.0
+    degraded: tuple[str, ...] = ()

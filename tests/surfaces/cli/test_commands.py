@@ -68,6 +68,7 @@ class TestHelp:
     def test_the_overview_names_every_command(self, run: Any) -> None:
         listed = run("--help").stdout.partition("Commands:")[2]
         assert all(re.search(rf"^  {command}\b", listed, re.MULTILINE) for command in COMMANDS)
+        assert "..." not in listed
 
     def test_the_version_is_printed(self, run: Any) -> None:
         assert re.fullmatch(r"rifflux \d+\.\d+\.\d+\n", run("--version").stdout)
@@ -369,6 +370,14 @@ class TestOutput:
     def test_a_terminal_gets_the_words_of_the_question_in_bold(self, indexed: Any) -> None:
         shown, _ = terminal(indexed, "search", "herons", "--mode", "lexical")
         assert re.search(r"\x1b\[1;\d+mheron\x1b\[0m stands", shown)
+
+    def test_a_terminal_gets_long_lines_wrapped_under_their_margin(self, run: Any, notes: Path) -> None:
+        (notes / "long.md").write_text(f"# Herons\n\n{'The heron stands in the river. ' * 9}\n")
+        run("index", notes)
+        shown, _ = terminal(run, "search", "heron", "--full", "--path", "long.md")
+        lines = [line for line in re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines() if line.strip()]
+        assert len(lines) > 2
+        assert all(line.startswith("   ") and len(line) <= 100 for line in lines[1:])
 
     def test_a_terminal_gets_a_progress_bar_on_stderr_only(self, run: Any, notes: Path) -> None:
         shown, errors = terminal(run, "index", notes)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rifflux.surfaces.mcp import Workspace, server
-from tests.support.agents import Agent, Chosen, agent_of, eventually
+from tests.support.agents import Agent, Chosen, agent_of, at, eventually
 
 #: They start servers.
 pytestmark = pytest.mark.slow
@@ -33,7 +33,7 @@ class Slow(Chosen):
 
 @pytest.fixture
 def slow() -> Slow:
-    return Slow()
+    return Slow({"The": at(1.0)})
 
 
 @pytest.fixture

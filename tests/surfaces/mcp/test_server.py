@@ -24,6 +24,7 @@ from tests.support.agents import (
     Agent,
     Chosen,
     agent_of,
+    at,
     command,
     environment,
     eventually,
@@ -695,7 +696,7 @@ class TestInProcess:
         assert len(told) >= 3
 
     def test_searches_go_on_while_it_indexes(self, files: Path) -> None:
-        slow = Chosen()
+        slow = Chosen({"The": at(1.0)})
         waiting, go_on = threading.Event(), threading.Event()
         embed = slow.embed_documents
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from rifflux.surfaces.shared.config import Settings, configured_fusion, load, open_configured, view_of
 
@@ -24,9 +24,27 @@ if TYPE_CHECKING:
     from rifflux.service.registry import Registry
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_SAME: dict[str, Any] = {"rich_markup_mode": None, "context_settings": {"help_option_names": ["-h", "--help"]}}
+#: Help is as wide as a terminal, up to this.
+_WIDEST = 120
 #: Options that most commands have; each shows them last, in this order.
 _COMMON = ("db", "model", "threads", "json")
+
+
+class _Group(TyperGroup):
+    """A group of commands whose summaries are told whole, where Click's own are cut at the first line."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands with their summaries."""
+        known = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(1_000)) for name, each in known if each])
+
+
+_SAME: dict[str, Any] = {
+    "cls": _Group,
+    "rich_markup_mode": None,
+    "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": _WIDEST},
+}
 
 
 class Commands(typer.Typer):

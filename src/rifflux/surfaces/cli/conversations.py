@@ -151,6 +151,8 @@ def _print_report(done: ImportReport, *, as_json: bool) -> None:
         for note in done.notes:
             show.note(note)
         show.failures("failed", done.failed, "red")
+        for reason in done.degraded:
+            show.note(reason)
 
 
 def _print_results(found: MessageResults, *, grouped: bool, explain: bool) -> None:

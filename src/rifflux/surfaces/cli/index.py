@@ -49,7 +49,8 @@ def index(
 ) -> None:
     """Create or update the index; only what changed is read.
 
-    Respects .gitignore and .riffluxignore. Exit status 1 if some file could not be read. With --watch, what is saved is
+    Respects .gitignore and .riffluxignore. Exit status 1 if some file could not be read, or has
+    no vectors for now. With --watch, what is saved is
     found within a second, until Ctrl-C; --json prints a line each time that something was done.
     """
     settings = here.settings(hidden=hidden, exclude=tuple(exclude) if exclude else None)
@@ -76,7 +77,7 @@ def index(
         _print(report, as_json=here.json, one_line=watch)
         if watch:
             _follow(index.watch(embed=embed, finder=files), as_json=here.json)
-    if report.failed and not watch:
+    if (report.failed or report.degraded) and not watch:
         raise typer.Exit(1)
 
 
@@ -87,6 +88,8 @@ def _print(done: IndexReport, *, as_json: bool, one_line: bool) -> None:
     show.console().print(_counts(done))
     show.failures("skipped", done.skipped, "yellow")
     show.failures("failed", done.failed, "red")
+    for reason in done.degraded:
+        show.note(reason)
 
 
 def _follow(reports: Iterator[IndexReport], *, as_json: bool) -> None:

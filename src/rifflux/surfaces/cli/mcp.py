@@ -61,7 +61,6 @@ def mcp(
     """Serve the index, unless a command follows."""
     if context.invoked_subcommand is not None:
         return
-    from rifflux.service.usage import read_prices
     from rifflux.surfaces.mcp import serve
 
     settings = here.settings()
@@ -74,8 +73,6 @@ def mcp(
         user=user,
         watch=watch,
         rrf_k=settings.rrf_k,
-        prices=read_prices(settings.prices),
-        budget=settings.budget,
         **opening(settings),
     )
 

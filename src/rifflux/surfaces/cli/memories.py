@@ -48,6 +48,8 @@ def add(
         )
     told = f"{saved.outcome}: {saved.reason or (saved.memory and saved.memory.id)}"
     show.outcome(told, noun_json(saved), as_json=here.json)
+    for reason in () if here.json else saved.degraded:
+        show.note(reason)
     if saved.memory is None:
         raise typer.Exit(1)
 

@@ -16,13 +16,11 @@ from rifflux.text.schemes import STRONG
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
     from rifflux import Analyzer, EvidenceItem, Hit, Retrieval
 
 #: Names of people and of works that are printed before it says how many more there are.
 MOST_AUTHORS, MOST_IDENTIFIERS = 3, 3
-INDENT = " " * 4
 #: Parts of a score that are less are not worth a word.
 LEAST_PART = 0.005
 
@@ -74,7 +72,7 @@ def print_retrieval(found: Retrieval, analyzer: Analyzer) -> None:
 
     console, evidence = show.console(), found.evidence
     intent = f"{found.asked.intent.name}: {found.asked.reason}"
-    _hanging(console, Text(show.safe(intent), "dim"))
+    show.hanging(console, Text(show.safe(intent), "dim"))
     for rank, hit in enumerate(found.reranked, 1):
         _work(console, rank, hit, found.identifiers.get(hit.chunk_id, ()))
     if evidence.items:
@@ -94,14 +92,14 @@ def _work(console: Console, rank: int, hit: Hit, names: Sequence[str]) -> None:
     from rich.text import Text
 
     console.print()
-    _hanging(console, Text.assemble((f"{rank:>2}  ", "bold"), (show.safe(hit.title), "bold cyan")))
+    show.hanging(console, Text.assemble((f"{rank:>2}  ", "bold"), (show.safe(hit.title), "bold cyan")))
     if published := _published(hit):
-        _hanging(console, Text(f"    {show.safe(published)}"))
+        show.hanging(console, Text(f"    {show.safe(published)}"))
     if names:
-        _hanging(console, Text(f"    {show.safe(show.named(_telling(names), MOST_IDENTIFIERS))}"))
+        show.hanging(console, Text(f"    {show.safe(show.named(_telling(names), MOST_IDENTIFIERS))}"))
     if hit.withheld:
-        _hanging(console, Text(f"    {WITHHELD}", "dim"))
-    _hanging(console, Text("    " + _score(hit), "dim"))
+        show.hanging(console, Text(f"    {WITHHELD}", "dim"))
+    show.hanging(console, Text("    " + _score(hit), "dim"))
 
 
 def _published(hit: Hit) -> str:
@@ -136,29 +134,14 @@ def _evidence(console: Console, item: EvidenceItem, terms: Sequence[str], analyz
     console.print()
     head = Text.assemble((f"[{item.number}] {show.safe(item.citation_key)}", "bold cyan"), f"  {show.safe(item.title)}")
     head.append(f"  rank {item.rank}", "dim")
-    _hanging(console, head)
+    show.hanging(console, head)
     if item.heading_path:
-        _hanging(console, Text(f"    {show.safe(item.heading_path)}", "cyan"))
+        show.hanging(console, Text(f"    {show.safe(item.heading_path)}", "cyan"))
     if not item.text:
-        _hanging(console, Text(f"    {WITHHELD if item.withheld else TITLE_ONLY}", "dim"))
+        show.hanging(console, Text(f"    {WITHHELD if item.withheld else TITLE_ONLY}", "dim"))
         return
     excerpt = show.excerpt(" ".join(item.text.split()), terms, analyzer)
-    _hanging(console, Text("    ").append_text(excerpt))
-
-
-def _hanging(console: Console, line: Text) -> None:
-    """Print a line; on a terminal, wrap what does not fit under the works' titles."""
-    from rich.text import Text
-
-    if not console.is_terminal:
-        console.print(line)
-        return
-    indented = line.plain.startswith(INDENT)
-    rest = line[len(INDENT) :] if indented else line
-    width = max(20, console.width - len(INDENT))
-    for place, part in enumerate(rest.wrap(console, width)):
-        part.rstrip()
-        console.print(part if place == 0 and not indented else Text(INDENT).append_text(part))
+    show.hanging(console, Text("    ").append_text(excerpt))
 
 
 def _notes(found: Retrieval, intent: str) -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from rifflux import Analyzer, Hit, Results
 
+#: Characters before the lines of a hit.
+MARGIN = 3
+
 
 @app.command(
     epilog="""Examples:  rifflux search "how long do cache entries live" -k 5
@@ -35,7 +38,7 @@ def search(
         str, typer.Option(help="Only source code that defines this name.", metavar="NAME", show_default=False)
     ] = "",
     deadline_ms: Annotated[
-        float | None, typer.Option("--deadline-ms", help="Leave out reranking that takes longer.", metavar="MS")
+        float | None, typer.Option("--deadline-ms", help="Leave out what models have not done by then.", metavar="MS")
     ] = None,
     min_score: Annotated[
         float | None, typer.Option(help="Leave out hits of less relevance, 0 to 1: from .7 medium, from .85 high.")
@@ -95,9 +98,10 @@ def print_results(found: Results, analyzer: Analyzer, offset: int, *, explain: b
     terms = analyzer.terms(found.query)
     for rank, hit in enumerate(found, offset + 1):
         _print_hit(console, rank, hit)
-        console.print(_indented(show.excerpt(hit.content, terms, analyzer, full=full)))
-        for line in explanation_lines(hit.why) if explain else ():
-            console.print(f"   {line}", style="dim")
+        for line in _indented(show.excerpt(hit.content, terms, analyzer, full=full)):
+            show.hanging(console, line, MARGIN)
+        for reason in explanation_lines(hit.why) if explain else ():
+            console.print(f"   {reason}", style="dim")
         console.print()
     show.notes(trace, nothing=not found)
     if explain:
@@ -115,7 +119,7 @@ def _print_hit(console: Console, rank: int, hit: Hit) -> None:
         place.append(f"  {show.safe(hit.heading_path)}", "cyan")
     rated = f" {hit.quality} {hit.relevance:.2f}" if hit.relevance is not None else ""
     place.append(f"  {hit.score:.4f}{rated} {hit.chunk_id}", "dim")
-    console.print(place)
+    show.hanging(console, place, MARGIN)
 
 
 def _place(hit: Hit) -> str:
@@ -130,8 +134,9 @@ def _place(hit: Hit) -> str:
     return show.from_here(root / hit.document)
 
 
-def _indented(excerpt: Text) -> Text:
+def _indented(excerpt: Text) -> list[Text]:
+    """Return the lines of a passage that hold something, behind the margin."""
     from rich.text import Text
 
     lines = [line for line in excerpt.split("\n", allow_blank=True) if line.plain.strip()]
-    return Text("\n").join(Text("   ").append_text(line) for line in lines)
+    return [Text(" " * MARGIN).append_text(line) for line in lines]

@@ -75,6 +75,22 @@ def note(text: str, style: str = "yellow") -> None:
     console(error=True).print(f"note: {safe(text)}", style=style)
 
 
+def hanging(console: Console, line: Text, margin: int = 4) -> None:
+    """Print a line; on a terminal, wrap what does not fit so that it begins under `margin` characters."""
+    from rich.text import Text
+
+    if not console.is_terminal:
+        console.print(line)
+        return
+    indent = " " * margin
+    indented = line.plain.startswith(indent)
+    rest = line[margin:] if indented else line
+    width = max(20, console.width - margin)
+    for place, part in enumerate(rest.wrap(console, width)):
+        part.rstrip()
+        console.print(part if place == 0 and not indented else Text(indent).append_text(part))
+
+
 def notes(trace: Trace, *, nothing: bool = False) -> None:
     """Print what was missing from a search and what is to be known about it, and first if it found `nothing`."""
     if nothing:

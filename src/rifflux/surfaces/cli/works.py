@@ -71,6 +71,8 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
         return
     show.failures("noted", report.noted, "yellow")
     show.failures("failed", report.failed, "red")
+    for reason in report.degraded:
+        show.note(reason)
     if report.dangling:
         show.note(f"{report.dangling:,} citations are of works that the index does not hold")
     if report.unlicensed:

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from rifflux import CollectionInfo
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Name, Request
@@ -56,14 +57,29 @@ class GroupIn(Request):
     members: list[Name] = Field(max_length=10_000)
 
 
+class CollectionList(Shape):
+    """A page of collections."""
+
+    collections: list[CollectionShape]
+    next: Next = None
+
+
+class GroupList(Shape):
+    """A page of groups, by name."""
+
+    groups: list[GroupOut]
+    next: Next = None
+
+
 def _out(found: CollectionInfo) -> CollectionShape:
     return CollectionShape.of(collection_json(found))
 
 
 @router.get("/collections", summary="List what you have, and what is shared with you")
-def list_(service: Asked, caller: User) -> list[CollectionShape]:
+def list_(service: Asked, caller: User, after: After = "", limit: Limit = 100) -> CollectionList:
     """List the caller's own collections, the library first, then those that others share."""
-    return [*map(_out, service.of(caller).collections.list())]
+    found, behind = page(service.of(caller).collections.list(), lambda each: each.name, after, limit)
+    return CollectionList(collections=[*map(_out, found)], next=behind)
 
 
 @router.post("/collections", status_code=201, dependencies=REPEATABLE, summary="Make a collection")
@@ -113,10 +129,11 @@ def remove(name: str, service: Asked, caller: User) -> Removed:
 
 
 @router.get("/groups", summary="List the groups")
-def groups(service: Asked, caller: User) -> list[GroupOut]:
+def groups(service: Asked, caller: User, after: After = "", limit: Limit = 100) -> GroupList:
     """List the groups with their members; for administrators."""
-    found = service.of(caller).collections.groups()
-    return [GroupOut(name=name, members=list(members)) for name, members in found.items()]
+    known = service.of(caller).collections.groups()
+    found, behind = page(sorted(known), str, after, limit)
+    return GroupList(groups=[GroupOut(name=name, members=[*known[name]]) for name in found], next=behind)
 
 
 @router.put("/groups/{name}", summary="Make or change a group")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Query
 from pydantic import Field
+from starlette.requests import Request as Incoming
 
-from rifflux import Conversation, Conversations, Message
+from rifflux import Conversation, Conversations, ImportReport, Message, WrittenMessage
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Date, Diagnostics, Fusion, Name, Request, Text
+from rifflux.surfaces.http.shapes import Date, Deadline, Diagnostics, Fusion, Name, Request, Text
+from rifflux.surfaces.http.uploads import bodies, done, file_of
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
@@ -81,9 +85,31 @@ class SearchMessagesIn(Request):
     project: str | None = Field(default=None, max_length=1_000)
     archived: bool | None = None
     neighbors: int = Field(default=0, ge=0, le=20, description="Turns to tell before and after each message")
+    deadline_ms: Deadline = None
     fusion: Fusion = None
     grouped: bool = Field(default=False, description="By conversation")
     explain: bool = False
+
+
+class ConversationsFile(Request):
+    """A file of conversations: an export of a service, also as a zip, JSON Lines, messages with role and content."""
+
+    format: Name | None = Field(default=None, description="openai, slack, jsonl, ...; left out: as it looks")
+    project: str | None = Field(default=None, max_length=1_000, description="Of all of them")
+
+
+class ConversationList(Shape):
+    """A page of conversations, by their date."""
+
+    conversations: list[Conversation]
+    next: Next = None
+
+
+class MessageList(Shape):
+    """A page of the messages of a conversation, in their order."""
+
+    messages: list[Message]
+    next: Next = None
 
 
 class FoundOut(Shape):
@@ -131,9 +157,12 @@ def begin(given: ConversationIn, mine: Mine) -> Conversation:
 
 
 @router.get("/conversations", summary="List conversations by their date")
-def list_(mine: Mine, project: Project = None, archived: bool | None = None) -> Sequence[Conversation]:
+def list_(
+    mine: Mine, project: Project = None, archived: bool | None = None, after: After = "", limit: Limit = 100
+) -> ConversationList:
     """List all, or those of a project, or those that are (not) archived."""
-    return mine.list(project=project, archived=archived)
+    found, behind = page(mine.list(project=project, archived=archived), lambda each: each.id, after, limit)
+    return ConversationList(conversations=[*found], next=behind)
 
 
 @router.post("/conversations/search", summary="Search messages")
@@ -163,22 +192,34 @@ def delete(id: str, mine: Mine) -> None:
     mine.delete(id)
 
 
+@router.post("/conversations/import", summary="Import conversations", openapi_extra=bodies(ConversationsFile))
+async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> ImportReport:
+    """Import the conversations of a file, as `rifflux conversations import` does; what did not change is left alone."""
+    file, given = await file_of(incoming, ConversationsFile)
+    work = partial(mine.import_upload, file.name, io.BytesIO(file.data), **given.model_dump())
+    return await done(service, work, reads=True)
+
+
 @router.get("/conversations/{id}/messages", summary="The messages of a conversation in their order")
-def messages(id: str, mine: Mine) -> Sequence[Message]:
-    """List all messages."""
-    return mine.messages(id)
+def messages(id: str, mine: Mine, after: After = "", limit: Limit = 100) -> MessageList:
+    """List the messages."""
+    found, behind = page(mine.messages(id), lambda each: each.id, after, limit)
+    return MessageList(messages=[*found], next=behind)
 
 
 @router.post(
     "/conversations/{id}/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message to a conversation"
 )
-def add(id: str, given: MessageIn, mine: Mine) -> Message:
-    """Add a message. Once it is answered, the message is kept, whatever happens to the service."""
+def add(id: str, given: MessageIn, mine: Mine) -> WrittenMessage:
+    """Add a message. Once it is answered, the message is kept, whatever happens to the service.
+
+    `degraded` says why it is found by words alone for now, where that is so.
+    """
     return mine.add_message(id, **given.model_dump())
 
 
 @router.post("/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message")
-def add_message(given: NewMessage, mine: Mine) -> Message:
+def add_message(given: NewMessage, mine: Mine) -> WrittenMessage:
     """Add a message, as below its conversation."""
     return mine.add_message(**given.model_dump())
 
@@ -190,7 +231,7 @@ def message(id: str, message: str, mine: Mine) -> Message:
 
 
 @router.patch("/conversations/{id}/messages/{message}", summary="Change a message")
-def edit_message(id: str, message: str, given: MessageEdit, mine: Mine) -> Message:
+def edit_message(id: str, message: str, given: MessageEdit, mine: Mine) -> WrittenMessage:
     """Change the given fields; the others stay."""
     return mine.edit_message(id, message, **given.model_dump())
 

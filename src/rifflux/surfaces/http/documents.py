@@ -12,6 +12,7 @@ from starlette.requests import Request as Incoming
 from rifflux import Document, Failure
 from rifflux import Stored as StoredNoun
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.paging import After, Limit, Next
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Date, Name, Request
@@ -23,8 +24,6 @@ __all__ = ["router"]
 
 router = make_router(prefix="/documents", tags=["documents"])
 
-#: Documents of a page of the list, at most.
-MOST_LISTED = 1_000
 Plain = str | int | float | bool | None
 Metadata = dict[Annotated[str, StringConstraints(min_length=1, max_length=200)], Plain | list[Plain]]
 Collection = Annotated[
@@ -106,7 +105,7 @@ class DocumentList(Shape):
     """A page of a list."""
 
     documents: list[DocumentRow]
-    next: str | None = Field(description="Send it as `after` for the next page; null at the end")
+    next: Next = None
 
 
 class DocumentOut(Shape):
@@ -137,8 +136,8 @@ def list_(
     service: Asked,
     caller: User,
     collection: Annotated[list[Name], Query(max_length=100, description="Only in these")] = [],  # noqa: B006
-    after: Annotated[str, Query(max_length=8_000, description="The `next` of the page before")] = "",
-    limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 100,
+    after: After = "",
+    limit: Limit = 100,
 ) -> DocumentList:
     """List what the caller has and reads, by collection and key. Documents that come or go shift no page."""
     page = service.of(caller).documents.list(collections=collection, after=after, limit=limit)

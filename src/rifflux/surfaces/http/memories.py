@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Query
 from pydantic import Field
 
+from rifflux import Memory
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Diagnostics, Name, Request, Text
+from rifflux.surfaces.http.shapes import Deadline, Diagnostics, Name, Request, Text
 from rifflux.surfaces.shared.nouns import noun_json, nouns_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
@@ -71,12 +74,20 @@ class MemoryOut(Shape):
     used_at: str | None
 
 
+class MemoryList(Shape):
+    """A page of memories, the newest first."""
+
+    memories: list[MemoryOut]
+    next: Next = None
+
+
 class SavedOut(Shape):
     """How saving ended: saved, duplicate (the memory that was there is confirmed) or refused."""
 
     outcome: str
     reason: str
     memory: MemoryOut | None
+    degraded: list[str] = Field(default=[], description="Why it is found by words alone for now")
 
 
 class RecallIn(Request):
@@ -87,6 +98,7 @@ class RecallIn(Request):
     category: Name | None = None
     min_importance: Importance = Field(default=None, description="Only of this importance or more")
     min_confidence: Confidence = Field(default=None, description="Only of this confidence or more; null: of 0.7")
+    deadline_ms: Deadline = None
     explain: bool = False
 
 
@@ -134,12 +146,14 @@ def list_(
     min_importance: MinImportance = None,
     min_confidence: MinConfidence = None,
     everything: bool = False,
-) -> list[MemoryOut]:
+    after: After = "",
+    limit: Limit = 100,
+) -> MemoryList:
     """List those in force; `everything` also lists the expired and the superseded."""
     found = service.of(caller).memories.all(
         category=category, min_importance=min_importance, min_confidence=min_confidence, everything=everything
     )
-    return [MemoryOut.of(noun_json(each)) for each in found]
+    return _page(found, after, limit)
 
 
 @router.get("/{id}", summary="A memory")
@@ -155,12 +169,17 @@ def edit(id: str, given: MemoryEdit, service: Asked, caller: User) -> MemoryOut:
 
 
 @router.get("/{id}/history", summary="A memory and those it took the place of")
-def history(id: str, service: Asked, caller: User) -> list[MemoryOut]:
+def history(id: str, service: Asked, caller: User, after: After = "", limit: Limit = 100) -> MemoryList:
     """List them, the newest first."""
-    return [MemoryOut.of(noun_json(each)) for each in service.of(caller).memories.history(id)]
+    return _page(service.of(caller).memories.history(id), after, limit)
 
 
 @router.delete("/{id}", status_code=204, summary="Forget a memory for good")
 def forget(id: str, service: Asked, caller: User) -> None:
     """Delete a memory for good. The one that it took the place of is in force again."""
     service.of(caller).memories.forget(id)
+
+
+def _page(found: Sequence[Memory], after: str, limit: int) -> MemoryList:
+    told, behind = page(found, lambda each: each.id, after, limit)
+    return MemoryList(memories=[MemoryOut.of(noun_json(each)) for each in told], next=behind)

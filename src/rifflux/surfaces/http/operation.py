@@ -88,12 +88,16 @@ class Stats(Shape):
     chunks: int
     embedded_chunks: int
     files: int
+    conversations: int
+    messages: int
+    memories: int = Field(description="In force or not")
 
 
 @router.get("/stats", summary="How much is indexed for you")
 def stats(service: Asked, caller: User) -> Stats:
     """Counts of what belongs to the caller, and of what is shared with them."""
-    return Stats(**service.of(caller).admin.counts())
+    index = service.of(caller)
+    return Stats(**index.admin.counts(), **index.kept())
 
 
 @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Date, Name, Request, Text
+from rifflux.surfaces.http.shapes import Date, Deadline, Name, Request, Text
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.surfaces.shared.shapes import RetrievalShape
 
@@ -36,6 +36,7 @@ class RetrieveIn(Request):
     mode: Literal["lookup", "survey", "compare", "prereq", "related"] | None = None
     top_k: int = Field(default=10, ge=1, le=100)
     max_tokens: int = Field(default=4_000, ge=1, le=100_000, description="Most tokens of evidence")
+    deadline_ms: Deadline = None
     cite: Literal["bibtex", "csl"] | None = Field(default=None, description="Add the cited works, in this format")
 
 
@@ -48,6 +49,7 @@ def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> Response:
         top_k=asked.top_k,
         max_tokens=asked.max_tokens,
         cite=asked.cite or "",
+        deadline_ms=asked.deadline_ms,
         **asked.filters.model_dump(),
     )
     service.asked(caller, asked.query)

@@ -11,7 +11,7 @@ from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
-from rifflux.surfaces.http.shapes import Diagnostics, FilterIn, Name, RankedIn, Request, Share, Text
+from rifflux.surfaces.http.shapes import Deadline, Diagnostics, FilterIn, Name, RankedIn, Request, Share, Text
 from rifflux.surfaces.shared.nouns import JsonObject, found_json, hit_json, trace_json
 from rifflux.surfaces.shared.shapes import ChunkShape, FoundShape, Shape, StepShape
 
@@ -27,7 +27,7 @@ class EverythingIn(Request):
     top_k: int = Field(default=20, ge=1, le=100)
     mode: Literal["lexical", "semantic", "hybrid"] = "hybrid"
     filter: FilterIn | None = None
-    deadline_ms: float | None = Field(default=None, gt=0, le=60_000)
+    deadline_ms: Deadline = None
     explain: bool = Field(default=False, description="Explain each result by stage")
 
     def arguments(self) -> JsonObject:
@@ -39,7 +39,7 @@ class EverythingIn(Request):
 class SearchIn(RankedIn):
     """A question."""
 
-    deadline_ms: float | None = Field(default=None, gt=0, le=60_000)
+    deadline_ms: Deadline = None
     explain: bool = Field(default=False, description="Explain each result by stage")
     min_score: float | None = Field(default=None, ge=0, le=1, description="Least relevance")
     one_per_document: bool = False

@@ -17,7 +17,6 @@ import uvicorn
 
 from rifflux import Finder, Index, RiffluxError, Scope
 from rifflux.service.accounts import ADMIN
-from rifflux.service.usage import read_prices
 from rifflux.surfaces.http.counters import SHARED
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.surfaces.shared.beside import beside
@@ -123,7 +122,7 @@ def worker() -> FastAPI:
     environment = {name: value for name, value in os.environ.items() if name != SETTINGS}
     configured = load(environment, **dict(settings.options))
     index = open_configured(configured, create=True)
-    return create_app(Service(settings, index, read_prices(configured.prices), configured.budget))
+    return create_app(Service(settings, index))
 
 
 def log_as_json() -> None:
@@ -140,6 +139,8 @@ def log_as_json() -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
+    # Each request to a model would be a line, with the address of its server.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),

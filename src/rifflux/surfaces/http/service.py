@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import math
 import os
 import threading
 from collections import OrderedDict
@@ -15,11 +14,10 @@ from typing import Any
 
 import structlog
 
-from rifflux import Erased, Guard, Index, InvalidArgument, RiffluxError, Scope, Token, Trace, Workers
+from rifflux import Erased, Index, InvalidArgument, RiffluxError, Scope, Stopped, Token, Trace
 from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.service.analytics import Diary
 from rifflux.service.repeats import Repeats
-from rifflux.service.usage import Ledger, Meter, Prices
 from rifflux.surfaces.http.counters import Counters
 from rifflux.surfaces.http.limits import Buckets
 from rifflux.surfaces.shared.network import is_loopback
@@ -48,9 +46,8 @@ class ServiceSettings:
     call it, besides the address that it listens on. `proxies` are the addresses of proxies, which are believed when
     they say whom they ask for and whether by TLS; `root_path` is what they cut off the paths. `certificate` and `key`
     are files for TLS without a proxy. `rate` is requests a minute for each token (`burst` of them at
-    once), `timeout_s` how long a request may take, `embed_timeout_s` how long the vector of its question
-    may (then it is searched by words alone), `watch` has the files of all collections followed, `shared` is a folder
-    where the worker processes keep common counts.
+    once), `timeout_s` how long a request may take, `watch` has the files of all collections followed, `shared` is a
+    folder where the worker processes keep common counts.
     """
 
     host: str = "127.0.0.1"
@@ -69,7 +66,6 @@ class ServiceSettings:
     max_target_bytes: int = 8_192
     timeout_s: float = 30.0
     watch: bool = False
-    embed_timeout_s: float = 2.0
     workers: int = 1
     shared: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -123,23 +119,21 @@ class Caller:
 class Service:
     """An open index and what guards it."""
 
-    def __init__(
-        self, settings: ServiceSettings, index: Index, prices: Prices | None = None, budget: float = 0.0
-    ) -> None:
+    def __init__(self, settings: ServiceSettings, index: Index) -> None:
         self.settings = settings
-        self.index = index
+        self.index = index.using(stopped=self._model_stopped)
         self.repeats = Repeats(index.admin.store.registry)
         # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
-        self.ledger = Ledger(index.admin.store.registry, prices, budget or math.inf, later=self._later)
+        self.ledger = index.admin.view.session.ledger
+        self.ledger.served(self._later)
         self.diary = Diary(index.admin.store.registry, later=self._later)
         self.accounts = Accounts(index.admin.store.registry, later=self._later)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
         self.counters = Counters()
         # Each file that is read may take half a gigabyte for half a minute.
         self.readers = threading.BoundedSemaphore(os.cpu_count() or 1)
-        self._embedding = Workers()
-        self._failing: dict[str, str] = {}
+        self._refused = ""
         self._views: OrderedDict[tuple[str, bool], Index] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -179,18 +173,16 @@ class Service:
         self.counters.searched(trace)
 
     def _view(self, user: str, administrator: bool) -> Index:
-        index = self.index.scoped(Scope(user, administrator)) if user else self.index
-        meter = Meter(self.ledger, user)
-        return index.using(
-            guard=Guard(meter.refusal, meter.note, self._model_failed, self.settings.embed_timeout_s, self._embedding)
-        )
+        return self.index.scoped(Scope(user, administrator)) if user else self.index
 
-    def _model_failed(self, sort: str, cause: str) -> None:
-        """Count a failure, and log its cause once for as long as it stays the same."""
-        self.counters.embedder_failures.labels(sort).inc()
-        if self._failing.get(sort) != cause:
-            self._failing[sort] = cause
-            log.warning("embedder", sort=sort, cause=cause, answered="by words alone")
+    def _model_stopped(self, stopped: Stopped) -> None:
+        """Count a call of a model that came to nothing, and log its cause; that of those not made only if it is new."""
+        self.counters.embedder_failures.labels(stopped.sort).inc()
+        told = stopped.sort in ("late", "error")
+        if told or self._refused != stopped.cause:
+            self._refused = self._refused if told else stopped.cause
+            failed = {"exc_info": stopped.error} if stopped.error else {}
+            log.warning("model", sort=stopped.sort, model=stopped.model, cause=stopped.cause, **failed)
 
     def accounts_of(self, caller: Caller) -> Accounts:
         """Return the accounts as far as they are the caller's to know and change."""

@@ -35,6 +35,12 @@ def _with_former_names(schema: JsonObject) -> None:
         known[name] = {**known[now[0]], **marked} if len(now) == 1 else marked
 
 
+#: Milliseconds after which what a model has not done is left out.
+Deadline = Annotated[
+    float | None, Field(gt=0, le=60_000, description="Leave out what models have not done in so many milliseconds")
+]
+
+
 class Request(BaseModel):
     """A request: an unknown field is an error, so that a misspelt one is noticed. Former names are taken."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -14,9 +13,8 @@ from anyio import to_thread
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 
-from rifflux import Guard, Index, OutOfScope, RiffluxError, Scope, TokenExpired
+from rifflux import OutOfScope, RiffluxError, Scope, TokenExpired
 from rifflux.service.accounts import ADMIN, Accounts
-from rifflux.service.usage import Ledger, Meter, Prices
 from rifflux.surfaces.mcp.workspace import OpenIndex, Workspace
 
 __all__ = ["Caller", "Callers"]
@@ -42,16 +40,14 @@ class Caller:
 class Callers:
     """Checks the tokens of the workspace's configured index, and keeps each user's view of it.
 
-    A verifier of tokens as the SDK asks for one. Calls of models are held against each user's budget of a month.
+    A verifier of tokens as the SDK asks for one.
     """
 
-    def __init__(self, workspace: Workspace, prices: Prices | None = None, budget: float = 0.0) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._prices, self._budget = prices, budget or math.inf
         self._lock = threading.Lock()
         self._views: OrderedDict[Caller, OpenIndex] = OrderedDict()
-        self._opened = workspace.open(create=True)
-        self._ledger = self._account(self._opened)
+        self._opened = self._serving(workspace.open(create=True))
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return whom a token is of; None if it is not valid. Raises `TokenExpired`."""
@@ -78,7 +74,7 @@ class Callers:
         return Caller(token.subject, *token.scopes)
 
     def view(self, opened: OpenIndex) -> OpenIndex:
-        """Return the index as the caller has it, their calls of models metered."""
+        """Return the index as the caller has it."""
         caller = self.caller()
         with self._lock:
             self._look_at(opened)
@@ -89,31 +85,24 @@ class Callers:
             return known
 
     def common(self, opened: OpenIndex) -> OpenIndex:
-        """Return the index as nobody in particular has it, the caller's calls of models metered."""
+        """Return the index as nobody in particular has it, who pays for calls of models."""
         with self._lock:
             self._look_at(opened)
-            return replace(opened, index=self._metered(opened.index, self.caller()))
+            return replace(opened, index=opened.index.using(payer=self.caller().user))
 
     def _look_at(self, opened: OpenIndex) -> None:
         """Forget what was known of another file, where this one is in its place."""
         if opened is not self._opened:
             self._views.clear()
-            self._opened, self._ledger = opened, self._account(opened)
+            self._opened = self._serving(opened)
 
     def _made(self, caller: Caller) -> OpenIndex:
-        index = self._opened.index.scoped(Scope(caller.user, caller.is_admin))
-        return replace(self._opened, index=self._metered(index, caller))
+        return replace(self._opened, index=self._opened.index.scoped(Scope(caller.user, caller.is_admin)))
 
-    def _metered(self, index: Index, caller: Caller) -> Index:
-        meter = Meter(self._ledger, caller.user)
-        return index.using(guard=Guard(meter.refusal, meter.note))
-
-    def _account(self, opened: OpenIndex) -> Ledger:
-        return Ledger(opened.index.admin.store.registry, self._prices, self._budget, later=_if_it_can)
-
-    def close(self) -> None:
-        """Write what waits of the spendings."""
-        _if_it_can(self._ledger.flush)
+    def _serving(self, opened: OpenIndex) -> OpenIndex:
+        """Return an index that records every call of a model: its users are told what they used."""
+        opened.index.admin.view.session.ledger.served(_if_it_can)
+        return opened
 
 
 def _if_it_can(write: Callable[[], None]) -> None:

@@ -22,6 +22,7 @@ class Remembered(Shape):
     outcome: str = Field(description="saved, duplicate (it was remembered already, and is confirmed) or refused")
     id: str | None = Field(description="The memory's id; null if it was refused")
     reason: str = Field(description="Why it was not saved")
+    degraded: list[str] = Field(default=[], description="Why it is found by words alone for now")
 
 
 class KeptMemory(Shape):
@@ -83,7 +84,9 @@ def remember(
         expires_at=expires_at,
         supersedes=supersedes,
     )
-    return reply(Remembered(outcome=saved.outcome, id=saved.memory.id if saved.memory else None, reason=saved.reason))
+    more = {"degraded": [*saved.degraded]} if saved.degraded else {}
+    id = saved.memory.id if saved.memory else None
+    return reply(Remembered(outcome=saved.outcome, id=id, reason=saved.reason, **more))
 
 
 def recall(

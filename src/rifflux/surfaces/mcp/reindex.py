@@ -35,6 +35,7 @@ class ReindexNotes(Shape):
     failed_files: int = Field(description="Files that could not be read; everything else was indexed")
     failed: list[Failure] = Field(default=[], description="The first of them, with the reason")
     left_out: list[Failure] = Field(default=[], description="Files skipped on purpose, with the reason")
+    degraded: list[str] = Field(default=[], description="Why what was stored is found by words alone for now")
 
 
 class ReindexOutput(Shape):
@@ -53,7 +54,9 @@ def reindex(
     context: ToolContext,
     path: Annotated[
         str | None,
-        Field(description="File or folder to index; null for the server's working directory"),
+        Field(
+            description="File or folder to index; null for the working directory, or the roots if it is outside them"
+        ),
     ] = None,
     paths: Annotated[
         list[str] | None,
@@ -74,14 +77,15 @@ def reindex(
 
 
 def asked_places(desk: Desk, path: str | None, paths: Sequence[str] | None) -> list[Path]:
-    """Return the places that a call names: the list, else the one, else the working directory."""
-    return desk.places(paths or [str(Path.cwd()) if path is None else path])
+    """Return the places that a call names: the list, else the one, else those that are usual."""
+    return desk.places(paths or (desk.workspace.usual if path is None else [path]))
 
 
 def report_output(path: str, report: IndexReport, *, several: bool) -> ReindexOutput:
     """Return the report of a run on the index at `path`; `several` if it was asked for a list of locations."""
     done = asdict(report)
     lists = {"failed": done.pop("failed")[:MOST_NOTED], "left_out": done.pop("skipped")[:MOST_NOTED]}
+    lists["degraded"] = done.pop("degraded")
     few = {name: each for name, each in lists.items() if each}
     notes = ReindexNotes.of(done | few, warning=UNTRUSTED, index=path, failed_files=len(report.failed))
     if not several:

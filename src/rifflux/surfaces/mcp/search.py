@@ -81,7 +81,9 @@ def search(
     collections: Collections = None,
     since: Annotated[str | None, Field(description=f"Not older than this: {_DATE}")] = None,
     until: Annotated[str | None, Field(description=f"Not newer than this: {_DATE}")] = None,
-    deadline_ms: Annotated[float | None, Field(description="Leave out reranking that takes longer")] = None,
+    deadline_ms: Annotated[
+        float | None, Field(description="Leave out what models have not done in so many milliseconds")
+    ] = None,
     symbol: Annotated[str, Field(description="Only source code that defines this name")] = "",
     max_tokens: MaxTokens = DEFAULT_MAX_TOKENS,
 ) -> Annotated[CallToolResult, FoundOutput]:

@@ -41,7 +41,6 @@ from rifflux.surfaces.shared.places import implied_roots
 
 if TYPE_CHECKING:
     from rifflux import Finder
-    from rifflux.service.usage import Prices
     from rifflux.surfaces.shared.config import Opening
 
 __all__ = ["Callers", "Workspace", "serve", "server"]
@@ -116,15 +115,13 @@ def serve(
     user: str = "",
     watch: bool = False,
     rrf_k: float = 60.0,
-    prices: Prices | None = None,
-    budget: float = 0.0,
     **options: Unpack[Opening],
 ) -> None:
     """Serve the index at `db` until the client leaves or the process is interrupted.
 
     Over stdio, or with `http` as (host, port) over streamable HTTP at `/mcp`; port 0 takes a free one, and
     the address is printed on stderr. With `tokens`, and on every address that other machines can reach, each request
-    needs a token of a user and sees what is theirs; `prices` and `budget` limit what their calls of models cost.
+    needs a token of a user and sees what is theirs.
     `roots` are the folders that may be indexed: without it, the working directory, unless that is all of a disk or of a
     home, or there are tokens. `options` are those of `rifflux.open`. The agent sees the index as `user` does; `rrf_k`
     is the k of search_rifflux. With `watch`, the files that the index holds are followed meanwhile: that user's, and
@@ -140,10 +137,7 @@ def serve(
         stack.enter_context(suppress(KeyboardInterrupt))
         if watch:
             stack.enter_context(beside(partial(follow, workspace, user, tokens), "follow"))
-        callers = Callers(workspace, prices, budget) if tokens else None
-        made = server(workspace, user=user, callers=callers)
-        if callers:
-            stack.callback(callers.close)
+        made = server(workspace, user=user, callers=Callers(workspace) if tokens else None)
         if http:
             serve_http(made, *http, tokens=tokens)
         else:

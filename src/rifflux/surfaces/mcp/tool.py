@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any, TypeAlias, cast
 
+from anyio import to_thread
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
@@ -22,6 +23,8 @@ __all__ = ["ToolContext", "tool"]
 
 #: Tools whose answers are described key by key.
 CONTRACT = frozenset({"search_rifflux", "reindex"})
+#: Calls that are worked on at the same time.
+MOST_CALLS = 256
 ToolContext: TypeAlias = Context[Any, Any]
 
 
@@ -37,6 +40,8 @@ class _Tool(Tool):
             raise ToolError(self._worded(error)) from error
         if unknown := sorted(set(arguments) - set(known)):
             raise ToolError(f"{self.name} takes no argument {unknown[0]!r}; choose from {', '.join(known)}")
+        # Those that wait for a model must not keep others from being answered.
+        to_thread.current_default_thread_limiter().total_tokens = MOST_CALLS
         try:
             return await super().run(arguments, context, convert_result)
         except UnexpectedToolError as error:

@@ -28,6 +28,7 @@ __all__ = [
     "configured_as",
     "configured_fusion",
     "configured_model",
+    "configured_prices",
     "configured_rerankers",
     "find_above",
     "finder",
@@ -90,7 +91,10 @@ class Settings:
     exclude: tuple[str, ...] = field(default=(), metadata={"help": "more patterns to leave out, as in .gitignore"})
     facets: tuple[str, ...] = field(default=(), metadata={"help": "metadata fields that queries may name"})
     prices: tuple[str, ...] = field(default=(), metadata={"help": "MODEL=PRICE of a million tokens, for usage"})
-    budget: float = field(default=0.0, metadata={"help": "what a user may spend in a month over HTTP; 0: any amount"})
+    budget: float = field(default=0.0, metadata={"help": "what a user may spend in a month; 0: any amount"})
+    embed_timeout: float = field(
+        default=2.0, metadata={"help": "seconds that a model may take for a question; then words alone answer"}
+    )
     intents: Mapping[str, Any] = field(
         default_factory=dict, metadata={"help": "by intent: weights of works, limits of packs; JSON in a variable"}
     )
@@ -230,6 +234,9 @@ class Opening(TypedDict, total=False):
     rerank_top: int
     boosts: Mapping[str, float] | None
     licenses: Mapping[str, str] | None
+    embed_timeout: float
+    prices: Mapping[str, float] | None
+    budget: float
 
 
 def opening(settings: Settings) -> Opening:
@@ -246,6 +253,9 @@ def opening(settings: Settings) -> Opening:
         "rerank_top": settings.rerank_top,
         "boosts": settings.boosts,
         "licenses": settings.licenses,
+        "embed_timeout": settings.embed_timeout,
+        "prices": configured_prices(settings),
+        "budget": settings.budget,
     }
 
 
@@ -297,6 +307,15 @@ def chosen_fusion(
     from rifflux import fusion_of
 
     return fusion_of(fusion or "rrf", k=rrf_k, weights=rrf_weights)
+
+
+def configured_prices(settings: Settings) -> Mapping[str, float] | None:
+    """Return what models cost; None where the settings do not say."""
+    if not settings.prices:
+        return None
+    from rifflux.service.usage import read_prices
+
+    return read_prices(settings.prices).by_model
 
 
 def configured_rerankers(settings: Settings) -> RerankSettings | None:

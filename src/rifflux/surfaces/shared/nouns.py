@@ -45,7 +45,7 @@ __all__ = [
 JsonObject: TypeAlias = dict[str, Any]
 
 #: Grows when a key of an answer goes or changes its meaning, not when one is added.
-API_VERSION = 3
+API_VERSION = 4
 
 
 def nouns_json(nouns: Iterable[Any]) -> list[JsonObject]:

@@ -16,7 +16,7 @@ from rifflux.evidence.pack import EvidencePack, Packer
 from rifflux.models.workers import Workers
 from rifflux.retrieve.pipeline import RERANK, Stopwatch
 from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, page
-from rifflux.session.arguments import checked_budget, checked_filter, checked_search, checked_works
+from rifflux.session.arguments import checked_budget, checked_deadline, checked_filter, checked_search, checked_works
 from rifflux.session.searching import Searcher
 from rifflux.session.visibility import Visibility
 from rifflux.text.titles import person
@@ -80,13 +80,15 @@ class WorksRetriever:
         max_tokens: int = 4_000,
         cite: str = "",
         collections: str | Sequence[str] = (),
+        deadline_ms: float | None = None,
     ) -> Retrieval:
         """Answer a question with at most `top_k` works and evidence of at most `max_tokens` tokens.
 
         `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `since` and
         `until` are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources`
         names of lists that were imported. `cite` adds the cited works to the evidence, in `bibtex` or as `csl`
-        (CSL-JSON). `collections` narrows to works of these.
+        (CSL-JSON). `collections` narrows to works of these. What a model has not done within `deadline_ms` of the call
+        is left out.
         Raises `InvalidArgument`.
         """
         checked_search(query, top_k, None)
@@ -95,13 +97,16 @@ class WorksRetriever:
             style_of(str(cite))
         packer = replace(self.searcher.profile.packer or Packer(CITING), budget=max_tokens, listed=top_k, style=cite)
         filter, clock = checked_works(since, until, subjects, sources), Stopwatch()
+        deadline = checked_deadline(deadline_ms)
         searcher = self.searcher.now(query, checked_filter({"collections": collections}).collections)
-        return replace(self, searcher=searcher)._found(query, filter, mode, packer, clock)
+        return replace(self, searcher=searcher)._found(query, filter, mode, packer, clock, deadline)
 
-    def _found(self, query: str, filter: Filter, mode: str | None, packer: Packer, clock: Stopwatch) -> Retrieval:
+    def _found(
+        self, query: str, filter: Filter, mode: str | None, packer: Packer, clock: Stopwatch, deadline: float | None
+    ) -> Retrieval:
         with self.searcher.store.memoized():
             start = perf_counter()
-            question = self._meant(query, filter, mode, clock)
+            question = self._meant(query, filter, mode, clock, deadline)
             steps = WorkSteps(
                 self.searcher.store,
                 question,
@@ -111,7 +116,7 @@ class WorksRetriever:
                 self.workers,
                 self.searcher.view.visible,
             )
-            view = self.searcher.view
+            view = self.searcher.view.asking_once
             searcher = Searcher(replace(view, profile=replace(view.profile, steps=steps)))
             generator = CandidateGenerator(searcher, question, filter, clock)
             found = generator()
@@ -119,10 +124,10 @@ class WorksRetriever:
             found = self._ranked(found, steps, clock)
             return self._answer(generator, found, steps, replace(packer, limits=question.asked.intent.limits))
 
-    def _meant(self, text: str, filter: Filter, mode: str | None, clock: Stopwatch) -> Question:
+    def _meant(self, text: str, filter: Filter, mode: str | None, clock: Stopwatch, deadline: float | None) -> Question:
         """Return the question, read and understood."""
         searcher, start = self.searcher, perf_counter()
-        query = searcher.read(text, filter)
+        query = replace(searcher.read(text, filter), deadline=deadline)
         question = meant(text, query, mode, self.intents, searcher.store, searcher.view.visible)
         clock.add("understand", start)
         return question

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import InvalidArgument, ModelError, RiffluxError
 from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import Guard
 from rifflux.models.workers import Late, Workers
@@ -31,6 +32,8 @@ __all__ = [
     "checked_reranker",
     "reranker_of",
 ]
+
+_log = logging.getLogger(__name__)
 
 declare("rerank:*/*", "share of the score", "what a component adds to the reranked score")
 declare("rerank:*/lowered", "of the fused score", "the amount by which candidates below the reranked ones were lowered")
@@ -118,8 +121,12 @@ class Rerank:
             raise
         except Late as late:
             raise NotApplied(f"{name} was left out: {late}") from None
-        except Exception as error:  # whatever a model or a server breaks with, the hits are there to be shown
-            raise NotApplied(f"{name} failed: {str(error) or type(error).__name__}") from error
+        except ModelError as error:
+            raise NotApplied(f"{name} failed: {error}") from error
+        except Exception as error:  # whatever a model breaks with, the hits are there to be shown
+            _log.warning("%s failed", name, exc_info=error)
+            ours = str(error) if isinstance(error, RiffluxError) else f"{type(error).__name__}; the log says more"
+            raise NotApplied(f"{name} failed: {ours}") from error
         if scored.scores.shape != (len(head),) or not np.isfinite(scored.scores).all():
             raise NotApplied(f"{name} failed: it did not give each of {len(head)} hits a finite score")
         return scored
@@ -131,16 +138,12 @@ class Rerank:
 
 @dataclass(frozen=True, slots=True)
 class RerankSettings:
-    """Where the models of rerankers are: a cross-encoder's folder or name, an LLM's endpoint, name and key.
-
-    `guard` is what calls of the LLM pass: they are counted, and may be refused.
-    """
+    """Where the models of rerankers are: a cross-encoder's folder or name, an LLM's endpoint, name and key."""
 
     cross_encoder: str = ""
     llm_url: str = ""
     llm_model: str = ""
     llm_key: str = field(default="", repr=False)
-    guard: Guard = field(default_factory=Guard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ class Resources:
 
     `frequencies` gives in how many chunks each term occurs, `chunks` how many there are, `vectors` those of chunks by
     their ids. `features` are weights of the reranker of that name, where they are not its defaults. `models` makes a
-    model or a client once for each key.
+    model or a client once for each key. `guard` is what calls of models that are not the embedder pass.
     """
 
     analyzer: Analyzer
@@ -160,6 +163,7 @@ class Resources:
     settings: RerankSettings = field(default_factory=RerankSettings)
     features: Mapping[str, float] = field(default_factory=dict)
     models: Callable[[Hashable, Callable[[], Any]], Any] = field(default=lambda _, make: make(), repr=False)
+    guard: Guard = field(default_factory=Guard, repr=False)
 
     def terms(self, query: Query) -> Sequence[str]:
         """Return the terms of a question; those of its whole text where nothing of it is meant but limits."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote
@@ -64,6 +64,7 @@ def _check_file(path: Path, *, create: bool) -> None:
         if not create:
             raise NotFound(f"no index at {path}: make one with 'rifflux index FOLDER'")
         _make_folder(path.parent)
+        _make_private(path)
         return
     with path.open("rb") as file:
         head = file.read(len(_MAGIC))
@@ -80,6 +81,12 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(exist_ok=True)
     except FileNotFoundError:
         raise NotFound(f"no folder {folder.parent}: make it, or check the path of the index") from None
+
+
+def _make_private(path: Path) -> None:
+    """Make an empty file that its owner alone may read, whatever the umask; the log of writes takes over its mode."""
+    with suppress(FileExistsError):  # another process was faster
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _open(path: Path) -> tuple[apsw.Connection, bool]:

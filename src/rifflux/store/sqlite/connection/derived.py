@@ -22,6 +22,7 @@ stamp covers; where there is no fitting copy, it answers from the tables and has
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 import time
@@ -48,6 +49,7 @@ __all__ = [
     "current",
     "forget",
     "location_of",
+    "private",
     "rebuild",
     "touched",
     "unmoved",
@@ -197,7 +199,7 @@ def rebuild(
         new, old = place.with_name(place.name + ".new"), place.with_name(place.name + ".old")
         _sweep(new, old)
         connection.execute(_REGISTER, (name,))
-        done = _made(connection, name, format, partial(write, new), lambda: _replace(new, place, old))
+        done = _made(connection, name, format, partial(write, new), lambda: _replace(new, place, old, name))
         _sweep(new, old)
         return done
 
@@ -239,8 +241,18 @@ def _made(
     return True
 
 
-def _replace(new: Path, place: Path, old: Path) -> None:
-    """Put `new` at `place`. Only files are replaced in one step; between two folders there is a moment of none."""
+def private(path: str, flags: int) -> int:
+    """Open a file for `open`; a new one may be read by its owner alone until it is put in place."""
+    return os.open(path, flags, 0o600)
+
+
+def _replace(new: Path, place: Path, old: Path, name: str) -> None:
+    """Put `new` at `place`, to be read by whoever may read the database.
+
+    Only files are replaced in one step; between two folders there is a moment of none.
+    """
+    mode = place.with_name(place.name.removesuffix(f".{name}")).stat().st_mode & 0o777
+    new.chmod(mode | (mode & 0o444) >> 2 if new.is_dir() else mode)
     if place.is_dir() or (new.is_dir() and place.exists()):
         place.rename(old)
     new.replace(place)

@@ -23,7 +23,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, Stamp, Unfit
+from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, Stamp, Unfit, private
 from rifflux.store.sqlite.lexical.postings_index import WEIGHTS
 from rifflux.store.sqlite.query import POSTINGS
 from rifflux.types import Ids
@@ -209,7 +209,7 @@ def _read(connection: apsw.Connection, highest: int) -> tuple[dict[str, int], Id
 
 def _write(path: Path, stamp: Stamp, sections: Mapping[str, Array]) -> None:
     start = STAMP_BYTES
-    with path.open("wb") as file:
+    with open(path, "wb", opener=private) as file:
         for array in sections.values():
             file.seek(start)
             file.write(np.ascontiguousarray(array).data)

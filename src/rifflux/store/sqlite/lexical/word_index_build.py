@@ -91,7 +91,7 @@ class Upkeep:
         return done
 
     def _write(self, new: Path, stamp: Stamp) -> None:
-        new.mkdir()
+        new.mkdir(0o700)
         writer = tantivy.Index(schema(), str(new)).writer(HEAP, 1)
         owner, terms = self.terms.owner, set[str]()
         for first in range(1, self.connection.execute(_HIGHEST, (owner,)).get + 1, SPAN):

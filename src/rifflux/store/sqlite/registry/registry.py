@@ -73,6 +73,17 @@ _REVOKE = "update token set revoked_at = ? where id = ? and revoked_at is null"
 
 _SPEND = "insert into usage (user, feature, model, tokens, cost, time) values (?, ?, ?, ?, ?, ?)"
 
+# What was spent is a sum of fractions: the last digits are no reason to refuse.
+_RESERVE = """
+insert into usage (user, feature, model, tokens, cost, time)
+select :user, :feature, :model, :tokens, :cost, :time
+where (select coalesce(sum(cost), 0.0) from usage where user = :user and time >= :since) + :cost
+    <= :budget * (1 + 1e-9)"""
+
+_SETTLE = "update usage set tokens = :tokens, cost = :cost where id = :id"
+
+_TAKE_BACK = "delete from usage where id = :id"
+
 _SPENT = """
 select date(time, 'unixepoch') as day, user, feature, model, count(*), sum(tokens), sum(cost)
 from usage
@@ -212,6 +223,18 @@ class SqliteRegistry(Registry):
     def spend(self, spendings: Sequence[Spending]) -> None:
         with self._whole.writing(content=False) as (connection, _):
             connection.executemany(_SPEND, [astuple(each) for each in spendings])
+
+    def reserve(self, spending: Spending, budget: float, since: float) -> int | None:
+        with self._whole.writing(content=False) as (connection, _):
+            connection.execute(_RESERVE, {**asdict(spending), "budget": budget, "since": since})
+            return connection.last_insert_rowid() if connection.changes() else None
+
+    def settle(self, id: int, spending: Spending | None) -> None:
+        with self._whole.writing(content=False) as (connection, _):
+            if spending is None:
+                connection.execute(_TAKE_BACK, {"id": id})
+            else:
+                connection.execute(_SETTLE, {"id": id, "tokens": spending.tokens, "cost": spending.cost})
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
         rows = self._whole.rows(_SPENT, {"user": user, "since": since, "until": until})

@@ -181,7 +181,7 @@ def _write(
     new: Path, stamp: Stamp, packed: Packed, former: Proximity | None, place: Path, going_on: Callable[[], bool]
 ) -> None:
     """Write a graph: the former one with nodes for the rows that have none, or one of all rows."""
-    new.mkdir()
+    new.mkdir(0o700)
     graph, nodes, rows = _empty(packed), np.empty(0, _NODE), np.arange(len(packed))
     if former is not None:
         graph.load(place / _GRAPH)

@@ -24,7 +24,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, Stamp, Unfit
+from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, Stamp, Unfit, private
 from rifflux.types import Ids, Scores, Vectors
 
 __all__ = ["FORMAT", "NAME", "Packed", "rounded", "sign_words", "write"]
@@ -210,7 +210,7 @@ def write(connection: apsw.Connection, path: Path, stamp: Stamp, model: int, dim
     """Write the vectors of a model to a new file; all that is read is of one transaction of the caller."""
     columns = _columns(connection, model)
     layout = _layout(len(columns["ids"]), dimension, len(columns["owners"]))
-    with path.open("wb") as file:
+    with open(path, "wb", opener=private) as file:
         checksums = _write_vectors(file, layout, _batches(connection, model, columns["chunks"], dimension))
         for name, array in columns.items():
             checksums[name] = _write(file, layout[name], array)

@@ -137,8 +137,8 @@ class SqliteSemantic(Semantic):
                     return
         if known.fingerprint != model.fingerprint:
             raise ModelMismatch(
-                f"the index holds vectors of {known.name} ({known.spec}), not of {model.name}: open it with "
-                f"model={known.spec!r}, or make a new index for {model.name}"
+                f"the index holds vectors of {known.name} ({known.shown}), not of {model.name}: open it with "
+                f"model={known.shown!r}, or make a new index for {model.name}"
             )
 
     def model(self) -> ModelInfo | None:

@@ -1,0 +1,69 @@
+"""Memory of failures: a model that keeps failing is left alone for a while, so that nobody waits for it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+__all__ = ["PAUSE_S", "Breaker", "Breakers"]
+
+#: After so many failures in a row a model is left alone, and tried once in so many seconds.
+FAILURES, PAUSE_S = 3, 10.0
+
+
+@dataclass
+class Breaker:
+    """Says of one model if it may be called. Safe to share between threads.
+
+    It opens after `FAILURES` failures in a row, then lets one call through in `PAUSE_S` seconds, and closes with the
+    first that succeeds. `answered` is True once one did. `now` is a clock, in seconds.
+    """
+
+    now: Callable[[], float] = time.monotonic
+    answered: bool = False
+    _failures: int = 0
+    _again_at: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def lets_through(self) -> bool:
+        """Return True if a call may be made now; the one of its kind while the breaker is open."""
+        with self._lock:
+            if self._failures < FAILURES:
+                return True
+            if self.now() < self._again_at:
+                return False
+            self._again_at = self.now() + PAUSE_S
+            return True
+
+    def undecided(self) -> None:
+        """Note that the call that was let through says nothing of the model: another may be made at once."""
+        with self._lock:
+            self._again_at = min(self._again_at, self.now())
+
+    def failed(self) -> None:
+        """Note that a call failed."""
+        with self._lock:
+            self._failures += 1
+            self._again_at = self.now() + PAUSE_S
+
+    def succeeded(self) -> None:
+        """Note that a call succeeded."""
+        with self._lock:
+            self._failures = 0
+            self.answered = True
+
+
+@dataclass
+class Breakers:
+    """Keep a breaker for each model. Safe to share between threads."""
+
+    now: Callable[[], float] = time.monotonic
+    _by_model: dict[str, Breaker] = field(default_factory=dict, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __call__(self, model: str) -> Breaker:
+        """Return the breaker of a model."""
+        with self._lock:
+            return self._by_model.setdefault(model, Breaker(self.now))

@@ -1,0 +1,160 @@
+"""Requests to OpenAI-compatible endpoints: bounded in time and size, and errors that keep what a server said."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rifflux.errors import ModelError
+
+if TYPE_CHECKING:
+    import httpx2
+
+__all__ = ["Endpoint", "Patience", "patience"]
+
+#: What is worth another request: the server is busy, or fell over.
+RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
+LONGEST_PAUSE = 30.0  # seconds
+CURES = {
+    400: "a text may be too long for the model",
+    401: "check the API key",
+    403: "check the API key and what it may use",
+    404: "check the base URL (it mostly ends in /v1) and the model's name",
+    413: "send less at once",
+    429: "the service limits the rate: wait, or send less at once",
+}
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long the calls of a thread may take: until a moment of `time.perf_counter()`, and whether to try again."""
+
+    until: float
+    retries: bool = False
+
+
+_PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
+
+
+@contextmanager
+def patience(until: float, *, retries: bool) -> Iterator[None]:
+    """Bound all requests that this thread sends in the block."""
+    token = _PATIENCE.set(Patience(until, retries))
+    try:
+        yield
+    finally:
+        _PATIENCE.reset(token)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A URL that takes JSON and answers with a body of at most `most_bytes`, which `model` names in messages.
+
+    A message of a `ModelError` says what is wrong in words of ours; its cause has the URL, and what the server said
+    with the key blotted out.
+    """
+
+    model: str
+    url: str
+    api_key: str | None = field(default=None, repr=False)
+    most_bytes: int = 1 << 28
+    cures: Mapping[int, str] = field(default_factory=dict)
+
+    def post(self, body: Mapping[str, object], timeout: float, *, retries: int = 0, backoff: float = 0.5) -> bytes:
+        """Return the body of the answer. Raises `ModelError`.
+
+        One request may take `timeout` seconds, headers and body together. It is sent again up to `retries` times where
+        that can help, after pauses that double, but not once two timeouts are over; all of it within the `patience` of
+        the thread.
+        """
+        bounds = _PATIENCE.get() or Patience(math.inf, retries=True)
+        retries = retries if bounds.retries else 0
+        last = min(time.perf_counter() + 2 * timeout, bounds.until)
+        for attempt in range(retries + 1):
+            try:
+                return self._sent(body, min(time.perf_counter() + timeout, bounds.until))
+            except _Failed as failed:
+                pause = max(min(backoff * 2**attempt, LONGEST_PAUSE), failed.asked_pause)
+                late = time.perf_counter() + pause >= last
+                if attempt == retries or late or not failed.passing:
+                    raise failed.error from None
+                _log.warning("%s; asked again in %.1f s", failed.error.cause, pause)
+                time.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _sent(self, body: Mapping[str, object], until: float) -> bytes:
+        """Return the answer to one request. Raises `_Failed`."""
+        import httpx2
+
+        left = max(until - time.perf_counter(), 0.001)
+        try:
+            with self._client.stream("POST", self.url, json=body, timeout=left) as response:
+                answer = self._read(response, until)
+        except httpx2.TimeoutException as error:
+            raise self._late(type(error).__name__) from None
+        except httpx2.HTTPError as error:
+            kind = type(error).__name__
+            cure = "check that the server runs and the URL is right"
+            raise self._failed(f"was not reached ({kind}): {cure}", str(error), passing=True) from None
+        if response.is_success:
+            return answer
+        status = response.status_code
+        cure = {**CURES, **self.cures}.get(status, "look into the server's log, or try again later")
+        said = " ".join(answer[:1000].decode("utf-8", "replace").split())[:200]
+        raise self._failed(
+            f"answered with status {status}: {cure}",
+            said,
+            passing=status in RETRIED,
+            asked_pause=_asked_pause(response),
+        )
+
+    def _read(self, response: httpx2.Response, until: float) -> bytes:
+        """Return the whole body. The client's timeout is for each step, and a server that drips never exceeds it."""
+        body = bytearray()
+        for block in response.iter_bytes():
+            body += block
+            if len(body) > self.most_bytes:
+                raise self._failed("answers without end: check that it is such an endpoint", "")
+            if time.perf_counter() > until:
+                raise self._late("the body drips")
+        return bytes(body)
+
+    def _late(self, how: str) -> _Failed:
+        return self._failed("did not answer in time: check that its server runs, or allow it more", how, passing=True)
+
+    def _failed(self, message: str, said: str, *, passing: bool = False, asked_pause: float = 0.0) -> _Failed:
+        said = said.replace(self.api_key, "***") if self.api_key else said
+        error = ModelError(f"{self.model} {message}", cause=f"{self.url} {message}" + f" [{said}]" * bool(said))
+        return _Failed(error, passing, asked_pause)
+
+    @cached_property
+    def _client(self) -> httpx2.Client:
+        import httpx2
+
+        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        return httpx2.Client(headers=headers)
+
+
+@dataclass
+class _Failed(Exception):
+    """A request failed: the error to raise, and whether another request may succeed, not before some seconds."""
+
+    error: ModelError
+    passing: bool
+    asked_pause: float
+
+
+def _asked_pause(response: httpx2.Response) -> float:
+    """Return the seconds that a Retry-After header asks for, within reason; zero where it has none or a date."""
+    try:
+        return min(float(response.headers.get("retry-after", 0)), LONGEST_PAUSE)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,36 @@
+"""Pages of a list: so many entries at a time, from the one behind that which was told last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, TypeVar
+
+from fastapi import Query
+from pydantic import Field
+
+from rifflux import InvalidArgument
+
+__all__ = ["MOST_LISTED", "After", "Limit", "Next", "page"]
+
+Entry = TypeVar("Entry")
+
+#: Entries of a list that are told at once.
+MOST_LISTED = 1000
+
+After = Annotated[str, Query(max_length=8_000, description="The `next` of the page before")]
+Limit = Annotated[int, Query(ge=1, le=MOST_LISTED)]
+Next = Annotated[str | None, Field(description="Send it as `after` for the next page; null at the end")]
+
+
+def page(
+    entries: Sequence[Entry], name: Callable[[Entry], str], after: str, limit: int
+) -> tuple[Sequence[Entry], str | None]:
+    """Return so many entries behind that of a name, and the name to ask on with. Raises `InvalidArgument`."""
+    start = next((number for number, each in enumerate(entries, 1) if name(each) == after), 0) if after else 0
+    if after and not start:
+        raise InvalidArgument(
+            "that is no place in this list, or it was deleted meanwhile: give the `next` of the page before as it is, "
+            "or begin again without it"
+        )
+    end = start + limit
+    return entries[start:end], name(entries[end - 1]) if end < len(entries) else None
