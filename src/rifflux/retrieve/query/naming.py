@@ -280,6 +280,8 @@ class Titles:
         said, labels = {*map(_key, asked)}, {atom.written for atom in asked if atom.number is not None}
         names = dict[tuple[Atom, ...], list[str]]()
         for name, title in self.read.items():
+            if not title:  # of signs alone
+                continue
             # A title that stands in the question begins there.
             begun = _key(title[0]) in said or any(title[0].written.startswith(label) for label in labels)
             width = held_of(title, asked) if begun else 0
