@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from rifflux import RiffluxError, UnusableIndex, __version__
 from rifflux.surfaces.http import (
@@ -44,6 +45,8 @@ ROUTES = (
     *(search, why, collections, documents, conversations, memories, retrieve, works),
     *(usage, operation, tokens, decisions, admin, dashboard, pages),
 )
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 DESCRIPTION = """\
 Finds the right passage in what you own, and says why it ranked there. Every call is made with a bearer token, and
@@ -100,4 +103,14 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> JSONResponse:
-        return problem(error.status_code, "http", str(error.detail), dict(error.headers or {}))
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            # Starlette names the methods of the first route of a path; one path has several here.
+            headers["Allow"] = ", ".join(each for each in METHODS if _answers(app, request, each))
+        return problem(error.status_code, "http", str(error.detail), headers)
+
+
+def _answers(app: FastAPI, request: Request, method: str) -> bool:
+    """Return whether some route answers a method at the address of a request."""
+    scope = {**request.scope, "method": method}
+    return any(route.matches(scope)[0] is Match.FULL for route in app.router.routes)

@@ -49,7 +49,14 @@ class Request(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _normalized(cls, given: object) -> object:
-        return normalized(given, cls.model_fields) if isinstance(given, dict) else given
+        if not isinstance(given, dict):
+            return given
+        given = normalized(given, cls.model_fields)
+        for name, field in cls.model_fields.items():
+            # Numbers and words that mean true or false are no truth values: the schema does not have them.
+            if field.annotation in (bool, bool | None) and not isinstance(given.get(name), bool | None):
+                raise ValueError(f"{name} is true or false, not {given[name]!r}")
+        return given
 
 
 class ErrorDetail(Shape):
@@ -73,7 +80,9 @@ ERRORS: dict[int | str, JsonObject] = {
         (403, "Not allowed to this token, host or page"),
         (404, "No such thing"),
         (409, "It is there already, or is being made"),
+        (405, "Not with this method"),
         (413, "Too large"),
+        (414, "An address that is too long"),
         (421, "Addressed to another host"),
         (422, "A value that cannot be used"),
         (429, "Too many requests"),
