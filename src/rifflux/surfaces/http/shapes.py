@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from types import NoneType, UnionType
+from typing import Annotated, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -53,10 +55,25 @@ class Request(BaseModel):
             return given
         given = normalized(given, cls.model_fields)
         for name, field in cls.model_fields.items():
-            # Numbers and words that mean true or false are no truth values: the schema does not have them.
-            if field.annotation in (bool, bool | None) and not isinstance(given.get(name), bool | None):
-                raise ValueError(f"{name} is true or false, not {given[name]!r}")
+            _check_sort(name, given.get(name), set(_sorts(field.annotation)))
         return given
+
+
+def _sorts(annotation: object) -> Iterator[object]:
+    """Give the types of which a value may be one."""
+    if get_origin(annotation) in (Annotated, Union, UnionType):
+        for each in get_args(annotation):
+            yield from _sorts(each)
+    else:
+        yield annotation
+
+
+def _check_sort(name: str, value: object, sorts: set[object]) -> None:
+    """Refuse what pydantic would take for another sort, and the schema does not: 0 as false, true as 1, "7" as 7."""
+    if sorts & {int, float} and bool not in sorts and isinstance(value, bool | str) and str not in sorts:
+        raise ValueError(f"{name} is a number, not {value!r}")
+    if sorts <= {bool, NoneType} and bool in sorts and not isinstance(value, bool | None):
+        raise ValueError(f"{name} is true or false, not {value!r}")
 
 
 class ErrorDetail(Shape):
