@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import rifflux
-from rifflux import InvalidArgument, ModelError, NotFound, OutOfScope, Scope
+from rifflux import InvalidArgument, NotFound, OutOfScope, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.models.hashing import HashEmbedder
 from rifflux.session.policies import HYBRID_SEARCH
@@ -281,7 +281,7 @@ def test_meaning_is_searched_only_where_an_administrator_says_so(index: rifflux.
 def test_an_import_is_kept_though_the_model_fails(tmp_path: Path) -> None:
     class Failing(HashEmbedder):
         def embed_documents(self, texts: Sequence[str]) -> Vectors:
-            raise ModelError("http://10.0.0.1/v1 says sk-SECRET")
+            raise ConnectionError("http://10.0.0.1/v1 says sk-SECRET")
 
     path = tmp_path / "chat.json"
     path.write_text('[{"role": "user", "content": "kingfisher"}]')
@@ -289,7 +289,7 @@ def test_an_import_is_kept_though_the_model_fails(tmp_path: Path) -> None:
         conversations = index.scoped(Scope("ann")).conversations
         report = conversations.import_files(path, embed=True)
         assert (report.added, report.embedded, found(conversations, "kingfisher")) == (1, 0, ["m000001"])
-        assert "found by words" in report.notes[0]
+        assert "text is kept" in report.degraded[0]
         assert "SECRET" not in str(report)
 
 

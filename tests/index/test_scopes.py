@@ -147,7 +147,7 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.document in": lambda w, a: w.ann.document(f"{a.collection}/{a.key}"),
     "index.documents": lambda w, a: pages(w.ann, 3),
     "index.documents in": lambda w, a: w.ann.documents.list(collections=[a.collection]),
-    "index.documents after": lambda w, a: w.ann.documents.list(after=cursor(a.collection, "documents", a.key)),
+    "index.documents after": lambda w, a: w.ann.documents.list(after=cursor(a.collection, "=documents", a.key)),
     "index.collections": lambda w, a: w.ann.collections.list(),
     "index.collections get": lambda w, a: w.ann.collections.get(a.collection),
     "index.collections groups": lambda w, a: w.ann.collections.groups(),

@@ -248,6 +248,7 @@ class TestRefusals:
             ({"filter": {"until": "2024-13-01"}}, "2024-05-01"),
             ({"filter": {"since": 2024}}, "2024-05-01"),
             ({"filter": Filter(since="never")}, "2024-05-01"),
+            ({"filter": {"since": "2024-05-02", "until": "2024-05-01"}}, "give the earlier one first"),
             ({"filter": {"paths": 3}}, "sequence of strings"),
             ({"filter": {"metadata": "year"}}, "mapping"),
             ({"filter": {"metadata": {"year": {"from": 2020}}}}, "a number"),

@@ -28,6 +28,8 @@ __all__ = ["DocumentInfo", "DocumentPage", "Documents", "Stored"]
 MOST_LISTED, MOST_DOCUMENTS, MOST_TEXT = 1_000, 10_000, 10_000_000
 #: Characters of a key; fields of metadata, characters of a field's name, of all of it as JSON.
 LONGEST_KEY, MOST_FIELDS, LONGEST_FIELD, LONGEST_METADATA = 1_000, 100, 200, 64_000
+#: Before a namespace that a cursor may tell, as it is no folder: all that it holds may go meanwhile.
+_TOLD = "="
 #: Seconds that one who puts a document waits for its vectors; those of a few hundred passages are there by then.
 EMBED_S = 10.0
 _BEGIN = ("", "")
@@ -322,11 +324,15 @@ def _checked_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _mark(namespace: str) -> str:
+    if not PurePath(namespace).is_absolute():
+        return f"{_TOLD}{namespace}"
     return blake2b(namespace.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _marked(store: Store, mark: str) -> str:
     """Return the namespace that a cursor stands in. Raises `InvalidArgument` if it is gone."""
+    if mark.startswith(_TOLD):
+        return mark.removeprefix(_TOLD)
     found = next((each for each in store.catalog.namespaces() if _mark(each) == mark), None)
     if found is None:
         raise InvalidArgument("what the cursor stands in is gone: begin again without it")

@@ -36,8 +36,9 @@ class Embedder(Protocol):
     """A model that turns texts into vectors whose dot product is their likeness.
 
     Every vector is float32 and has unit length, or is all zeros where there is nothing to embed. The same
-    text gives the same vector, whatever is embedded with it. Failures are `ModelError`s. Safe to share
-    between threads.
+    text gives the same vector, whatever is embedded with it. Failures are `ModelError`s, whose message is shown to
+    whoever asked, and whose `cause` goes to the log; of other errors only the kind is shown. Safe to share between
+    threads.
 
     An embedder may also have a `spec`: what `load_embedder` makes it from again, remembered by an index that
     holds its vectors. Without one, its name is remembered. It may have a method `canonical(text)` that gives a text

@@ -187,6 +187,7 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
         filter = Filter(**filter)
     if not isinstance(filter, Filter):
         raise InvalidArgument(f"filter must be a Filter or a mapping of its fields, not {filter!r}")
+    since, until = checked_period(filter.since, filter.until)
     return replace(
         filter,
         paths=_strings("paths", filter.paths),
@@ -194,8 +195,8 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
         documents=_strings("documents", filter.documents),
         collections=_strings("collections", filter.collections),
         namespaces=_strings("namespaces", filter.namespaces),
-        since=_date("since", filter.since),
-        until=_date("until", filter.until),
+        since=since,
+        until=until,
         metadata=_metadata(filter.metadata),
         bounds=_bounds(filter.bounds),
         without=_fields("without", filter.without),

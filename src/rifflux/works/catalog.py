@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -113,8 +113,7 @@ class WorksCatalog:
         shown. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path
         that does not exist, and `InvalidArgument` for a license that nobody knows, before anything is read.
         """
-        if format is not None and format not in WORKS.formats:
-            raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(WORKS.formats)}")
+        _check_format(format)
         self._check_license(license)
         found = [file for path in paths for file in _files(Path(path).expanduser())]
         if source is not None and len(found) > 1:
@@ -146,6 +145,34 @@ class WorksCatalog:
             report = self._bring([(source, entries)], license, embed)
         failed, noted = (tuple(_within(path.parent, each) for each in told) for told in (report.failed, report.noted))
         return replace(report, failed=failed, noted=noted)
+
+    def import_upload(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        source: str | None = None,
+        format: str | None = None,
+        license: str | None = None,
+        embed: bool = True,
+    ) -> WorksReport:
+        """Import the works of a file that somebody sent, as `import_files` does those of that file.
+
+        `name` is what they call it, after which the source is called unless one is given. No other file is looked for.
+        It is read in a process of its own that is held to 512 MB and 30 s; raises `Unreadable` where that is not
+        enough.
+        """
+        from rifflux.ingest.parallel.apart import safe_name
+        from rifflux.works.importers.sources import name_sent
+        from rifflux.works.merging.sent import read_sent
+
+        _check_format(format)
+        self._check_license(license)
+        if source is not None:
+            _check_name(source)
+        source = source or name_sent(safe_name(checked_text("the name of a file", name)))
+        entries = read_sent(name, data, source, format)
+        return self._bring([(source, entries)], license, embed)
 
     def _check_license(self, license: str | None) -> None:
         """Raise `InvalidArgument` for a license that names none, or that would open nothing since nobody knows it."""
@@ -188,7 +215,7 @@ class WorksCatalog:
         tally.conclude(self._store)
         embedded = self._writer.embed_imported(progress) if embed else Embedded()
         return WorksReport(
-            **tally.counts,
+            **dict[str, Any](tally.counts),
             embedded_chunks=embedded.chunks,
             degraded=embedded.degraded,
             sources=tuple(dict.fromkeys(tally.sources)),
@@ -338,6 +365,12 @@ def _within(folder: Path, failure: Failure) -> Failure:
     """Return a failure that names the files of a folder without saying where that is."""
     path, reason = (text.replace(f"{folder}{os.sep}", "") for text in (failure.path, failure.reason))
     return Failure(path, reason)
+
+
+def _check_format(format: str | None) -> None:
+    """Raise `InvalidArgument` for what is given as a format and is none."""
+    if format is not None and format not in WORKS.formats:
+        raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(WORKS.formats)}")
 
 
 def _check_name(source: str) -> None:

@@ -135,6 +135,17 @@ def test_a_title_of_words_that_say_nothing_is_meant_to_the_letter() -> None:
     assert [*Titles({title: Title(of(title)) for title in titles}, {}).named(of("the who"), "the who?")] == ["The Who"]
 
 
+def test_two_names_in_one_question_are_both_meant() -> None:
+    question = "compare storm giant lair and crystal growth in salt"
+    assert named(question, KINDS) == ["Crystal growth in salt", "Storm Giant Lair"]
+
+
+def test_a_word_that_occurs_nowhere_is_read_as_titles_spell_it() -> None:
+    read = {title: Title(of(title)) for title in KINDS}
+    titles = Titles(read, {}, spelt={"gaint": ["gait", "giant"]})
+    assert [*titles.named(of("storm gaint lair"), "storm gaint lair")] == ["Storm Giant Lair"]
+
+
 FORMS = (
     *(str.lower, str.upper, str.title, lambda text: text.replace(" ", "-"), lambda text: text.replace(" ", "_")),
     *(lambda text: f"{text}?", lambda text: f'"{text}"', lambda text: f"  {text} ..."),

@@ -234,6 +234,37 @@ class TestCollections:
             assert nobody.get("/documents").status_code == 401
 
 
+class TestImports:
+    def test_conversations_of_a_file(self, ann: httpx.Client) -> None:
+        lines = [
+            {"conversation_id": "talk", "text": "Where do herons stand?"},
+            {"conversation_id": "talk", "text": "There."},
+        ]
+        file = {"file": ("talk.jsonl", "\n".join([*map(json.dumps, lines), "no JSON"]).encode())}
+        told = ann.post("/conversations/import", files=file, data={"project": "birds"}).json()
+        assert (told["conversations"], told["added"], told["failed"][0]["path"]) == (1, 2, "talk.jsonl:3")
+        assert ann.get("/conversations").json()["conversations"][0]["project"] == "birds"
+        assert ann.post("/conversations/import", files=file).json()["unchanged"] == 2
+        assert ann.delete("/conversations/talk").status_code == 204
+
+    def test_works_of_a_file(self, ann: httpx.Client, bob: httpx.Client) -> None:
+        file = {"file": ("refs.bib", b"@article{a, title={Things}, doi={10.1000/c}}\n@book{broken, title={Never")}
+        told = ann.post("/works/import", files=file, data={"license": "CC0-1.0"}).json()
+        assert (told["added"], told["sources"], told["failed"][0]["path"][:8]) == (1, ["refs"], "refs.bib")
+        assert ann.get("/works/refs:a").json()["license"] == "CC0-1.0"
+        assert bob.get("/works/refs:a").status_code == 404
+        paper = {"file": ("things.pdf", make_pdf([["Cohomology of things", "Abstract", "We study things."]]))}
+        assert ann.post("/works/import", files=paper, data={"source": "papers"}).json()["sources"] == ["papers"]
+
+    @pytest.mark.parametrize("route", ["/conversations/import", "/works/import"])
+    def test_what_is_no_file_is_refused(self, ann: httpx.Client, route: str) -> None:
+        assert "multipart/form-data" in refusal(ann.post(route, json={}), 415)
+        assert "curl -F file=@" in refusal(ann.post(route, files={"other": ("a.txt", b"x")}), 422)
+        wrong = {"file": ("a.json", b"[]")}
+        assert "format" in refusal(ann.post(route, files=wrong, data={"format": "odt"}), 422)
+        refusal(ann.post(route, files={"file": ("a.json", b"x" * 500_000)}), 413)
+
+
 def test_every_body_is_described(service: Running) -> None:
     told = httpx.get(f"{service.url}/openapi.json").json()
     for method, path in (("post", "/documents"), ("put", "/documents/{document}")):

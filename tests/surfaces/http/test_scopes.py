@@ -53,7 +53,10 @@ FILES = (
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 #: What tells the time, or a number that was drawn.
 VOLATILE = frozenset(
-    ("milliseconds", "latency_ms", "seconds", "day", "created_at", "updated_at", "used_at", "expires_at", "revoked_at")
+    (
+        *("milliseconds", "latency_ms", "seconds", "day", "created_at", "updated_at", "created", "updated"),
+        *("used_at", "expires_at", "revoked_at"),
+    )
 )
 DATES = ("2024", "2024-05-02", "2030-01-01", "yesterday")
 WORDS = ("own", "bobs-", "bob", "ann", "user", "fact", "note", "math.AG", "reads quokkas", "**", "day,user,model")

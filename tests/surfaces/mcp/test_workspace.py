@@ -8,6 +8,8 @@ import pytest
 
 import rifflux
 from rifflux.surfaces.mcp import Workspace
+from rifflux.surfaces.mcp.desk import Desk
+from rifflux.surfaces.mcp.reindex import asked_places
 from rifflux.surfaces.shared.places import implied_roots
 
 
@@ -36,3 +38,16 @@ class TestImpliedRoots:
                 workspace.places(["/etc/hostname"])
             with pytest.raises(rifflux.OutsideRoots, match="leave db_path out"):
                 workspace.open("other.db")
+
+    def test_where_nothing_is_named_the_roots_are_read_from_outside_them(
+        self, home: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        roots = [home / "notes", home / "more"]
+        roots[1].mkdir()
+        with Workspace(home / "index.db", roots=roots, model="hash") as workspace:
+            desk = Desk(workspace)
+            monkeypatch.chdir(home)
+            assert asked_places(desk, None, None) == roots
+            monkeypatch.chdir(roots[1])
+            assert asked_places(desk, None, None) == [roots[1]]
+            assert asked_places(desk, str(roots[0]), None) == [roots[0]]

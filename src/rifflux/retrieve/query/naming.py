@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, repeat
 from operator import attrgetter
@@ -168,12 +168,13 @@ class Titles:
     """The titles of candidates as atoms, each of which says more the fewer of them hold it.
 
     `idf` is that of the question's words among all chunks; a word of many titles says no more than it does there.
-    `wholes` are the titles of documents, others those of their parts.
+    `wholes` are the titles of documents, others those of their parts. `spelt` has other terms for those of no title.
     """
 
     read: Mapping[str, Title]
     idf: Mapping[str, float]
     wholes: Collection[str] = ()
+    spelt: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @cached_property
     def count(self) -> Counter[str]:
@@ -204,6 +205,7 @@ class Titles:
 
         `asked` are the atoms of what is asked for, `text` is the question as it was typed.
         """
+        asked = [*map(self._known, asked)]
         agreeing, holding = self._agreeing(asked)
         spelt = letters_of(text)
         same = [name for name in (holding if asked else self.read) if letters_of(name) == spelt]
@@ -214,6 +216,13 @@ class Titles:
             if same := [name for name in found if order(letters_of(name)) == order(spelt)]:
                 return same
         return [name for name in found if f" {letters_of(name)} " in f" {spelt} "] or found
+
+    def _known(self, atom: Atom) -> Atom:
+        """Return a word that no title has as one of them spells it."""
+        if atom.number is not None or self.count[atom.term]:
+            return atom
+        near = next(filter(self.count.__getitem__, self.spelt.get(atom.term, ())), None)
+        return replace(atom, term=near) if near else atom
 
     def _agreeing(self, asked: Sequence[Atom]) -> tuple[Sequence[str], Sequence[str]]:
         """Return the titles that say what was asked and are its name, and those that hold most of it at all."""
@@ -266,24 +275,29 @@ class Titles:
         found = [name for name in found if not any(name != other and name in other for other in found)]
         return found if len(found) <= MOST_STANDING else ()
 
-    def _standing(self, asked: Sequence[Atom]) -> list[str]:
+    def _standing(self, asked: Sequence[Atom]) -> Sequence[str]:
         """Return the titles of which most stands in the question as it is written, if no others hold that too."""
         said, labels = {*map(_key, asked)}, {atom.written for atom in asked if atom.number is not None}
-        widths = dict[str, int]()
+        names = dict[tuple[Atom, ...], list[str]]()
         for name, title in self.read.items():
+            if not title:  # of signs alone
+                continue
             # A title that stands in the question begins there.
             begun = _key(title[0]) in said or any(title[0].written.startswith(label) for label in labels)
-            widths[name] = held_of(title, asked) if begun else 0
-            if 0 < widths[name] < len(title) and self.schemes[title.scheme] < SCHEME:
-                widths[name] = 0
-        longest = max(widths.values(), default=0)
-        found = [name for name, width in widths.items() if width == longest > 0]
-        if not 0 < len(found) <= MOST_STANDING:
-            return []
-        standing = self.read[found[0]][:longest]
+            width = held_of(title, asked) if begun else 0
+            if width and (width == len(title) or self.schemes[title.scheme] >= SCHEME):
+                names.setdefault(title[:width], []).append(name)
+        # Of `path` and `find the path` the latter is meant; two that stand apart are both.
+        longest = [each for each in names if not any(each != other and held_of(each, other) for other in names)]
+        found = [name for each in longest for name in names[each]]
+        if len(found) > MOST_STANDING:
+            return ()
+        return [name for each in longest if self._holding(each) <= len(names[each]) for name in names[each]]
+
+    def _holding(self, standing: Sequence[Atom]) -> int:
+        """Return how many titles have atoms side by side."""
         keys = frozenset(map(_key, standing))
-        holding = sum(held_of(standing, title) > 0 for title in self.read.values() if keys <= title.keys)
-        return found if holding <= len(found) else []
+        return sum(held_of(standing, title) > 0 for title in self.read.values() if keys <= title.keys)
 
 
 def _sorted(words: str) -> str:

@@ -128,7 +128,11 @@ class Anchors:
     ) -> Collection[str]:
         """Return the names that the question says; `wholes` are those of documents, not of their parts."""
         read = {name: found for name in sorted(names) if (found := _read(self.analyzer, name)) or not asked}
-        return Titles(read, rarity, wholes).named(asked, query.asked or query.text)
+        near = defaultdict[str, list[str]](list)
+        for variant, beside in zip(query.variants, query.beside, strict=False):
+            if len(variant) == len(beside) == 1:
+                near[beside[0]] += variant
+        return Titles(read, rarity, wholes, near).named(asked, query.asked or query.text)
 
     def _lift(self, factors: Mapping[str, Scores], rows: int) -> Scores:
         """Return the factor of each candidate's score."""

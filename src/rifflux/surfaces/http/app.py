@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import structlog
@@ -106,11 +106,18 @@ def _answer_errors(app: FastAPI) -> None:
         headers = dict(error.headers or {})
         if error.status_code == 405:
             # Starlette names the methods of the first route of a path; one path has several here.
-            headers["Allow"] = ", ".join(each for each in METHODS if _answers(app, request, each))
+            headers["Allow"] = ", ".join(_methods(app, request))
         return problem(error.status_code, "http", str(error.detail), headers)
 
 
-def _answers(app: FastAPI, request: Request, method: str) -> bool:
-    """Return whether some route answers a method at the address of a request."""
-    scope = {**request.scope, "method": method}
-    return any(route.matches(scope)[0] is Match.FULL for route in app.router.routes)
+def _methods(app: FastAPI, request: Request) -> list[str]:
+    """Return the methods of the path that the address of a request belongs to."""
+
+    def paths(method: str, *wanted: Match) -> Iterator[str]:
+        for route in app.router.routes:
+            match, child = route.matches({**request.scope, "method": method})
+            if match in wanted:
+                yield getattr(child.get("route"), "path", "")
+
+    own = next(paths(request.method, Match.FULL, Match.PARTIAL), "")
+    return [each for each in METHODS if own in paths(each, Match.FULL)]

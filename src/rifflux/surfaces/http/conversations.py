@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Query
 from pydantic import Field
+from starlette.requests import Request as Incoming
 
-from rifflux import Conversation, Conversations, Message, WrittenMessage
+from rifflux import Conversation, Conversations, ImportReport, Message, WrittenMessage
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Date, Deadline, Diagnostics, Fusion, Name, Request, Text
+from rifflux.surfaces.http.uploads import bodies, done, file_of
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
@@ -85,6 +89,13 @@ class SearchMessagesIn(Request):
     fusion: Fusion = None
     grouped: bool = Field(default=False, description="By conversation")
     explain: bool = False
+
+
+class ConversationsFile(Request):
+    """A file of conversations: an export of a service, also as a zip, JSON Lines, messages with role and content."""
+
+    format: Name | None = Field(default=None, description="openai, slack, jsonl, ...; left out: as it looks")
+    project: str | None = Field(default=None, max_length=1_000, description="Of all of them")
 
 
 class ConversationList(Shape):
@@ -179,6 +190,14 @@ def edit(id: str, given: ConversationEdit, mine: Mine) -> Conversation:
 def delete(id: str, mine: Mine) -> None:
     """Delete a conversation for good."""
     mine.delete(id)
+
+
+@router.post("/conversations/import", summary="Import conversations", openapi_extra=bodies(ConversationsFile))
+async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> ImportReport:
+    """Import the conversations of a file, as `rifflux conversations import` does; what did not change is left alone."""
+    file, given = await file_of(incoming, ConversationsFile)
+    work = partial(mine.import_upload, file.name, io.BytesIO(file.data), **given.model_dump())
+    return await done(service, work, reads=True)
 
 
 @router.get("/conversations/{id}/messages", summary="The messages of a conversation in their order")

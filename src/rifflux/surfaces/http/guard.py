@@ -7,6 +7,7 @@ import re
 import time
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -21,6 +22,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
+_TOO_LARGE = 413
+#: Seconds in which the rest of a body that is too large is read.
+DRAIN_S = 2.0
 #: Where files are sent to.
 _UPLOADS = re.compile(r"/documents(/.+)?|/(conversations|works)/import")
 _FORM = b"multipart/form-data"
@@ -55,6 +59,8 @@ class RequestGuard(_Middleware):
             return
         refusal = self._refusal(scope)
         if refusal:
+            if refusal[0] == _TOO_LARGE:
+                await _drain(receive, _most_bytes(scope, self.service.settings))
             await problem(*refusal, _CLOSE)(scope, receive, send)
             return
         await self._within_limits(scope, receive, send)
@@ -72,7 +78,7 @@ class RequestGuard(_Middleware):
             return 414, "too_large", f"the address is longer than {settings.max_target_bytes} bytes"
         length, most = headers.get(b"content-length", b"0"), _most_bytes(scope, settings)
         if not length.isdigit() or int(length) > most:
-            return 413, "too_large", f"the body is larger than {most} bytes: send less at a time"
+            return _TOO_LARGE, "too_large", f"the body is larger than {most} bytes: send less at a time"
         return None
 
     async def _within_limits(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -88,7 +94,7 @@ class RequestGuard(_Middleware):
             read += len(message.get("body", b""))
             if read > most:
                 told = f"the body is larger than {most} bytes: send less at a time"
-                refusal = problem(413, "too_large", told, _CLOSE)
+                refusal = problem(_TOO_LARGE, "too_large", told, _CLOSE)
                 raise _TooLarge
             return message
 
@@ -105,6 +111,8 @@ class RequestGuard(_Middleware):
             told = f"no answer within {seconds:g} s: ask for less, or again later"
             refusal = refusal or problem(503, "timeout", told, {"Retry-After": "1", **_CLOSE})
         if refusal and not started:
+            if refusal.status_code == _TOO_LARGE:
+                await _drain(receive, most)
             await refusal(scope, receive, send)
 
 
@@ -154,6 +162,17 @@ class Observe(_Middleware):
             ms=round(seconds * 1000, 2),
             token=caller.token if caller else None,
         )
+
+
+async def _drain(receive: Receive, most: int) -> None:
+    """Read so much of what is still to come of a body, if it comes soon: who is sending may not hear an answer."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN_S):
+            while most > 0:
+                message = await receive()
+                most -= len(message.get("body", b""))
+                if not message.get("more_body"):
+                    return
 
 
 def _is_upload(scope: Message) -> bool:

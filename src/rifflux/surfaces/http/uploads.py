@@ -18,7 +18,7 @@ from rifflux.surfaces.http.auth import Refused
 from rifflux.surfaces.http.service import TURN_S, Service
 from rifflux.surfaces.shared.nouns import JsonObject
 
-__all__ = ["Sent", "bodies", "body_of", "done"]
+__all__ = ["Sent", "bodies", "body_of", "done", "file_of"]
 
 FORM, JSON = "multipart/form-data", "application/json"
 #: Fields of a form besides the file, and bytes of each.
@@ -46,21 +46,33 @@ def bodies(form: type[BaseModel], plain: type[BaseModel] | None = None) -> JsonO
     return {"requestBody": {"required": True, "content": {**content, FORM: {"schema": schema}}}}
 
 
-async def body_of(
-    request: Request, form: type[Fields], plain: type[BaseModel] | None = None
-) -> tuple[Sent | None, Any]:
+async def body_of(request: Request, form: type[BaseModel], plain: type[BaseModel]) -> tuple[Sent | None, Any]:
     """Return the file of a request and its other fields, or the fields of JSON without a file."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _kind(request)
     if kind == FORM:
         return await _form(request, form)
-    if plain is None or kind not in (JSON, ""):
-        told = FORM if plain is None else f"{JSON} or {FORM}"
-        raise Refused(415, "unsupported", f"send {told}, not {kind or 'a body without a Content-Type'}")
+    if kind not in (JSON, ""):
+        raise _unsupported(f"{JSON} or {FORM}", kind)
     try:
         given = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
         raise RequestValidationError([{"loc": ("body",), "msg": f"not JSON: {error}", "type": "json"}]) from None
     return None, _checked(plain, given)
+
+
+async def file_of(request: Request, form: type[Fields]) -> tuple[Sent, Fields]:
+    """Return the file of a request that must have one, and its other fields."""
+    if (kind := _kind(request)) != FORM:
+        raise _unsupported(FORM, kind)
+    return await _form(request, form)
+
+
+def _kind(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _unsupported(taken: str, kind: str) -> Refused:
+    return Refused(415, "unsupported", f"send {taken}, not {kind or 'a body without a Content-Type'}")
 
 
 async def _form(request: Request, fields: type[Fields]) -> tuple[Sent, Fields]:

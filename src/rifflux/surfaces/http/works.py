@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
+from starlette.requests import Request as Incoming
 
 from rifflux import InvalidArgument, WorksReport
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Name, Request
+from rifflux.surfaces.http.uploads import bodies, done, file_of
 from rifflux.surfaces.shared.nouns import JsonObject, work_json
 from rifflux.surfaces.shared.shapes import Shape
 
@@ -21,6 +24,7 @@ router = make_router("/works", tags=["works"])
 
 MOST_RECORDS = 1_000
 MOST_CITED = 1_000
+Format = Literal["jsonl", "arxiv", "openalex", "csl", "bibtex", "latex"]
 Source = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
@@ -36,9 +40,7 @@ class WorksIn(Request):
         ],
     )
     content: str = ""
-    format: Literal["jsonl", "arxiv", "openalex", "csl", "bibtex", "latex"] = Field(
-        default="jsonl", description="Of the content"
-    )
+    format: Format = Field(default="jsonl", description="Of the content")
     source: Source = Field(description="Name of the list: the key of a work becomes source:key", examples=["zotero"])
     license: Name | None = Field(
         default=None,
@@ -52,6 +54,14 @@ class WorksIn(Request):
         if self.records and self.format != "jsonl":
             raise InvalidArgument(f"records have the fields of jsonl: send a list in {self.format} as content")
         return self.content or "\n".join(map(json.dumps, self.records))
+
+
+class WorksFile(Request):
+    """A file of works: .jsonl, .json, .bib, .tex or .pdf, the first two also as .gz."""
+
+    source: Source | None = Field(default=None, description="As above; left out: after the name of the file")
+    format: Format | Literal["pdf"] | None = Field(default=None, description="Left out: as it looks")
+    license: Name | None = Field(default=None, description="For works that state none")
 
 
 class LinkedOut(Shape):
@@ -108,6 +118,14 @@ def bring(given: WorksIn, service: Asked, caller: User) -> WorksReport:
     """
     works = service.of(caller).works
     return works.import_text(given.text(), source=given.source, format=given.format, license=given.license)
+
+
+@router.post("/import", summary="Import works of a file", openapi_extra=bodies(WorksFile))
+async def bring_file(incoming: Incoming, service: Asked, caller: User) -> WorksReport:
+    """Import the works of a file, as `rifflux works import` does; no other file is looked for."""
+    file, given = await file_of(incoming, WorksFile)
+    work = partial(service.of(caller).works.import_upload, file.name, file.data, **given.model_dump())
+    return await done(service, work, reads=True)
 
 
 @router.post("/export", summary="Works as a bibliography")

@@ -54,7 +54,9 @@ def reindex(
     context: ToolContext,
     path: Annotated[
         str | None,
-        Field(description="File or folder to index; null for the server's working directory"),
+        Field(
+            description="File or folder to index; null for the working directory, or the roots if it is outside them"
+        ),
     ] = None,
     paths: Annotated[
         list[str] | None,
@@ -75,8 +77,8 @@ def reindex(
 
 
 def asked_places(desk: Desk, path: str | None, paths: Sequence[str] | None) -> list[Path]:
-    """Return the places that a call names: the list, else the one, else the working directory."""
-    return desk.places(paths or [str(Path.cwd()) if path is None else path])
+    """Return the places that a call names: the list, else the one, else those that are usual."""
+    return desk.places(paths or (desk.workspace.usual if path is None else [path]))
 
 
 def report_output(path: str, report: IndexReport, *, several: bool) -> ReindexOutput:

@@ -119,6 +119,12 @@ class Workspace:
             )
         return path
 
+    @property
+    def usual(self) -> Sequence[str]:
+        """Return what is indexed where nothing is named: the working directory, or the roots if it is outside them."""
+        here = Path.cwd().resolve()
+        return [str(here)] if self._holds(here) or not self.roots else [*map(str, self.roots)]
+
     def places(self, paths: Sequence[str]) -> list[Path]:
         """Return the real places to index, each once. Raises `OutsideRoots` or `NotFound` before any is touched."""
         return list(dict.fromkeys(self._place(path) for path in paths))

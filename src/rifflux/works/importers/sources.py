@@ -13,7 +13,7 @@ from pathlib import Path
 from rifflux.store import Store
 from rifflux.text.schemes import SCHEMES
 
-__all__ = ["name_source"]
+__all__ = ["name_sent", "name_source"]
 
 _SETTING = "sources"
 _SAYS_NOTHING = {
@@ -32,6 +32,11 @@ def name_source(store: Store, path: Path, wanted: str | None = None) -> str:
     if known.get(name) != str(path):
         store.registry.set(_SETTING, json.dumps(known | {name: str(path)}, ensure_ascii=False))
     return name
+
+
+def name_sent(name: str) -> str:
+    """Return the name of the source that a file is which somebody sent: one after what they call it."""
+    return _free(_spelt(Path(name)), {})
 
 
 def _spelt(path: Path) -> str:
