@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
+from starlette.routing import Match, Route
 
 from rifflux import RiffluxError, UnusableIndex, __version__
 from rifflux.surfaces.http import (
@@ -106,18 +106,17 @@ def _answer_errors(app: FastAPI) -> None:
         headers = dict(error.headers or {})
         if error.status_code == 405:
             # Starlette names the methods of the first route of a path; one path has several here.
-            headers["Allow"] = ", ".join(_methods(app, request))
+            headers["Allow"] = ", ".join(_methods(request))
         return problem(error.status_code, "http", str(error.detail), headers)
 
 
-def _methods(app: FastAPI, request: Request) -> list[str]:
+def _methods(request: Request) -> list[str]:
     """Return the methods of the path that the address of a request belongs to."""
 
     def paths(method: str, *wanted: Match) -> Iterator[str]:
-        for route in app.router.routes:
-            match, child = route.matches({**request.scope, "method": method})
-            if match in wanted:
-                yield getattr(child.get("route"), "path", "")
+        for route in (route for module in ROUTES for route in module.router.routes):
+            if isinstance(route, Route) and route.matches({**request.scope, "method": method})[0] in wanted:
+                yield route.path
 
     own = next(paths(request.method, Match.FULL, Match.PARTIAL), "")
     return [each for each in METHODS if own in paths(each, Match.FULL)]
