@@ -25,6 +25,9 @@ class StatusOutput(Shape):
     chunks: int
     embedded_chunks: int = Field(description="Chunks that can be found by meaning")
     files: int
+    conversations: int
+    messages: int
+    memories: int
     embedding_model: str
     embedding_backend: str
     roots: list[str] = Field(description="Folders that were indexed")
@@ -32,15 +35,15 @@ class StatusOutput(Shape):
     schema_version: int
     profile: str
     language: str
-    collections: list[CollectionShape] = Field(description="What you have and what others share; all is counted here")
+    collections: list[CollectionShape] = Field(description="What you have and what others share")
     facets: list[str] = Field(description="Metadata fields that a query may name as field:value")
     bytes: int
     read_only: bool
-    freshness: JsonObject | None = Field(description="How far the index may be behind its files, by a sample")
+    freshness: JsonObject | None = Field(description="How far it may be behind its files")
     degraded: list[str] = Field(description="Why answers are not what they could be, such as files that changed")
     unreadable: int = Field(description="Files that could not be read")
     unreadable_files: list[Failure] = Field(description="The first of them, with the reason")
-    switching: JsonObject | None = Field(description="Vectors of another model, built while the others are in use")
+    switching: JsonObject | None = Field(description="Vectors of another model that are being built")
     notes: ReplyNotes
 
 
