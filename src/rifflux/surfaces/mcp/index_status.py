@@ -27,7 +27,7 @@ class StatusOutput(Shape):
     files: int
     conversations: int
     messages: int
-    memories: int
+    memories: int = Field(description="In force or not")
     embedding_model: str
     embedding_backend: str
     roots: list[str] = Field(description="Folders that were indexed")
@@ -35,15 +35,15 @@ class StatusOutput(Shape):
     schema_version: int
     profile: str
     language: str
-    collections: list[CollectionShape] = Field(description="What you have and what others share")
+    collections: list[CollectionShape] = Field(description="What you have and what others share; all is counted here")
     facets: list[str] = Field(description="Metadata fields that a query may name as field:value")
     bytes: int
     read_only: bool
-    freshness: JsonObject | None = Field(description="How far it may be behind its files")
+    freshness: JsonObject | None = Field(description="How far the index may be behind its files, by a sample")
     degraded: list[str] = Field(description="Why answers are not what they could be, such as files that changed")
     unreadable: int = Field(description="Files that could not be read")
     unreadable_files: list[Failure] = Field(description="The first of them, with the reason")
-    switching: JsonObject | None = Field(description="Vectors of another model that are being built")
+    switching: JsonObject | None = Field(description="Vectors of another model, built while the others are in use")
     notes: ReplyNotes
 
 
