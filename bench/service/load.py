@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -17,6 +19,8 @@ import httpx2 as httpx
 
 #: Requests that may be under way at once.
 MOST_AT_ONCE = 64
+#: The service closes connections that were idle for five seconds: they are not used again before that.
+LIMITS = httpx.Limits(keepalive_expiry=2.0)
 
 
 @contextmanager
@@ -40,6 +44,23 @@ def serving(db: Path, *arguments: str) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(60)
+
+
+def kill_worker() -> int:
+    """End one worker of the service that this process started, as the system does when memory is short; its id."""
+    victim = next(pid for pid in _children(os.getpid(), depth=2) if _is_worker(pid))
+    os.kill(victim, signal.SIGKILL)
+    return victim
+
+
+def _children(pid: int, depth: int) -> list[int]:
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    own = [int(child) for child in path.read_text().split()] if path.exists() else []
+    return own + [below for child in own if depth > 1 for below in _children(child, depth - 1)]
+
+
+def _is_worker(pid: int) -> bool:
+    return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 @dataclass(frozen=True, slots=True)

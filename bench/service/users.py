@@ -31,7 +31,7 @@ from pathlib import Path
 import httpx2 as httpx
 import numpy as np
 
-from bench.service.load import Request, at_rate, percentile, serving, told
+from bench.service.load import LIMITS, Request, at_rate, percentile, serving, told
 from bench.shared import cached
 from rifflux.conversations import Conversation, Conversations, Message
 from rifflux.conversations.model import conversation_row, message_row
@@ -249,9 +249,7 @@ def serve(path: Path, users: int, lines: Sequence[str], arguments: argparse.Name
     asked = [list(questions(template, lines, 200)) for template in range(TEMPLATES)]
     workers = ("--workers", str(arguments.workers), "--rate", "1000000")
     chance = random.Random(3)
-    # The service closes connections that were idle for five seconds: they are not used again before that.
-    limits = httpx.Limits(keepalive_expiry=2.0)
-    with serving(path, *workers) as url, httpx.Client(base_url=url, timeout=60, limits=limits) as client:
+    with serving(path, *workers) as url, httpx.Client(base_url=url, timeout=60, limits=LIMITS) as client:
 
         def search() -> Request:
             user = chance.randrange(users)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from bench.__main__ import programs
 from bench.quality import branches, works
-from bench.service import load, retrieve
+from bench.service import hanging, load, retrieve, workday
 from bench.structure import journeys
 
 import rifflux
@@ -166,6 +166,34 @@ def test_a_load_that_measures_less_than_the_whole_fails(
     found = retrieve.faults([load.Answer("retrieve", milliseconds, failure)] * 100, asking)
     assert bool(found) == bool(told)
     assert told in "; ".join(found)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "failure", "told"),
+    [
+        (workday.P95_MS, "", []),
+        (workday.P95_MS, "RemoteProtocolError", []),
+        (workday.P95_MS + 1, "", ["steady: p95 is 91 ms, over 90"]),
+        (workday.P95_MS, "503", ["steady: 6 answers of 5xx"]),
+    ],
+)
+def test_a_phase_of_a_working_day_fails_by_its_slowest_or_a_server_error(
+    milliseconds: float, failure: str, told: list[str]
+) -> None:
+    answers = [load.Answer("search", 1.0)] * 94 + [load.Answer("search", milliseconds, failure)] * 6
+    assert workday.faults("steady", answers) == told
+
+
+def test_an_endpoint_counts_what_it_does_not_answer() -> None:
+    asked = {"input": ["one", "two", "one"]}
+    with hanging.embedding_endpoint() as endpoint, httpx.Client(base_url=endpoint.url) as client:
+        one, two, again = (each["embedding"] for each in client.post("/embeddings", json=asked).json()["data"])
+        assert one == again != two
+        assert len(one) == hanging.DIMENSION
+        with endpoint.hanging(), pytest.raises(httpx.ReadTimeout):
+            client.post("/embeddings", json=asked, timeout=0.05)
+        assert client.post("/embeddings", json=asked).status_code == 200
+    assert endpoint.calls == 1
 
 
 def test_each_program_is_listed_with_what_it_does() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
+from rifflux.retrieve import table as retrieval_table
 from rifflux.retrieve.fuse.base import Weights, weighed
-from rifflux.retrieve.table import Candidates, columns, declare, declared, joined, trails
+from rifflux.retrieve.table import COUNT, Candidates, columns, declare, declared, joined, trails
 from rifflux.types import Ranking, Why
 
 NOTED = declare("noted/told", "factor", "a column of these tests")
@@ -54,6 +57,20 @@ class TestCandidates:
     def test_every_column_has_a_unit_and_a_line(self) -> None:
         assert all(each.unit and each.about and "\n" not in each.about for each in columns())
         assert declared("semantic/rank").name == "*/rank"
+
+    def test_a_column_is_looked_up_while_others_are_declared(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As a thread does that is the first to need a module with columns of its own."""
+
+        def declaring(name: str, pattern: str) -> bool:
+            declare(f"late/{len(columns())}", COUNT, "a column of these tests")
+            return fnmatchcase(name, pattern)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(retrieval_table, "_COLUMNS", {each.name: each for each in columns()})
+            patched.setattr(retrieval_table, "fnmatchcase", declaring)
+            declared.cache_clear()
+            assert declared("semantic/rank").name == "*/rank"
+        declared.cache_clear()
 
 
 class TestTrails:

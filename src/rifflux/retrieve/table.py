@@ -82,7 +82,8 @@ def declared(name: str) -> Column:
     """Return the declaration of a column; of several families, one that names the part. Raises `KeyError`."""
     if name in _COLUMNS:
         return _COLUMNS[name]
-    fitting = [column for column in _COLUMNS.values() if fnmatchcase(name, column.name)]
+    # A copy: another thread may import a module that declares some.
+    fitting = [column for column in tuple(_COLUMNS.values()) if fnmatchcase(name, column.name)]
     if not fitting:
         raise KeyError(f"no column {name!r} is declared")
     return min(fitting, key=lambda column: column.name.endswith("*"))
