@@ -140,6 +140,13 @@ def test_two_names_in_one_question_are_both_meant() -> None:
     assert named(question, KINDS) == ["Crystal growth in salt", "Storm Giant Lair"]
 
 
+def test_the_longest_of_numbered_names_in_a_sentence_is_meant() -> None:
+    subjects = ("", ": Cells of mice")
+    titles = [f"Volume {one}, Article {two}{subjects[two % 2]}" for one in range(1, 13) for two in range(1, 21)]
+    question = "before lunch they were arguing about Volume 9, Article 17 and nobody knew more"
+    assert named(question, titles) == ["Volume 9, Article 17: Cells of mice"]
+
+
 def test_a_word_that_occurs_nowhere_is_read_as_titles_spell_it() -> None:
     read = {title: Title(of(title)) for title in KINDS}
     titles = Titles(read, {}, spelt={"gaint": ["gait", "giant"]})

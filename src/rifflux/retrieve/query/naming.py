@@ -288,7 +288,7 @@ class Titles:
             if width and (width == len(title) or self.schemes[title.scheme] >= SCHEME):
                 names.setdefault(title[:width], []).append(name)
         # Of `path` and `find the path` the latter is meant; two that stand apart are both.
-        longest = [each for each in names if not any(each != other and held_of(each, other) for other in names)]
+        longest = [each for each in names if not any(each != other and _stands_in(each, other) for other in names)]
         found = [name for each in longest for name in names[each]]
         if len(found) > MOST_STANDING:
             return ()
@@ -297,7 +297,12 @@ class Titles:
     def _holding(self, standing: Sequence[Atom]) -> int:
         """Return how many titles have atoms side by side."""
         keys = frozenset(map(_key, standing))
-        return sum(held_of(standing, title) > 0 for title in self.read.values() if keys <= title.keys)
+        return sum(_stands_in(standing, title) for title in self.read.values() if keys <= title.keys)
+
+
+def _stands_in(name: Sequence[Atom], text: Sequence[Atom]) -> bool:
+    """Return True if all atoms of a name stand side by side in others."""
+    return held_of(name, text) == len(name)
 
 
 def _sorted(words: str) -> str:

@@ -35,7 +35,7 @@ import numpy as np
 
 from rifflux.errors import ModelError
 from rifflux.retrieve.fuse.base import weighed, weights_of
-from rifflux.retrieve.table import HIGH, MOMENT, NAMED, RELEVANCE, SEMANTIC, Candidates
+from rifflux.retrieve.table import HIGH, MEDIUM, MOMENT, NAMED, RELEVANCE, SEMANTIC, Candidates
 from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.properties import beside, said_of
@@ -166,8 +166,10 @@ class Relevance:
         if self.meaning and unseen.any():
             relevance = np.where(unseen, self.words(features), relevance)
         # Of two versions or paragraphs the wrong one has all but the number in common with the question.
-        lacking = (features["lacking"] > 0) & (np.nan_to_num(table[NAMED]) == 0)
-        relevance = np.where(lacking, np.minimum(relevance, BELOW_HIGH), relevance)
+        named = np.nan_to_num(table[NAMED]) > 0
+        relevance = np.where((features["lacking"] > 0) & ~named, np.minimum(relevance, BELOW_HIGH), relevance)
+        # What was asked for by name is meant, whatever else the question says.
+        relevance = np.where(named, np.maximum(relevance, MEDIUM), relevance)
         return table.with_column(RELEVANCE, np.array([*map(round, relevance.tolist(), repeat(4))]))
 
     def features(self, query: Query, table: Candidates) -> Mapping[str, Scores]:

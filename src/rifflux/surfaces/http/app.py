@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import structlog
@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from rifflux import RiffluxError, UnusableIndex, __version__
 from rifflux.surfaces.http import (
@@ -44,6 +45,8 @@ ROUTES = (
     *(search, why, collections, documents, conversations, memories, retrieve, works),
     *(usage, operation, tokens, decisions, admin, dashboard, pages),
 )
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 DESCRIPTION = """\
 Finds the right passage in what you own, and says why it ranked there. Every call is made with a bearer token, and
@@ -100,4 +103,20 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> JSONResponse:
-        return problem(error.status_code, "http", str(error.detail), dict(error.headers or {}))
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            # Starlette names the methods of the first route of a path; one path has several here.
+            headers["Allow"] = ", ".join(_methods(request))
+        return problem(error.status_code, "http", str(error.detail), headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """Return the methods of the path that the address of a request belongs to."""
+
+    def paths(method: str, *wanted: Match) -> Iterator[str]:
+        for route in (route for module in ROUTES for route in module.router.routes):
+            if isinstance(route, Route) and route.matches({**request.scope, "method": method})[0] in wanted:
+                yield route.path
+
+    own = next(paths(request.method, Match.FULL, Match.PARTIAL), "")
+    return [each for each in METHODS if own in paths(each, Match.FULL)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from http import HTTPStatus
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -27,7 +27,7 @@ class Connection(H11Protocol):
         """Take the connection, or say that there are too many."""
         super().connection_made(transport)
         if len(self.connections) > MOST_CONNECTIONS:
-            transport.write(_refusal())
+            transport.write(_answer(503, "busy", "too many connections: try again", {"Retry-After": "1"}))
             transport.close()
         else:
             self._await_head()
@@ -40,6 +40,11 @@ class Connection(H11Protocol):
             self._head_is_there()
         elif self._deadline is None and (before is None or before.response_complete):
             self._await_head()
+
+    def send_400_response(self, msg: str) -> None:
+        """Say that what came is no request, as every error is said."""
+        self.transport.write(_answer(400, "no_request", msg))
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
@@ -55,7 +60,7 @@ class Connection(H11Protocol):
             self._deadline = None
 
 
-def _refusal() -> bytes:
-    answer = problem(503, "busy", "too many connections: try again", {"Retry-After": "1", "Connection": "close"})
-    head: list[Any] = [b"HTTP/1.1 503 Service Unavailable", *(b": ".join(each) for each in answer.raw_headers)]
-    return b"\r\n".join([*head, b"", bytes(answer.body)])
+def _answer(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> bytes:
+    answer = problem(status, code, message, {"Connection": "close", **(headers or {})})
+    first = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}".encode()
+    return b"\r\n".join([first, *(b": ".join(each) for each in answer.raw_headers), b"", bytes(answer.body)])

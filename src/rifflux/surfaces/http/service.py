@@ -63,7 +63,7 @@ class ServiceSettings:
     burst: int = 60
     max_body_bytes: int = 1_000_000
     max_upload_bytes: int = UPLOAD_BYTES
-    max_target_bytes: int = 8_192
+    max_target_bytes: int = 32_768
     timeout_s: float = 30.0
     watch: bool = False
     workers: int = 1

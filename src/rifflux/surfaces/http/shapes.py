@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from types import NoneType, UnionType
+from typing import Annotated, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -49,7 +51,29 @@ class Request(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _normalized(cls, given: object) -> object:
-        return normalized(given, cls.model_fields) if isinstance(given, dict) else given
+        if not isinstance(given, dict):
+            return given
+        given = normalized(given, cls.model_fields)
+        for name, field in cls.model_fields.items():
+            _check_sort(name, given.get(name), set(_sorts(field.annotation)))
+        return given
+
+
+def _sorts(annotation: object) -> Iterator[object]:
+    """Give the types of which a value may be one."""
+    if get_origin(annotation) in (Annotated, Union, UnionType):
+        for each in get_args(annotation):
+            yield from _sorts(each)
+    else:
+        yield annotation
+
+
+def _check_sort(name: str, value: object, sorts: set[object]) -> None:
+    """Refuse what pydantic would take for another sort, and the schema does not: 0 as false, true as 1, "7" as 7."""
+    if sorts & {int, float} and bool not in sorts and isinstance(value, bool | str) and str not in sorts:
+        raise ValueError(f"{name} is a number, not {value!r}")
+    if sorts <= {bool, NoneType} and bool in sorts and not isinstance(value, bool | None):
+        raise ValueError(f"{name} is true or false, not {value!r}")
 
 
 class ErrorDetail(Shape):
@@ -73,7 +97,9 @@ ERRORS: dict[int | str, JsonObject] = {
         (403, "Not allowed to this token, host or page"),
         (404, "No such thing"),
         (409, "It is there already, or is being made"),
+        (405, "Not with this method"),
         (413, "Too large"),
+        (414, "An address that is too long"),
         (421, "Addressed to another host"),
         (422, "A value that cannot be used"),
         (429, "Too many requests"),
