@@ -216,6 +216,7 @@ REFUSED: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.scoped": lambda w, a: w.ann.scoped(Scope("bob")),
     "admin.store": lambda w, a: w.ann.admin.store.of("bob"),
     "admin.delete_user": lambda w, a: w.ann.admin.delete_user("bob"),
+    "admin.log": lambda w, a: w.ann.admin.log(),
 }
 #: These hold no rows: what is called through them is tried above.
 OTHERWISE = frozenset(
@@ -272,7 +273,12 @@ def test_what_a_user_keeps_is_counted_for_that_user_alone() -> None:
         ann.memories.add("Ann rows")
         assert ann.kept() == {"conversations": 1, "messages": 1, "memories": 1}
         assert index.scoped(rifflux.Scope("bob")).kept() == dict.fromkeys(ann.kept(), 0)
-        assert index.kept() == dict.fromkeys(ann.kept(), 0)
+        index.scoped(rifflux.Scope("bob")).memories.add("Bob sails")
+        index.memories.add("Somebody walks")
+        assert index.kept() == {"conversations": 1, "messages": 1, "memories": 3}
+        for each in (ann, index):
+            status = each.status()
+            assert {name: getattr(status, name) for name in each.kept()} == each.kept()
 
 
 def test_every_public_method_is_tried() -> None:

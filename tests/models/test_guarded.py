@@ -7,6 +7,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,6 +119,20 @@ def test_a_model_that_hangs_is_given_up_then_left_alone_and_tried_again() -> Non
     clock += PAUSE_S
     assert guarded.embed_query("cache").any()
     assert guarded.embed_query("cache").any()
+
+
+def test_others_do_not_wait_where_some_calls_hang() -> None:
+    clock = 100.0
+    breaker = Breakers(lambda: clock)("hash")
+    with ExitStack() as calls:
+        for _ in range(FAILURES):
+            assert breaker.lets_through()
+            calls.enter_context(breaker.under_way(2.0))
+        clock += 0.9
+        assert breaker.lets_through()
+        clock += 0.1
+        assert not breaker.lets_through()
+    assert breaker.lets_through()
 
 
 def test_a_deadline_of_the_caller_says_nothing_against_the_model() -> None:

@@ -193,9 +193,10 @@ class Index:
         return Conversations(self._view.part(CONVERSATIONS.name, CONVERSATIONS), Policies(self._view.store))
 
     def kept(self) -> Mapping[str, int]:
-        """Count the conversations, messages and memories of the user; without a scope, there are memories alone."""
-        said = {"conversations": 0, "messages": 0} if self._view.scope is None else self.conversations.counts()
-        return {**said, "memories": self.memories.count()}
+        """Count the conversations, messages and memories of the user; without a scope, those of all users."""
+        from rifflux.index.status import kept_in
+
+        return kept_in(self._view)
 
     @cached_property
     def memories(self) -> Memories:

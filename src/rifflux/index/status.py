@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,8 +10,9 @@ from pathlib import Path
 from rifflux.index.collections import CollectionInfo, Collections
 from rifflux.retrieve.fuse import Adaptive
 from rifflux.session.maintenance import Maintenance
+from rifflux.session.policies import Policies
 from rifflux.session.session import IndexView
-from rifflux.store import Generation
+from rifflux.store import PART, Generation
 from rifflux.types import Failure, Freshness
 
 __all__ = ["Status", "VectorReport", "status_of", "vector_report"]
@@ -41,7 +43,8 @@ class Status:
     `switching` is the generation of vectors that is built while the index is being switched to another model.
     `vectors` are what was read of the vectors in use, None where they say nothing yet.
     `freshness` says how far it may be behind its files, `degraded` why answers are not what they could be.
-    `collections` are those that the caller has or reads, all of which the rest counts.
+    `collections` are those that the caller has or reads, all of which the rest counts. `conversations`, `messages` and
+    `memories` are the user's, or in no scope those of all users; documents do not count them.
     """
 
     path: str
@@ -64,6 +67,26 @@ class Status:
     freshness: Freshness | None = None
     degraded: tuple[str, ...] = ()
     collections: tuple[CollectionInfo, ...] = ()
+    conversations: int = 0
+    messages: int = 0
+    memories: int = 0
+
+
+def kept_in(view: IndexView) -> Mapping[str, int]:
+    """Count the conversations, messages and memories of the user of a view, or of all users where it is nobody's."""
+    from rifflux.conversations import Conversations
+    from rifflux.conversations.profile import CONVERSATIONS
+    from rifflux.memories import Memories
+    from rifflux.memories.profile import MEMORIES
+
+    counts, policies = Counter(conversations=0, messages=0, memories=0), Policies(view.store)
+    for store in view.store.views():
+        part, own = store.owner.rpartition(PART)[1:], replace(view, store=store)
+        if part == (PART, CONVERSATIONS.name):
+            counts.update(Conversations(own, policies).counts())
+        elif part == (PART, MEMORIES.name):
+            counts["memories"] += Memories(own).count()
+    return counts
 
 
 def status_of(view: IndexView) -> Status:
@@ -103,6 +126,7 @@ def status_of(view: IndexView) -> Status:
         freshness=freshness,
         degraded=(*view.outdated, *_shortcomings(counts, freshness), *store.troubles()),
         collections=tuple(Collections(view).list()),
+        **kept_in(replace(view, store=own)),
     )
 
 

@@ -125,8 +125,9 @@ class Guard:
     """The limits of calls of models, shared by all who share the models. Every call ends in a value or a `ModelError`.
 
     A question may take `question_s` seconds, a batch of passages `batch_s`. A model that failed three times in a row
-    is called once in ten seconds until it answers. `payer` pays, and `stopped` receives every call that came to
-    nothing. What is late runs on unobserved, within the bounds of `workers`.
+    is called once in ten seconds until it answers; one that keeps three calls waiting gets no other meanwhile.
+    `payer` pays, and `stopped` receives every call that came to nothing. What is late runs on unobserved, within the
+    bounds of `workers`.
     """
 
     question_s: float = QUESTION_S
@@ -154,12 +155,15 @@ class Guard:
         """
         breaker = self.breakers(model)
         if not breaker.lets_through():
-            raise self._told("open", model, f"{model} failed {FAILURES} times: it is tried again within {PAUSE_S:g} s")
+            raise self._told(
+                "open", model, f"{model} failed or hung {FAILURES} times: it is tried again within {PAUSE_S:g} s"
+            )
         seconds = self.question_s if seconds is None else seconds
         begun = time.perf_counter()
         until = begun + seconds if deadline is None else min(begun + seconds, deadline)
         try:
-            value = self.workers(partial(_patient, work, until, retries), until, f"model {model}")
+            with breaker.under_way(seconds):
+                value = self.workers(partial(_patient, work, until, retries), until, f"model {model}")
         except Late as late:
             if until - begun >= seconds / 2:
                 breaker.failed()

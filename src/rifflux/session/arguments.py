@@ -18,7 +18,7 @@ from rifflux.retrieve.pipeline import Step
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC
 from rifflux.text.dates import parse_time, whole_day_end
-from rifflux.types import Bound, Document, Filter, Link, Results
+from rifflux.types import LONGEST_TITLE, Bound, Document, Filter, Link, Results
 
 if TYPE_CHECKING:
     from rifflux.retrieve.steps.rerank import Rerank
@@ -319,6 +319,11 @@ def checked_document(document: Document) -> Document:
         raise InvalidArgument(f"document {key!r}: metadata must be a mapping of fields to values")
     if not isinstance(document.links, Iterable) or not all(isinstance(link, Link) for link in document.links):
         raise InvalidArgument(f"document {key!r}: links must be Link values")
+    if len(document.title) > LONGEST_TITLE:
+        raise InvalidArgument(
+            f"document {key!r}: its title has {len(document.title):,} characters, and may have {LONGEST_TITLE:,}: "
+            "put what is more into the text"
+        )
     if not _well_formed(key):
         raise InvalidArgument(f"document {key!r}: the key holds half a surrogate pair, which cannot be stored")
     if _well_formed(document.text + document.title):

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import ModelError, ModelMismatch, NotFound, OutOfScope
+from rifflux.errors import ModelError, NotFound, OutOfScope
 from rifflux.service.collections import is_collection
 from rifflux.session.arguments import checked_document, checked_path
 from rifflux.session.current import info_of
@@ -233,8 +233,6 @@ class Writer:
         before = self._embedded()
         try:
             return Embedded(self.view.again_if_switched(embed))
-        except ModelMismatch:
-            raise
         except ModelError as error:
             later = f"text is kept, and '{self.view.profile.command}' makes its vectors later"
             return Embedded(max(self._embedded() - before, 0), (f"no vectors for now: {error}; {later}",))

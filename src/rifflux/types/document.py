@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 __all__ = [
+    "LONGEST_TITLE",
     "UNTOLD",
     "Block",
     "Chunk",
@@ -22,6 +23,7 @@ __all__ = [
     "Progress",
     "Span",
     "Tag",
+    "bounded_title",
     "of_owner",
     "parted",
     "told_namespace",
@@ -33,6 +35,8 @@ UNTOLD: Mapping[str, bool] = {"untold": True}
 Span = tuple[int, int]
 #: The first and the last line of a passage in its file, counted from 1.
 Lines = tuple[int, int]
+#: The characters of a title at most: it comes with every result.
+LONGEST_TITLE = 1_000
 #: Stands between a namespace and its owner where several owners are read as one; no name of either holds it.
 _OWNED = "\x1e"
 
@@ -205,3 +209,8 @@ def told_namespace(namespace: str, *, owned: bool) -> str:
     """Return a namespace, or a root, as a caller is told it: of what is another's, a folder by its name alone."""
     place = PurePath(namespace)
     return place.name if place.is_absolute() and not owned else namespace
+
+
+def bounded_title(title: str) -> str:
+    """Return a title, cut between words where it is longer than `LONGEST_TITLE`."""
+    return title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1].rsplit(" ", 1)[0] + "…"

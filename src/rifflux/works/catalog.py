@@ -249,6 +249,11 @@ class WorksCatalog:
         citing = tuple(hit for hit in _hits(view, cited_by) if visible.tells_facts(hit.place[0], hit.license))
         return WorkRecord(name, key, work, _hits(view, cites), citing, shown.withheld, label)
 
+    def remove(self, identifier: str) -> None:
+        """Remove a work of the caller's own library. Raises as `get` does."""
+        namespace, key = _place(identifier, self._view)
+        self._store.catalog.remove(namespace, [key])
+
     def all(self, *, source: str | None = None, without_license: bool = False) -> list[WorkSummary]:
         """Return the works by key: all, those of a source, those without a license that permits to show more of them.
 

@@ -76,6 +76,10 @@ def test_a_title_alone_is_a_document() -> None:
     assert (part.document.title, part.document.text, part.blocks) == ("Only a title", "", ())
 
 
+def test_a_title_is_cut_between_words() -> None:
+    assert record(title="word " * 300, text="x").document.title == "word " * 198 + "word…"
+
+
 def test_markdown_records_have_headings() -> None:
     part = record(text="# Top\n\nwords", kind="markdown")
     assert [(block.headings, text) for block, text in zip(part.blocks, texts(part), strict=True)] == [

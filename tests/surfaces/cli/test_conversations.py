@@ -54,6 +54,15 @@ def test_messages_are_found_with_their_neighbours(ask: Any) -> None:
     assert (nothing.stdout, nothing.stderr) == ("", "nothing found\n")
 
 
+def test_the_status_counts_what_users_said_and_what_is_remembered(ask: Any) -> None:
+    ask("memories", "add", "Ann drinks tea without milk", "--user", "ann")
+    counts = {"conversations": 1, "messages": 2, "memories": 1}
+    for whose in ([], ["--user", "ann"]):
+        assert ask.json("status", *whose).items() >= counts.items()
+        assert "2 in 1 conversation\n" in ask("status", *whose).stdout
+    assert ask.json("status", "--user", "bob").items() >= dict.fromkeys(counts, 0).items()
+
+
 def test_conversations_are_listed_and_shown(ask: Any) -> None:
     (listed,) = ask.json("conversations", "list", "--user", "ann")
     assert (listed["id"], listed["messages"]) == ("t1", 2)

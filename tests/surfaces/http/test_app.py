@@ -501,6 +501,12 @@ def test_a_service_ends_when_it_is_told_to(run: Any) -> None:
 
 
 class TestWorks:
+    def test_a_caller_removes_a_work(self, service: Running, tokens: dict[str, str]) -> None:
+        with service.client(tokens["ann"]) as ann:
+            ann.post("/works", json={"records": [{"_id": "gone", "title": "Ephemera"}], "source": "brief"})
+            assert ann.delete("/works/brief:gone").status_code == 204
+            assert ann.get("/works/brief:gone").status_code == ann.delete("/works/brief:gone").status_code == 404
+
     def test_a_caller_brings_works_reads_and_cites_them(self, service: Running, tokens: dict[str, str]) -> None:
         record = {"_id": "a", "title": "Open cohomology", "text": "Of things.", "doi": "10.1000/A", "cites": ["b"]}
         with service.client(tokens["ann"]) as ann:
@@ -526,6 +532,7 @@ class TestWorks:
                 assert ann.post("/feedback", json=event).status_code == 204, name
                 assert ann.get(f"/documents/{name}").json()["text"] == "Of things."
         with service.client(tokens["bob"]) as bob:
+            assert bob.delete("/works/mine:a").status_code == 404
             assert bob.get("/works/mine:a").status_code == bob.get("/documents/doi:10.1000/a").status_code == 404
 
     @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A service has its model at hand before anybody asks."""
+"""A service has its model, and what makes searches fast, at hand before anybody asks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 import rifflux
-from rifflux.errors import ModelError
+from rifflux.errors import ModelError, RiffluxError
+from rifflux.service.collections import Rights
+from rifflux.store import EVERYONE
+from rifflux.store.sqlite.lexical import postings_index
+from rifflux.surfaces.http.serve import build
 from rifflux.surfaces.http.service import Caller, Service, ServiceSettings
 
 
@@ -38,3 +42,25 @@ def test_a_model_that_cannot_be_loaded_keeps_no_service_from_starting(
     trace = service.of(Caller("", "admin")).search("herons").trace
     assert trace.effective_mode == "lexical"
     assert "its file is damaged" in trace.degraded[0]
+
+
+def test_what_is_shared_is_fast_from_the_first_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postings_index, "LEAST", 1)
+    with rifflux.open(tmp_path / "index.db", model="hash") as index:
+        index.add(rifflux.Document("heron", "Herons stand in shallow water."))
+        build(index)
+        assert not (tmp_path / "index.db.postings").exists()
+        Rights(index.admin.store.registry).share("library", EVERYONE)
+        build(index)
+        assert (tmp_path / "index.db.postings").exists()
+
+
+def test_what_cannot_be_built_keeps_no_service_from_starting(
+    service: Service, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> None:
+        raise RiffluxError("the disk is full")
+
+    monkeypatch.setattr("rifflux.store.sqlite.SqliteStore.accelerate", fail)
+    build(service.index)
+    assert "the disk is full" in capsys.readouterr().out

@@ -396,6 +396,8 @@ class TestReading:
         assert status["chunks"] == status["embedded_chunks"] > 40
         assert status["allowed_roots"] == status["roots"] == [str(agent.files)]
         assert (status["embedding_model"], status["unreadable"]) == ("hash", 0)
+        agent.ask("remember", content="Ann keeps three bees in the attic", importance=9)
+        assert agent.ask("index_status")["memories"] == status["memories"] + 1
 
     def test_another_index_inside_the_roots(self, agent: Agent) -> None:
         with rifflux.open(agent.files / "other.db", model="hash:32") as other:

@@ -185,6 +185,15 @@ class TestBadInput:
         assert report.dangling == 1
         assert index.works.get("bad:c").work.year is None
 
+    def test_an_endless_title_is_cut_and_told(self, index: Index, write: Any) -> None:
+        path = write("long.bib", "@book{a, title={" + "endless " * 50_000 + "}, year={2001}}")
+        report = index.works.import_files(path)
+        (note,) = report.noted
+        assert "1,000 are kept" in note.reason
+        title = index.works.get("long:a").work.title
+        assert title == "endless " * 123 + "endless…"
+        assert index.works.import_files(path).unchanged == 1
+
     def test_circles_of_citations_are_told_once_and_kept(self, index: Index, write: Any) -> None:
         ring = {"a": ["b"], "b": ["c", "d"], "c": ["a"], "d": []}
         path = write(

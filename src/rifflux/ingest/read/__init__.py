@@ -21,7 +21,7 @@ from rifflux.errors import MissingExtra, Unreadable
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.code import LANGUAGES
 from rifflux.ingest.read.decode import OLE, is_encrypted_office, looks_like_text, what_is
-from rifflux.types import Failure, Parsed
+from rifflux.types import LONGEST_TITLE, Failure, Parsed, bounded_title
 
 __all__ = ["FORMATS", "READER_VERSION", "SUFFIXES", "File", "Reader", "read", "read_lines", "reader_for"]
 
@@ -160,9 +160,14 @@ def _check(file: File, kind: str) -> None:
 
 
 def _storable(part: Parsed | Failure) -> Parsed | Failure:
-    """Return the part with other characters for those that no database takes. Spans stay."""
+    """Return the part with a title of bounded length, and other characters for those that no database takes.
+
+    Spans stay.
+    """
     if isinstance(part, Failure):
         return part
+    if len(part.document.title) > LONGEST_TITLE:
+        part = replace(part, document=replace(part.document, title=bounded_title(part.document.title)))
     document = part.document
     if all(map(_is_storable, (document.text, document.title, document.key))):
         return part

@@ -34,6 +34,13 @@ def _rows(state: Status) -> Iterator[tuple[str, str]]:
     yield "documents", f"{state.documents:,} from {state.files:,} files"
     yield "chunks", f"{state.chunks:,}"
     yield "embedded", f"{state.embedded_chunks:,}{share} by {state.embedding_model} ({state.embedding_backend})"
+    if state.conversations:
+        yield (
+            "messages",
+            f"{state.messages:,} in {state.conversations:,} conversation{'s' * (state.conversations != 1)}",
+        )
+    if state.memories:
+        yield "memories", f"{state.memories:,}"
     if state.vectors:
         yield "cosines", show.cosines(state.vectors)
     if state.switching:

@@ -26,7 +26,7 @@ from rifflux.surfaces.shared.network import is_loopback
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["SETTINGS", "announce", "follow", "serve", "worker"]
+__all__ = ["SETTINGS", "announce", "build", "follow", "serve", "worker"]
 
 log = structlog.get_logger("rifflux.http")
 
@@ -51,6 +51,7 @@ def serve(settings: ServiceSettings) -> None:
     ):
         log_as_json()
         announce(index, settings)
+        build(index)
         settings = replace(settings, shared=shared)
         os.environ[SETTINGS] = settings.dumped()
         if settings.workers > 1:
@@ -98,6 +99,14 @@ def announce(index: Index, settings: ServiceSettings) -> None:
             log.info("reads", user=user, collections=held)
         else:
             log.warning("reads", user=user, collections=[], cure=seen.admin.nothing)
+
+
+def build(index: Index) -> None:
+    """Build what makes searches fast, as far as it is not there: requests meanwhile would pile up behind slow ones."""
+    try:
+        index.admin.accelerate()
+    except RiffluxError as error:
+        log.warning("building", cause=str(error))
 
 
 def follow(index: Index, finder: Finder, stop: threading.Event) -> None:

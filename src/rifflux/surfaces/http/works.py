@@ -139,3 +139,9 @@ def export(asked: ExportIn, service: Asked, caller: User) -> ExportOut:
 def work(identifier: str, service: Asked, caller: User) -> WorkOut:
     """Look up a work by a DOI, an arXiv or OpenAlex identifier, or source:key."""
     return WorkOut.of(work_json(service.of(caller).works.get(identifier)))
+
+
+@router.delete("/{identifier:path}", status_code=204, summary="Remove a work")
+def remove(identifier: str, service: Asked, caller: User) -> None:
+    """Remove a work of the caller's own. A list that still holds it brings it again when it is imported."""
+    service.of(caller).works.remove(identifier)

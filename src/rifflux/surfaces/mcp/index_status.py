@@ -25,6 +25,9 @@ class StatusOutput(Shape):
     chunks: int
     embedded_chunks: int = Field(description="Chunks that can be found by meaning")
     files: int
+    conversations: int
+    messages: int
+    memories: int = Field(description="In force or not")
     embedding_model: str
     embedding_backend: str
     roots: list[str] = Field(description="Folders that were indexed")

@@ -28,21 +28,21 @@ class ReindexNotes(Shape):
 
     warning: str = Field(description="How to treat the names of files")
     index: str = Field(description="The index file that was written")
-    deleted_files: int = Field(description="Files that are gone, and went from the index too")
+    deleted_files: int = Field(description="Files that are gone")
     chunks: int = Field(description="Chunks that were written")
     embedded_chunks: int = Field(description="Chunks that got a vector")
     seconds: float
-    failed_files: int = Field(description="Files that could not be read; everything else was indexed")
+    failed_files: int = Field(description="Files that could not be read")
     failed: list[Failure] = Field(default=[], description="The first of them, with the reason")
-    left_out: list[Failure] = Field(default=[], description="Files skipped on purpose, with the reason")
-    degraded: list[str] = Field(default=[], description="Why what was stored is found by words alone for now")
+    left_out: list[Failure] = Field(default=[], description="Files left out, with the reason")
+    degraded: list[str] = Field(default=[], description="Why it is found by words alone for now")
 
 
 class ReindexOutput(Shape):
     """The answer of reindex."""
 
-    indexed_files: int = Field(description="Files that were new or had changed, over all locations")
-    skipped_files: int = Field(description="Files unchanged or left out on purpose, over all locations")
+    indexed_files: int = Field(description="Files that were new or had changed")
+    skipped_files: int = Field(description="Files unchanged or left out on purpose")
     indexed_paths: list[str] = Field(default=[], description="The locations; present only if paths was used")
     embedding_model: str = Field(description="Label of the active embedding model")
     embedding_backend: str = Field(description="What runs the embedding model")

@@ -12,7 +12,7 @@ from rifflux.ingest.read.plain import plain_blocks
 from rifflux.session.visibility import Visibility
 from rifflux.store import Store
 from rifflux.text.licenses import Permission, license_of
-from rifflux.types import LICENSED, Block, Document, Failure, Identifier, Tag
+from rifflux.types import LICENSED, LONGEST_TITLE, Block, Document, Failure, Identifier, Tag, bounded_title
 from rifflux.works import Work, document_of
 from rifflux.works.importers.base import Entry
 from rifflux.works.importers.latex.terms import DEFINITION, defined_terms
@@ -105,7 +105,10 @@ class Bring:
         license = license_of(work.license) or license_of(self.license)
         # How a text begins is text: a work that has no title is called by its key, unless its abstract may be shown.
         is_open = self.visible.licensed(license) >= Permission.ABSTRACT
-        title = work.title or (work.abstract[:OPENING] if is_open else "") or entry.key
+        title = bounded_title(work.title or (work.abstract[:OPENING] if is_open else "") or entry.key)
+        if len(work.title) > LONGEST_TITLE:
+            reason = f"its title has {len(work.title):,} characters: the first {LONGEST_TITLE:,} are kept"
+            self.tally.noted.append(Failure(entry.place, reason))
         return replace(
             work, title=title, identifiers=identifiers, citations=cited, tags=tags, license=license, sources=(source,)
         )

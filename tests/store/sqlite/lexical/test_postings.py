@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rifflux.store import Placed
+from rifflux.store import CollectionRecord, Grant, LogEntry, Placed
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.lexical import postings_index
 from rifflux.testing import WEIGHTS, change
@@ -137,3 +137,16 @@ def test_nothing_of_a_user_who_is_erased_stays_in_it(store: SqliteStore) -> None
     assert told(store) == by_tables(store)
     built(store)
     assert told(store) == by_tables(store)
+
+
+def test_they_are_wanted_as_soon_as_something_is_shared(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postings_index, "LEAST", 1)
+    postings = store.database.postings
+    assert postings
+    assert postings not in store.database.wanted()
+    record = CollectionRecord("ann", "ann", "notes", "", 0.0)
+    store.registry.sharing.put(record)
+    store.registry.sharing.share(record.owner, Grant("bob"), LogEntry("ann", "collection.share", 0.0))
+    assert postings in store.database.wanted()
+    store.accelerate()
+    assert used(store)

@@ -30,6 +30,7 @@ FEW_FRESH = 200
 MOST_SEEN = 128 << 20
 
 _HIGHEST = "select coalesce(max(id), 0) from chunk"
+_SHARED = "select exists (select 1 from reader)"
 _BEHIND = """
 select count(*) from (
     select 1 from touched where what = :name and seq > (select covered from derived where name = :name) limit :most
@@ -84,8 +85,11 @@ class PostingsIndex(DerivedFile):
             self._builder.require()
 
     def is_wanted(self, connection: apsw.Connection) -> bool:
-        """Return whether there are postings, or were, or somebody could have done with them."""
-        return self._missed or current(connection, self.name) is not None
+        """Return whether there are postings, or were, or somebody could do with them."""
+        if self._missed or current(connection, self.name) is not None:
+            return True
+        # Whoever has documents and reads what others share reads several owners as one.
+        return bool(connection.execute(_SHARED).get) and self._known(connection, _HIGHEST)[0] >= LEAST
 
     def erased(self, owners: Collection[int], *, documents: bool) -> None:
         """Keep nothing of owners of whom all was deleted."""
