@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial, wraps
 from types import TracebackType
@@ -191,12 +191,6 @@ class Index:
         if self._view.scope is None:
             raise OutOfScope("conversations belong to a user: ask for index.scoped(Scope('ann')).conversations")
         return Conversations(self._view.part(CONVERSATIONS.name, CONVERSATIONS), Policies(self._view.store))
-
-    def kept(self) -> Mapping[str, int]:
-        """Count the conversations, messages and memories of the user; without a scope, those of all users."""
-        from rifflux.index.status import kept_in
-
-        return kept_in(self._view)
 
     @cached_property
     def memories(self) -> Memories:
