@@ -33,8 +33,8 @@ import rifflux
 from bench.service.load import percentile
 from bench.shared import cached
 from rifflux import Document
+from rifflux.session.current import info_of
 from rifflux.session.searching import Searcher
-from rifflux.session.session import info_of
 from rifflux.session.writing import Writer
 from rifflux.store import PART, Store
 

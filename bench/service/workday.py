@@ -46,7 +46,7 @@ from rifflux.index import Index, open_index
 from rifflux.models import load_embedder
 from rifflux.service.accounts import Accounts
 from rifflux.service.collections import Rights
-from rifflux.session.session import info_of
+from rifflux.session.current import info_of
 from rifflux.session.writing import Writer
 from rifflux.store import EVERYONE, ModelInfo, open_store
 from rifflux.types import Scope

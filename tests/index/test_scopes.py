@@ -134,7 +134,7 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.using": lambda w, a: w.ann.using(w.ann.profile).search(a.question),
     "index.works": lambda w, a: [w.ann.works.doubts(), w.ann.works.all()],
     "index.works get": lambda w, a: w.ann.works.get(a.key),
-    "index.kept": lambda w, a: w.ann.kept(),
+    "admin.kept": lambda w, a: w.ann.admin.kept(),
     "talks.counts": lambda w, a: w.talks.counts(),
     "index.memories": lambda w, a: [w.ann.memories.search(a.question).memories, w.ann.memories.all(everything=True)],
     "index.scoped": lambda w, a: w.ann.scoped(Scope("bob")),
@@ -271,14 +271,14 @@ def test_what_a_user_keeps_is_counted_for_that_user_alone() -> None:
         ann.conversations.add(id="talk")
         ann.conversations.add_message("talk", "hello")
         ann.memories.add("Ann rows")
-        assert ann.kept() == {"conversations": 1, "messages": 1, "memories": 1}
-        assert index.scoped(rifflux.Scope("bob")).kept() == dict.fromkeys(ann.kept(), 0)
+        assert ann.admin.kept() == {"conversations": 1, "messages": 1, "memories": 1}
+        assert index.scoped(rifflux.Scope("bob")).admin.kept() == dict.fromkeys(ann.admin.kept(), 0)
         index.scoped(rifflux.Scope("bob")).memories.add("Bob sails")
         index.memories.add("Somebody walks")
-        assert index.kept() == {"conversations": 1, "messages": 1, "memories": 3}
+        assert index.admin.kept() == {"conversations": 1, "messages": 1, "memories": 3}
         for each in (ann, index):
             status = each.status()
-            assert {name: getattr(status, name) for name in each.kept()} == each.kept()
+            assert {name: getattr(status, name) for name in each.admin.kept()} == each.admin.kept()
 
 
 def test_every_public_method_is_tried() -> None:

@@ -142,6 +142,18 @@ def test_a_message_is_stored_and_says_that_it_has_no_vector(path: Path, server: 
         assert talks.messages(talk.id) == []
 
 
+def test_a_message_in_an_index_of_another_model_is_stored_and_says_so(tmp_path: Path) -> None:
+    with rifflux.open(tmp_path / "index.db", model="hash:32") as index:
+        index.add(*TEXTS)
+    with rifflux.open(tmp_path / "index.db", model="hash:64") as index:
+        index.admin.policies.set(HYBRID_SEARCH, True)
+        talks = index.scoped(Scope("ann")).conversations
+        written = talks.add_message(talks.add("birds").id, "I saw a bittern")
+        assert "hash:32" in written.degraded[0]
+        assert talks.edit_message(written.conversation_id, written.id, text="I saw a crane").degraded
+        talks.delete_message(written.conversation_id, written.id)
+
+
 @pytest.mark.parametrize("mode", ["fails", "garbage"])
 def test_a_chat_model_that_fails_leaves_the_order_and_is_left_alone(
     server: EmbeddingServer, tmp_path: Path, mode: str, caplog: pytest.LogCaptureFixture

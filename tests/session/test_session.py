@@ -25,7 +25,7 @@ from rifflux.works import Work
 from tests.support.chat_server import ChatServer, chat_server
 
 ANN = Scope("ann")
-DOMAINS = ("works", "conversations", "memories", "collections", "admin")
+DOMAINS = ("works", "conversations", "memories", "collections", "documents", "admin")
 
 
 class Scores:

@@ -85,6 +85,12 @@ class Admin:
         """Count documents, chunks, chunks with a vector and files of all that the caller may read."""
         return self.view.reading().store.counts()
 
+    def kept(self) -> Mapping[str, int]:
+        """Count the conversations, messages and memories of the user; without a scope, those of all users."""
+        from rifflux.index.status import kept_in
+
+        return kept_in(self.view)
+
     @property
     def nothing(self) -> str:
         """Return why nothing can be found, with the cure; empty where there is something."""

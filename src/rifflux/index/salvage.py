@@ -8,7 +8,7 @@ from pathlib import Path
 from rifflux.errors import DamagedIndex, NotAnIndex, NotFound
 from rifflux.index import open_index
 from rifflux.session.maintenance import Repaired
-from rifflux.store import Problem, salvage_store
+from rifflux.store import Problem, close_to_others, exposure, salvage_store
 from rifflux.types import Progress
 
 __all__ = ["diagnose", "repair"]
@@ -17,11 +17,13 @@ __all__ = ["diagnose", "repair"]
 def diagnose(path: str | Path) -> list[Problem]:
     """Return the problems of the index at a path, also of one that cannot be opened; none if it is sound.
 
+    That everybody on this machine may read it is one of them.
+
     Raises `NotFound`, `NotAnIndex`, `NewerIndex` and other errors that are no damage.
     """
     try:
         with open_index(path, create=False) as index:
-            return index.admin.check()
+            return [*index.admin.check(), *exposure(path)]
     except DamagedIndex as error:
         what, _, cure = str(error).rpartition(": ")
         return [Problem(what, cure, unreadable=True)]
@@ -45,7 +47,9 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
             done.append(f"{salvaged.again:,} files are read by the next 'rifflux index'")
     with open_index(path, create=False) as index:
         mended = index.admin.repair(progress)
-    return replace(mended, done=(*done, *mended.done), kept=kept)
+        closed = close_to_others(path)
+    problems = (*mended.problems, *exposure(path))
+    return replace(mended, done=(*done, *mended.done, *closed), problems=problems, kept=kept)
 
 
 def _can_be_read(path: str | Path) -> bool:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument, ModelError
-from rifflux.session.session import IndexView, info_of
+from rifflux.session.current import info_of
+from rifflux.session.session import IndexView
 from rifflux.store import Generation, ModelInfo, Problem, State
 from rifflux.types import Progress
 

@@ -1,16 +1,18 @@
-"""Naming a document by the name of its file, or some of its lines, and what may be meant by a name that nothing has."""
+"""Naming a document by its file or some of its lines, what a name may mean that nothing has, and whose a folder is."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from difflib import get_close_matches
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
+from rifflux.errors import InvalidArgument
 from rifflux.store import Store
 from rifflux.types import Document, Lines
 
-__all__ = ["cut_to", "in_lines", "lookalikes", "namesakes"]
+__all__ = ["cut_to", "in_lines", "lookalikes", "namesakes", "refuse_twice"]
 
 _RANGE = re.compile(r"(?P<name>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?")
 #: So many names are compared with a name that nothing has, and so many of the nearest are told.
@@ -58,3 +60,16 @@ def lookalikes(store: Store, name: str) -> list[str]:
     near = get_close_matches(words.casefold(), called, _TOLD, cutoff=0.6)
     like = [path for each in near for path in called[each]]
     return [*dict.fromkeys([*like, *(path or key for _, key, path in holding)])][:_TOLD]
+
+
+def refuse_twice(places: Iterable[Path], label: str, store: Store) -> None:
+    """Raise `InvalidArgument` for a place that another collection holds already, or of which it holds a part."""
+    from rifflux.ingest.sync import sources
+
+    for source in map(Path, sources(store)):
+        for place in places:
+            if place.is_relative_to(source) or source.is_relative_to(place):
+                raise InvalidArgument(
+                    f"{source} is in the collection {label}: index it with --collection {label}, "
+                    f"or remove it from there first, with 'rifflux collections remove {label} {source}'"
+                )

@@ -10,12 +10,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import InvalidArgument, ModelError, ModelMismatch, NotFound, OutOfScope
+from rifflux.errors import ModelError, NotFound, OutOfScope
 from rifflux.service.collections import is_collection
 from rifflux.session.arguments import checked_document, checked_path
+from rifflux.session.current import info_of
 from rifflux.session.freshness import note_synced
+from rifflux.session.places import refuse_twice
 from rifflux.session.reading import Reader
-from rifflux.session.session import IndexView, info_of
+from rifflux.session.session import IndexView
 from rifflux.store import DocumentChange, Placed
 from rifflux.types import Document, Failure, IndexReport, Progress, parted
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from rifflux.ingest.sync import Tally, Target, Turns
     from rifflux.ingest.walk.find import Finder
     from rifflux.models.guarded import GuardedEmbedder
-    from rifflux.store import Store
 
 __all__ = ["DOCUMENTS", "Embedded", "Writer", "together"]
 
@@ -124,7 +125,7 @@ class Writer:
         places = [path.expanduser().resolve() for path in paths]
         for each in rights.visible() if label else ():
             if each.label != label and each.owned:
-                _refuse_twice(places, each.label, self.view.session.store.of(each.owner))
+                refuse_twice(places, each.label, self.view.session.store.of(each.owner))
         missing = next((path for path in paths if not path.expanduser().exists()), None)
         return Writer(self.view.writing(collection, create=missing is None))
 
@@ -232,8 +233,6 @@ class Writer:
         before = self._embedded()
         try:
             return Embedded(self.view.again_if_switched(embed))
-        except ModelMismatch:
-            raise
         except ModelError as error:
             later = f"text is kept, and '{self.view.profile.command}' makes its vectors later"
             return Embedded(max(self._embedded() - before, 0), (f"no vectors for now: {error}; {later}",))
@@ -396,16 +395,3 @@ def together(reports: Sequence[IndexReport]) -> IndexReport:
         elif not isinstance(values[0], str):
             summed[each.name] = sum(values)
     return replace(first, **summed)
-
-
-def _refuse_twice(places: Iterable[Path], label: str, store: Store) -> None:
-    """Raise `InvalidArgument` for a place that another collection holds already, or of which it holds a part."""
-    from rifflux.ingest.sync import sources
-
-    for source in map(Path, sources(store)):
-        for place in places:
-            if place.is_relative_to(source) or source.is_relative_to(place):
-                raise InvalidArgument(
-                    f"{source} is in the collection {label}: index it with --collection {label}, "
-                    f"or remove it from there first, with 'rifflux collections remove {label} {source}'"
-                )

@@ -11,6 +11,7 @@ from rifflux.store import catalog, lexical, mending, registry, semantic, store
 from rifflux.store.catalog import *  # noqa: F403
 from rifflux.store.lexical import *  # noqa: F403
 from rifflux.store.mending import *  # noqa: F403
+from rifflux.store.mending import Problem
 from rifflux.store.registry import *  # noqa: F403
 from rifflux.store.semantic import *  # noqa: F403
 from rifflux.store.store import *  # noqa: F403
@@ -19,7 +20,7 @@ from rifflux.store.store import Store
 if TYPE_CHECKING:
     from rifflux.store.sqlite.maintenance.salvage import Salvaged
 
-__all__ = ["STORES", "open_store", "salvage_store"]
+__all__ = ["STORES", "close_to_others", "exposure", "open_store", "salvage_store"]
 __all__ += catalog.__all__
 __all__ += lexical.__all__
 __all__ += mending.__all__
@@ -44,6 +45,20 @@ def open_store(location: str | Path, *, create: bool = True, neighbours: str = "
     module, _, name = STORES[scheme].partition(":")
     store: Store = getattr(import_module(module), name).open(rest, create=create, neighbours=neighbours)
     return store
+
+
+def exposure(path: str | Path) -> list[Problem]:
+    """Return the problem of an index whose files everybody on this machine may read; none if groups alone may."""
+    from rifflux.store.sqlite.maintenance.modes import exposure
+
+    return exposure(path)
+
+
+def close_to_others(path: str | Path) -> list[str]:
+    """Take that right away where the files are ours; returns what was done, in words."""
+    from rifflux.store.sqlite.maintenance.modes import close
+
+    return close(path)
 
 
 def salvage_store(path: str | Path) -> Salvaged:

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import sqlite3
+import stat
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -251,6 +252,22 @@ class TestStatusAndDoctor:
         problems = indexed.json("doctor", status=1)["problems"]
         assert [problem.keys() for problem in problems] == [{"what", "cure", "unreadable"}]
         assert "rifflux doctor --repair" in problems[0]["cure"]
+
+    @pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
+    def test_what_everybody_may_read_is_told_and_closed(self, indexed: Any) -> None:
+        path, settings = indexed.folder / ".rifflux/index.db", indexed.folder / ".rifflux/config.toml"
+        path.chmod(0o664)
+        (problem,) = indexed.json("doctor", status=1)["problems"]
+        assert "may read index.db" in problem["what"]
+        assert indexed.json("doctor", "--repair")["sound"]
+        assert stat.S_IMODE(path.stat().st_mode) == 0o660
+        settings.write_text('llm_key = "sk-SECRET"\n')
+        settings.chmod(0o644)
+        (problem,) = indexed.json("doctor", status=1)["problems"]
+        assert "keys" in problem["what"]
+        assert "SECRET" not in str(problem)
+        settings.chmod(0o640)
+        assert indexed.json("doctor")["sound"]
 
     def test_a_truncated_file_is_no_traceback(self, indexed: Any) -> None:
         path = indexed.folder / ".rifflux/index.db"

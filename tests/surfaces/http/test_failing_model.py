@@ -76,6 +76,25 @@ def test_requests_are_answered_by_words_and_writes_are_kept(run: Any, server: Em
     assert "given up" in told["late"]
 
 
+def test_what_was_said_is_kept_and_changed_while_the_model_fails(run: Any, server: EmbeddingServer) -> None:
+    run.json("config", "set", "hybrid_search", "on")
+    token = run.json("tokens", "create", "--user", "ann")["token"]
+    server.mode = "fails"
+    with serving(run, "--workers", WORKERS) as service, service.client(token) as client:
+        talk = client.post("/conversations", json={"title": "birds"}).json()["id"]
+        messages = f"/conversations/{talk}/messages"
+        said = client.post(messages, json={"text": "I saw a bittern"})
+        mended = client.patch(f"{messages}/{said.json()['id']}", json={"text": "I saw a crane"})
+        found = client.post("/conversations/search", json={"query": "crane", "deadline_ms": 5_000})
+        gone = client.delete(f"{messages}/{said.json()['id']}")
+    assert (said.status_code, mended.status_code, gone.status_code) == (201, 200, 204)
+    for answer in (said, mended):
+        assert "no vectors for now" in answer.json()["degraded"][0]
+    assert [hit["message"]["text"] for hit in found.json()["results"]] == ["I saw a crane"]
+    for answer in (said, mended, found):
+        untold(answer.text)
+
+
 def test_the_budget_holds_over_all_workers_and_every_call_is_counted(run: Any, server: EmbeddingServer) -> None:
     spent = sum(row["cost"] for row in run.json("usage", "--by", "user"))
     asked, budget = server.asked, spent + 20

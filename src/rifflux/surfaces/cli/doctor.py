@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, app
+from rifflux.surfaces.shared.config import exposed_keys
 
 if TYPE_CHECKING:
     from rifflux import Problem, Repaired
@@ -23,27 +25,37 @@ def doctor(
 ) -> None:
     """Look for damage in the index, and mend it. Exit status 0 only if all is well (in the end).
 
-    A database that cannot be read is put together anew from what can, and kept beside the new one.
+    A database that cannot be read is put together anew from what can, and kept beside the new one. Files of the index
+    that everybody on this machine may read are told, and closed to them; what a group may do stays. A configuration
+    file that everybody may read is told if it holds keys.
     """
     import rifflux
 
-    path = here.settings().index_path()
+    settings = here.settings()
+    path, exposed = settings.index_path(), [*map(_exposed, exposed_keys(settings))]
     if build:
         with here.opened() as index:
             index.admin.accelerate()
     if repair:
         with show.progress() as progress:
             repaired = rifflux.repair(path, progress=progress)
+        repaired = replace(repaired, problems=(*repaired.problems, *exposed))
         _print_repaired(repaired, as_json=here.json)
         problems: Sequence[Problem] = repaired.problems
     else:
-        problems = rifflux.diagnose(path)
+        problems = [*rifflux.diagnose(path), *exposed]
         if here.json:
             show.print_json(_json(problems))
         else:
             _print(problems)
     if problems:
         raise typer.Exit(1)
+
+
+def _exposed(path: Path) -> Problem:
+    from rifflux import Problem
+
+    return Problem(f"everybody on this machine may read the keys in {path}", f"run 'chmod o= {path}'")
 
 
 def _json(problems: Sequence[Problem]) -> dict[str, object]:

@@ -96,8 +96,8 @@ class Stats(Shape):
 @router.get("/stats", summary="How much is indexed for you")
 def stats(service: Asked, caller: User) -> Stats:
     """Counts of what belongs to the caller, and of what is shared with them."""
-    index = service.of(caller)
-    return Stats(**index.admin.counts(), **index.kept())
+    admin = service.of(caller).admin
+    return Stats(**admin.counts(), **admin.kept())
 
 
 @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)

@@ -34,7 +34,7 @@ class ReindexNotes(Shape):
     seconds: float
     failed_files: int = Field(description="Files that could not be read")
     failed: list[Failure] = Field(default=[], description="The first of them, with the reason")
-    left_out: list[Failure] = Field(default=[], description="Files skipped on purpose, with the reason")
+    left_out: list[Failure] = Field(default=[], description="Files left out, with the reason")
     degraded: list[str] = Field(default=[], description="Why it is found by words alone for now")
 
 

@@ -125,6 +125,13 @@ _DEFAULTS: JsonObject = {name: value for name, value in vars(Settings()).items()
 _SECRETS = {each.name for each in fields(Settings) if each.metadata.get("secret")}
 
 
+def exposed_keys(settings: Settings) -> list[Path]:
+    """Return the configuration files that hold keys and that everybody on this machine may read."""
+    places = {settings.origins.get(name, "") for name in _SECRETS if getattr(settings, name)}
+    files = sorted(Path(place) for place in places if Path(place).is_file())
+    return [path for path in files if os.name != "nt" and path.stat().st_mode & 0o004]
+
+
 def find_above(relative: Path) -> Path | None:
     """Return the nearest such file in the working directory or a folder above it."""
     here = Path.cwd()

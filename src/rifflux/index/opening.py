@@ -1,0 +1,177 @@
+"""Opening an index: its store, its model, and the profile that it was built with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rifflux.errors import InvalidArgument
+from rifflux.index.index import Index
+from rifflux.retrieve.fuse import Fuse
+from rifflux.retrieve.query.expand import known_synonyms
+from rifflux.session.arguments import MOST_RESULTS, checked_number, checked_place, checked_whole
+from rifflux.session.current import CurrentEmbedder
+from rifflux.session.profile import Profile
+from rifflux.session.profile import profile as find_profile
+from rifflux.session.session import CallLimits, IndexView, Session
+from rifflux.store import REVISION, Store, open_store
+from rifflux.text.analyzer import REVISIONS
+from rifflux.types.former import takes_former
+
+if TYPE_CHECKING:
+    from rifflux.models import Embedder
+    from rifflux.models.custom import Model
+    from rifflux.retrieve.steps.rerank import RerankSettings
+
+__all__ = ["open_index"]
+
+
+@takes_former(neighbours="neighbors")
+def open_index(
+    path: str | Path,
+    *,
+    create: bool = True,
+    profile: str | Profile = "files",
+    model: Model | None = None,
+    threads: int | None = None,
+    rerankers: RerankSettings | None = None,
+    synonyms: str | Path | None = None,
+    intents: Mapping[str, Mapping[str, Any]] | None = None,
+    neighbors: str = "scan",
+    fusion: str | Fuse | None = None,
+    reranker: str | None = None,
+    rerank_top: int = 0,
+    boosts: Mapping[str, float] | None = None,
+    licenses: Mapping[str, str] | None = None,
+    embed_timeout: float = 2.0,
+    prices: Mapping[str, float] | None = None,
+    budget: float = 0.0,
+) -> Index:
+    """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
+
+    The folder of a new index is made, not those above it.
+    `model` names the embedder (see `rifflux.load_embedder`), or is one: an object with `name`, `dimension` and
+    `embed(texts)` is enough (see `rifflux.CustomEmbedder`); without it, the one whose vectors the index holds, else
+    the bundled one. `threads` limits the processor threads that embedding takes.
+    `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
+    `rifflux.retrieve.query.expand`), `intents` what to change of how works are retrieved (see
+    `rifflux.works.retrieval.intent`).
+    `fusion` and `reranker` are those of a search that names none, instead of the profile's and of what the index was
+    tuned to; `rerank_top` is how many hits a reranker takes (0: as many as is its own way).
+    `boosts` are other factors for what a question names (see `rifflux.retrieve.steps.anchors.Anchors`).
+    `licenses` says of licenses by name what they let be shown, `text`, `abstract` or `nothing`, besides those that are
+    known; a name may end in `*`. What the policy of that name says comes first.
+    `embed_timeout` is the seconds that a model may take for a question, which is searched by words alone then. `prices`
+    are those of a million tokens by the name of the model, and `budget` what each user may spend in a month (0: any
+    amount); see `rifflux.service.usage`.
+    `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
+    Raises `NotFound`, `InvalidArgument`, `ModelError`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
+    """
+    place, chosen = checked_place("the path of an index", path), find_profile(profile)
+    if intents:
+        from rifflux.works.retrieval.intent import adjusted_intents
+
+        adjusted_intents(intents)  # refused before anything is opened
+        chosen = replace(chosen, intents=intents)
+    if licenses:
+        from rifflux.session.visibility import Visibility
+        from rifflux.text.licenses import checked_rules
+
+        chosen = replace(chosen, visible=Visibility(checked_rules(licenses)))
+    limits = _limits(embed_timeout, prices, budget)
+    ranked = _ranked(fusion, reranker, rerank_top, boosts)
+    chosen_model = _model(model)
+    words = checked_place("the path of synonyms", synonyms) if synonyms else None
+    store = open_store(place, create=create, neighbours=neighbors)
+    try:
+        chosen = replace(_settled(store, chosen, explicit=isinstance(profile, Profile)), **ranked)
+        load = CurrentEmbedder(store, chosen_model, threads)
+        session = Session(
+            store,
+            place,
+            load,
+            rerankers,
+            known_synonyms(words, chosen.analyzer),
+            limits,
+        )
+        return Index(IndexView(session, store, chosen))
+    except BaseException:
+        store.close()
+        raise
+
+
+def _model(model: Model | None) -> str | Embedder | None:
+    """Return the model that was chosen, checked; None for no choice."""
+    if model is None:
+        return None
+    from rifflux.models.embedder import checked_model
+
+    return checked_model(model)
+
+
+def _limits(embed_timeout: float, prices: Mapping[str, float] | None, budget: float) -> CallLimits:
+    """Return the limits of calls of models. Raises `InvalidArgument`."""
+    checked_number("embed_timeout", embed_timeout, "more than 0 seconds", above=0)
+    checked_number("budget", budget, "0 (any amount) or more")
+    if prices is not None and not isinstance(prices, Mapping):
+        raise InvalidArgument(f"prices are numbers by the name of a model, as in {{'small': 0.02}}, not {prices!r}")
+    for model, price in (prices or {}).items():
+        checked_number(f"the price of {model!r}", price, "0 or more")
+    return CallLimits(embed_timeout, dict(prices or {}), budget)
+
+
+def _ranked(
+    fusion: str | Fuse | None, reranker: str | None, top: int, boosts: Mapping[str, float] | None
+) -> dict[str, Any]:
+    """Return what a profile gets of these, as its fields. Raises `InvalidArgument`."""
+    changes: dict[str, Any] = {}
+    if fusion:
+        from rifflux.retrieve.fuse.spelled import fusion_of
+
+        changes["fusion"] = fusion_of(fusion)
+    if reranker:
+        from rifflux.retrieve.steps.rerank.stage import checked_reranker
+
+        changes["reranker"] = checked_reranker(reranker)
+    if boosts:
+        from rifflux.retrieve.steps.anchors import checked_boosts
+
+        changes["boosts"] = checked_boosts(boosts)
+    if top:
+        checked_whole("rerank_top", top, 1, MOST_RESULTS)
+        changes["rerank_top"] = top
+    return changes
+
+
+#: What the terms of an index depend on, with the value that it had before it was recorded.
+_ANALYSIS = {"language": "english", "mathematics": "latex"}
+
+
+def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
+    """Return the profile with the analysis that the index was built with: its terms were made so."""
+    if store.registry.setting("language") is None:
+        if not store.read_only:
+            for name in _ANALYSIS:
+                store.registry.set(name, getattr(profile, name))
+            store.registry.set(REVISION, str(REVISIONS[profile.mathematics]))
+        return profile
+    known = {name: store.registry.setting(name) or former for name, former in _ANALYSIS.items()}
+    for name, value in known.items():
+        if explicit and getattr(profile, name) != value:
+            raise InvalidArgument(
+                f"the index was built with {name}={value!r}, not {getattr(profile, name)!r}: open it with that, "
+                "or make a new one"
+            )
+    if (fusion := store.registry.setting("fusion")) and not explicit:
+        from rifflux.retrieve.fuse.fusions import load_fusion
+
+        profile = replace(profile, fusion=load_fusion(fusion))
+    if (weights := store.registry.setting("features")) and not explicit:
+        from rifflux.retrieve.steps.rerank.features import load_weights
+
+        profile = replace(profile, features=load_weights(weights))
+    if facets := store.registry.setting("facets"):
+        profile = replace(profile, facets=tuple(facets.split(",")))
+    return replace(profile, language=known["language"], mathematics=known["mathematics"])

@@ -1,0 +1,49 @@
+"""Who else on this machine may read the files of an index."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from rifflux.store.mending import Problem
+from rifflux.store.sqlite.maintenance.check import REPAIR
+
+__all__ = ["close", "exposure"]
+
+_OTHERS = 0o007
+
+
+def exposure(location: str | Path) -> list[Problem]:
+    """Return the problem of files that any other user of this machine may read or change; groups are no others."""
+    names = [path.name for path in _exposed(location)]
+    if not names:
+        return []
+    few = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    cure = f"{REPAIR} as their owner, or 'chmod o= {Path(location).expanduser()}*'"
+    return [Problem(f"everybody on this machine may read {few}", cure)]
+
+
+def close(location: str | Path) -> list[str]:
+    """Take the rights of others from files that are ours, and say so; what groups may do stays."""
+    done = 0
+    for path in _exposed(location):
+        if path.stat().st_uid == os.getuid():
+            path.chmod(path.stat().st_mode & 0o777 & ~_OTHERS)
+            done += 1
+    return [f"everybody on this machine could read {done} of the files: took that right away"] if done else []
+
+
+def _exposed(location: str | Path) -> Iterator[Path]:
+    """Yield the files named after an index that others have a right to; locks hold nothing.
+
+    Windows has no such rights.
+    """
+    path = Path(location).expanduser()
+    if os.name == "nt" or not path.exists():
+        return
+    named = (f"{path.name}-wal", f"{path.name}-shm", f"{path.name}.")
+    for each in sorted(path.parent.iterdir()):
+        is_ours = each.name == path.name or (each.name.startswith(named) and each.suffix != ".lock")
+        if is_ours and each.stat().st_mode & _OTHERS:
+            yield each
