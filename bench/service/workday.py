@@ -28,7 +28,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -139,22 +139,24 @@ def use_model(db: Path, model: ModelInfo) -> None:
 
 @dataclass
 class Day:
-    """Makes the requests of many users, and remembers what was acknowledged and what degraded."""
+    """Makes the requests of many users, and remembers what was acknowledged and what degraded.
 
-    client: httpx.Client
-    tokens: Sequence[str]
+    Each of the `clients` has the token of a user, and connections of its own: those of one for all would stay with the
+    worker that was left when another was killed.
+    """
+
+    clients: Sequence[httpx.Client]
     lines: Sequence[str]
     chance: random.Random = field(default_factory=lambda: random.Random(1))
-    written: list[tuple[str, Mapping[str, str]]] = field(default_factory=list)
+    written: list[tuple[httpx.Client, str]] = field(default_factory=list)
     degraded: Counter[str] = field(default_factory=Counter)
     talks: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._documents = questions(self.lines, 2000)
         self._messages = [list(message_questions(each, self.lines, 200)) for each in range(TEMPLATES)]
-        for user in range(len(self.tokens)):
-            talk = self.client.post("/conversations", json={"title": "today"}, headers=self._headers(user))
-            self.talks.append(talk.json()["id"])
+        for client in self.clients:
+            self.talks.append(client.post("/conversations", json={"title": "today"}).json()["id"])
 
     def requests(self, count: int) -> Iterator[Request]:
         """Yield so many requests in the proportions of the mix."""
@@ -167,11 +169,11 @@ class Day:
             yield from map(self._request, kinds)
 
     def _request(self, kind: str) -> Request:
-        user = self.chance.randrange(len(self.tokens))
+        user = self.chance.randrange(len(self.clients))
         path, body = self._asked(kind, user)
 
         def send() -> int:
-            reply = self.client.post(path, json=body, headers=self._headers(user))
+            reply = self.clients[user].post(path, json=body)
             if reply.is_success:
                 self._note(kind, user, reply.json())
             return reply.status_code
@@ -197,16 +199,13 @@ class Day:
     def _note(self, kind: str, user: int, answer: Mapping[str, Any]) -> None:
         self.degraded.update(answer.get("diagnostics", answer)["degraded"])
         if kind == "message":
-            self.written.append((f"/conversations/{self.talks[user]}/messages/{answer['id']}", self._headers(user)))
+            self.written.append((self.clients[user], f"/conversations/{self.talks[user]}/messages/{answer['id']}"))
         elif kind == "memory" and answer["memory"]:
-            self.written.append((f"/memories/{answer['memory']['id']}", self._headers(user)))
-
-    def _headers(self, user: int) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.tokens[user]}"}
+            self.written.append((self.clients[user], f"/memories/{answer['memory']['id']}"))
 
     def lost(self) -> int:
         """Count the writes that were acknowledged and are not there."""
-        return sum(self.client.get(path, headers=headers).status_code != 200 for path, headers in self.written)
+        return sum(client.get(path).status_code != 200 for client, path in self.written)
 
 
 @contextmanager
@@ -215,11 +214,10 @@ def begun(db: Path, arguments: argparse.Namespace, lines: Sequence[str], model: 
     with closing(open_store(db)) as store:
         tokens = [Accounts(store.registry).create(name_of(user))[1] for user in range(arguments.users)]
     options = ("--workers", str(arguments.workers), "--rate", "1000000", "--model", model)
-    with (
-        serving(cached(db), *options) as url,
-        httpx.Client(base_url=url, timeout=60, limits=LIMITS) as client,
-    ):
-        day = Day(client, tokens, lines)
+    with serving(cached(db), *options) as url, ExitStack() as stack:
+        named = [{"Authorization": f"Bearer {token}"} for token in tokens]
+        made = (httpx.Client(base_url=url, headers=each, timeout=60, limits=LIMITS, verify=False) for each in named)
+        day = Day([stack.enter_context(client) for client in made], lines)
         phase("first requests", day, arguments.rate, arguments.seconds / 4)
         yield day
 

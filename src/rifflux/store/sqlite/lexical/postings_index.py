@@ -24,8 +24,8 @@ WEIGHTS = FieldWeights()
 
 #: From so many chunks on postings are kept, once several owners were read as one.
 LEAST = 4096
-#: Up to so many chunks that changed are kept in memory before the file is built again.
-FEW_FRESH = 200
+#: Up to so many changes are followed in memory before the file is built again, which slows searches for seconds.
+FEW_FRESH = 1000
 #: What is kept in memory of what some owners see, in bytes.
 MOST_SEEN = 128 << 20
 
