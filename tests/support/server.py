@@ -6,7 +6,7 @@ import json
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +40,15 @@ class Running:
     def lines(self) -> list[dict[str, Any]]:
         """What it logged so far."""
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+
+    def awaited(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The first line of the log that is wanted, once it is there."""
+        for _ in range(300):
+            for line in self.lines:
+                if wanted(line):
+                    return line
+            time.sleep(0.1)
+        raise AssertionError(self.log.read_text())
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import httpx2 as httpx
 import pytest
 
 from rifflux.index import open_index
+from tests.support.embedding_server import embedding_server
 from tests.support.server import Running, serving
 
 #: They start processes.
@@ -21,14 +22,34 @@ pytestmark = pytest.mark.slow
 NOTES = {"cache.md": "# Caching\n\nCache entries live for ten minutes.\n", "fruit.md": "# Fruit\n\nApples ripen.\n"}
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Any:
-    """The command line in a folder with notes that are indexed."""
-    run = command_line(tmp_path_factory.mktemp("service"))
+SORTS = "one worker", "two workers, a model that fails"
+#: For what is asked of a service of the test's own, or of vectors.
+ONE_WORKER = pytest.mark.parametrize("run", SORTS[:1], indirect=True)
+
+
+@pytest.fixture(scope="module", params=SORTS)
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Iterator[Any]:
+    """The command line in a folder with notes that are indexed, and settings for a service of this sort."""
+    folder = tmp_path_factory.mktemp("service")
     for name, text in NOTES.items():
-        (run.folder / name).write_text(text)
-    run.json("index", run.folder, "--db", "index.db")
-    return run
+        (folder / name).write_text(text)
+    with embedding_server() as endpoint:
+        fails = request.param != SORTS[0]
+        run = command_line(folder, {"RIFFLUX_MODEL": endpoint.spec} if fails else {})
+        run.json("index", folder, "--db", "index.db")
+        endpoint.mode = "fails"
+        yield run
+
+
+@pytest.fixture
+def answered(run: Any) -> str:
+    """How a hybrid question is answered: by words alone where the model fails."""
+    return "lexical" if "RIFFLUX_MODEL" in run.settings else "hybrid"
+
+
+def workers(run: Any) -> int:
+    """How many workers a service of this sort has."""
+    return 2 if "RIFFLUX_MODEL" in run.settings else 1
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +65,15 @@ def tokens(run: Any) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def service(run: Any, tokens: dict[str, str]) -> Iterator[Running]:
     """A service with tokens."""
-    with serving(run, "--db", "index.db", "--rate", 100_000) as service:
+    with serving(run, "--db", "index.db", "--rate", 100_000, "--workers", workers(run)) as service:
         yield service
 
 
 @pytest.fixture(scope="module")
 def open_service(run: Any) -> Iterator[Running]:
     """A service that asks for no token."""
-    with serving(run, "--db", "index.db", "--open", "--rate", 100_000, "--max-body-kb", 4) as service:
+    limits = "--rate", 100_000, "--max-body-kb", 4
+    with serving(run, "--db", "index.db", "--open", "--workers", workers(run), *limits) as service:
         yield service
 
 
@@ -61,10 +83,10 @@ def ask(service: Running, **asked: Any) -> Any:
 
 
 class TestSearch:
-    def test_finds_the_best_passage_first(self, open_service: Running) -> None:
+    def test_finds_the_best_passage_first(self, open_service: Running, answered: str) -> None:
         reply = ask(open_service).json()
         assert reply["results"][0]["path"] == "cache.md"
-        assert reply["diagnostics"]["effective_mode"] == "hybrid"
+        assert reply["diagnostics"]["effective_mode"] == answered
         assert reply["results"][0]["why"] is None
 
     @pytest.mark.parametrize("route", ["/search", "/everything"])
@@ -92,9 +114,9 @@ class TestSearch:
     def test_leaves_what_defines_a_symbol(self, open_service: Running) -> None:
         assert ask(open_service, symbol="nowhere").json()["results"] == []
 
-    def test_explains_where_asked(self, open_service: Running) -> None:
+    def test_explains_where_asked(self, open_service: Running, answered: str) -> None:
         stages = [step["stage"] for step in ask(open_service, explain=True).json()["results"][0]["why"]]
-        assert stages[:2] == ["lexical", "semantic"]
+        assert stages[:2] == ["lexical", "semantic" if answered == "hybrid" else "adaptive"]
 
     def test_ranks_as_it_is_asked_to(self, open_service: Running) -> None:
         def diagnostics(**asked: Any) -> Any:
@@ -105,6 +127,7 @@ class TestSearch:
         assert (found["fusion"], found["reranker"]) == ("rrf", "features")
         assert "ignored" in diagnostics(mode="lexical", fusion="rrf")["notes"][0]
 
+    @ONE_WORKER
     def test_gives_pages(self, open_service: Running) -> None:
         first, second = (ask(open_service, top_k=1, offset=offset).json()["results"] for offset in (0, 1))
         both = ask(open_service, top_k=2).json()["results"]
@@ -254,11 +277,13 @@ class TestUsers:
             assert root.get("/groups").json()["groups"] == [{"name": "design", "members": ["ann"]}]
             assert root.delete("/groups/design").status_code == 204
 
-    def test_usage_is_summed_and_private(self, open_service: Running, service: Running, tokens: dict[str, str]) -> None:
+    def test_usage_is_summed_and_private(
+        self, open_service: Running, service: Running, tokens: dict[str, str], answered: str
+    ) -> None:
         ask(open_service)
         with open_service.client() as client:
             (row,) = client.get("/usage", params={"by": "model"}).json()["rows"]
-        assert row["model"] == "hash"
+        assert row["model"] == ("hash" if answered == "hybrid" else "text-embed")
         assert row["tokens"] >= 6
         with service.client(tokens["ann"]) as client:
             assert client.get("/usage").json()["rows"] == []
@@ -266,6 +291,7 @@ class TestUsers:
                 assert client.get("/usage", params=asked).status_code == 403
             assert client.get("/usage", params={"by": "colour"}).status_code == 422
 
+    @ONE_WORKER
     def test_a_spent_budget_leaves_the_words(self, run: Any) -> None:
         costly = run.__class__(run.folder, {"RIFFLUX_PRICES": "hash=1000000", "RIFFLUX_BUDGET": "7"})
         with serving(costly, "--db", "index.db", "--open") as service:
@@ -329,7 +355,7 @@ class TestConversations:
             assert ann.get("/conversations").json() == {"conversations": [], "next": None}
 
     def test_the_administrator_decides_whether_meaning_is_searched(
-        self, service: Running, tokens: dict[str, str]
+        self, service: Running, tokens: dict[str, str], answered: str
     ) -> None:
         with service.client(tokens["ann"]) as ann, service.client(tokens["root"]) as root:
             assert ann.get("/admin/settings").json()["hybrid_search"] is False
@@ -338,7 +364,7 @@ class TestConversations:
             id = ann.post("/conversations", json={}).json()["id"]
             ann.post("/messages", json={"conversation_id": id, "text": "cache entries"})
             found = ann.post("/conversations/search", json={"query": "cache"}).json()
-            assert found["diagnostics"]["effective_mode"] == "hybrid"
+            assert found["diagnostics"]["effective_mode"] == answered
             chosen = ann.post("/conversations/search", json={"query": "cache", "fusion": "rrf:k=10"}).json()
             assert chosen["diagnostics"]["fusion"] == "rrf"
             backwards = {"query": "cache", "since": "2024-05-02", "until": "2024-05-01"}
@@ -440,7 +466,7 @@ class TestLimits:
         with open_service.client() as client:
             assert client.post("/search", content=b"x" * 4001).status_code == 413
             assert client.post("/search", content=pieces()).status_code == 413
-            assert client.get("/documents/" + "x" * 9000).status_code == 414
+            assert client.get("/documents/" + "x" * 33_000).status_code == 414
 
     def test_too_many_requests_wait(self, run: Any, tokens: dict[str, str]) -> None:
         with serving(run, "--db", "index.db", "--rate", 1) as service, service.client(tokens["bob"]) as client:
@@ -472,7 +498,8 @@ def test_a_refused_request_is_no_question(service: Running, tokens: dict[str, st
 def test_every_request_is_logged_by_its_route(open_service: Running) -> None:
     with open_service.client() as client:
         reply = client.get("/documents/cache.md")
-    (line,) = [line for line in open_service.lines if line.get("id") == reply.headers["X-Request-Id"]]
+    # It is logged once it is answered.
+    line = open_service.awaited(lambda line: line.get("id") == reply.headers["X-Request-Id"])
     assert (line["route"], line["status"], line["event"]) == ("/documents/{document:path}", 200, "request")
     assert "cache.md" not in str(line)
 
@@ -560,6 +587,7 @@ class TestWorks:
             reply = client.post("/works", json={"source": "mine", "content": "x" * 5000})
             assert (reply.status_code, reply.json()["error"]["code"]) == (413, "too_large")
 
+    @ONE_WORKER
     def test_retrieve_has_its_four_parts_and_withholds_what_has_no_license(
         self, run: Any, tokens: dict[str, str]
     ) -> None:
