@@ -214,12 +214,12 @@ class TestWhatAFilterLeaves:
     @pytest.mark.parametrize(
         ("question", "filter", "told"),
         [
-            ("cache", {"kinds": ["foo"]}, ["no document is of the kind 'foo'"]),
-            ("cache", {"paths": ["/nope/**"]}, ["no document has a path like '/nope/**'"]),
-            ("cache", {"metadata": {"nosuch": ["1", 1]}}, ["no document has nosuch=1"]),
-            ("cache", {"since": "2030-01-01"}, ["no document is from 2030-01-01 or later"]),
-            ("cache kind:foo", {}, ["no document is of the kind 'foo'"]),
-            ("cache", {"kinds": ["mail"], "paths": ["notes/*"]}, ["no document meets all of what it is narrowed to"]),
+            ("cache", {"kinds": ["foo"]}, ["nothing is of the kind 'foo'"]),
+            ("cache", {"paths": ["/nope/**"]}, ["nothing has a path like '/nope/**'"]),
+            ("cache", {"metadata": {"nosuch": ["1", 1]}}, ["nothing has nosuch=1"]),
+            ("cache", {"since": "2030-01-01"}, ["nothing is from 2030-01-01 or later"]),
+            ("cache kind:foo", {}, ["nothing is of the kind 'foo'"]),
+            ("cache", {"kinds": ["mail"], "paths": ["notes/*"]}, ["nothing meets all of what it is narrowed to"]),
             ("cache", {"kinds": ["text"]}, []),
             ("kestrel", {"kinds": ["text"]}, []),
         ],

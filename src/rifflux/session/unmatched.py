@@ -14,8 +14,8 @@ def unmatched(filter: Filter, passes: Callable[[Filter], bool]) -> tuple[str, ..
     """Return notes on the conditions that no document meets, or on all of them if none meets all; `passes` asks."""
     if not filter or passes(filter):
         return ()
-    told = [f"no document {wanted}" for wanted, alone in _conditions(filter) if not passes(alone)]
-    return tuple(told or ["no document meets all of what it is narrowed to"])
+    told = [f"nothing {wanted}" for wanted, alone in _conditions(filter) if not passes(alone)]
+    return tuple(told or ["nothing meets all of what it is narrowed to"])
 
 
 def _conditions(filter: Filter) -> Iterator[tuple[str, Filter]]:

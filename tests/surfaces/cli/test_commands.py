@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 COMMANDS = ("index", "search", "get", "status", "doctor", "config", "mcp")
 REPORT = {
     *("indexed_files", "skipped_files", "deleted_files", "failed", "skipped", "chunks", "embedded_chunks"),
-    *("indexed_paths", "embedding_model", "embedding_backend", "seconds", "waited_for"),
+    *("indexed_paths", "embedding_model", "embedding_backend", "seconds", "waited_for", "degraded"),
 }
 SEARCH = {"query", "mode", "effective_mode", "fusion", "reranker", "count", "results", "diagnostics"}
 HIT = {

@@ -51,7 +51,7 @@ def test_messages_are_found_with_their_neighbours(ask: Any) -> None:
     assert " 1  user (2024-05-01T12:00): How long" in shown
     assert "lexical" in shown
     nothing = ask("conversations", "search", "cache", "--user", "ann", "--to", "2024-04-30")
-    assert (nothing.stdout, nothing.stderr) == ("", "nothing found\n")
+    assert (nothing.stdout, nothing.stderr) == ("", "nothing found\nnote: nothing is from 2024-04-30 or before\n")
 
 
 def test_the_status_counts_what_users_said_and_what_is_remembered(ask: Any) -> None:
