@@ -228,7 +228,7 @@ class TestWhatAFilterLeaves:
         self, library: Index, question: str, filter: dict[str, Any], told: list[str]
     ) -> None:
         notes = library.search(question, filter=filter, mode="lexical").trace.notes
-        assert [note for note in notes if note.startswith("no document")] == told
+        assert [note for note in notes if note.startswith("nothing ")] == told
 
 
 class TestRefusals:
