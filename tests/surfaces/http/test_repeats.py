@@ -94,3 +94,15 @@ def test_an_id_in_use_is_a_conflict(service: Running, tokens: dict[str, str]) ->
         reply = client.post("/conversations", json={"id": "talk"})
     assert reply.status_code == 409
     assert reply.json()["error"]["code"] == "conflict"
+
+
+def test_a_file_is_sent_again_in_another_form(service: Running, tokens: dict[str, str]) -> None:
+    def send(text: bytes) -> httpx.Response:
+        with service.client(tokens["ann"]) as client:
+            return client.post("/documents", files={"file": ("a.md", text)}, headers={"Idempotency-Key": "file"})
+
+    first, second = send(b"Herons fish."), send(b"Herons fish.")
+    assert first.status_code == second.status_code == 201
+    assert first.content == second.content
+    assert "idempotent-replayed" in second.headers
+    assert send(b"Quokkas read.").status_code == 422

@@ -192,7 +192,12 @@ def delete(id: str, mine: Mine) -> None:
     mine.delete(id)
 
 
-@router.post("/conversations/import", summary="Import conversations", openapi_extra=bodies(ConversationsFile))
+@router.post(
+    "/conversations/import",
+    dependencies=REPEATABLE,
+    summary="Import conversations",
+    openapi_extra=bodies(ConversationsFile),
+)
 async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> ImportReport:
     """Import the conversations of a file, as `rifflux conversations import` does; what did not change is left alone."""
     file, given = await file_of(incoming, ConversationsFile)

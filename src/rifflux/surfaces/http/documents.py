@@ -13,6 +13,7 @@ from rifflux import Document, Failure
 from rifflux import Stored as StoredNoun
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next
+from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Date, Name, Request
@@ -144,7 +145,13 @@ def list_(
     return DocumentList(documents=[DocumentRow.of(noun_json(each)) for each in page.documents], next=page.next)
 
 
-@router.post("", status_code=201, summary="Add a document or a file", openapi_extra=bodies(NewFile, NewDocument))
+@router.post(
+    "",
+    status_code=201,
+    dependencies=REPEATABLE,
+    summary="Add a document or a file",
+    openapi_extra=bodies(NewFile, NewDocument),
+)
 async def add(incoming: Incoming, service: Asked, caller: User) -> StoredOut:
     """Add a document to a collection that the caller may write, as JSON with its text, or as a file in a form.
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, Header, Request, Response
+from python_multipart.multipart import parse_options_header
 from starlette.concurrency import run_in_threadpool
 
 from rifflux.surfaces.http.auth import service_of
@@ -31,13 +32,20 @@ async def repeatable(idempotency_key: Key = None) -> None:
 REPEATABLE = [Depends(repeatable)]
 
 
+async def _content(request: Request) -> bytes:
+    """Return the body of a request; that of a form without its boundary, which a client draws anew."""
+    body = await request.body()
+    _, boundary = parse_options_header(request.headers.get("content-type", ""))
+    return body.replace(boundary.get(b"boundary") or b"\0", b"")
+
+
 async def once(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
     """Answer a request, or answer it again as before. Raises `Conflict` while the first is still being answered."""
     key = request.headers.get("idempotency-key")
     if not key:
         return await answer(request)
     repeats, user = service_of(request).repeats, request.state.caller.user
-    asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await request.body()
+    asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await _content(request)
     known = await run_in_threadpool(repeats.begin, user, key, asked)
     if known is not None:
         media = "application/json" if known.body else None

@@ -120,7 +120,7 @@ def bring(given: WorksIn, service: Asked, caller: User) -> WorksReport:
     return works.import_text(given.text(), source=given.source, format=given.format, license=given.license)
 
 
-@router.post("/import", summary="Import works of a file", openapi_extra=bodies(WorksFile))
+@router.post("/import", dependencies=REPEATABLE, summary="Import works of a file", openapi_extra=bodies(WorksFile))
 async def bring_file(incoming: Incoming, service: Asked, caller: User) -> WorksReport:
     """Import the works of a file, as `rifflux works import` does; no other file is looked for."""
     file, given = await file_of(incoming, WorksFile)
