@@ -52,7 +52,11 @@ if _typing.TYPE_CHECKING:
     from rifflux.index.documents import DocumentPage as DocumentPage
     from rifflux.index.documents import Documents as Documents
     from rifflux.index.documents import Stored as Stored
+    from rifflux.index.facets import Facet as Facet
+    from rifflux.index.facets import FacetValue as FacetValue
     from rifflux.index.federated import Everything as Everything
+    from rifflux.index.places import DocumentAt as DocumentAt
+    from rifflux.index.places import Heading as Heading
     from rifflux.index.salvage import diagnose as diagnose
     from rifflux.index.salvage import repair as repair
     from rifflux.index.status import Status as Status
@@ -154,7 +158,9 @@ _PUBLIC = {
     "index.admin": "Admin",
     "index.collections": "CollectionInfo Collections",
     "index.documents": "DocumentInfo DocumentPage Documents Stored",
+    "index.facets": "Facet FacetValue",
     "index.federated": "Everything",
+    "index.places": "DocumentAt Heading",
     "index.salvage": "diagnose repair",
     "index.status": "Status VectorReport",
     "ingest.walk.find": "Finder Found Skipped",

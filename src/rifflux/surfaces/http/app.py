@@ -19,11 +19,13 @@ from rifflux.surfaces.http import (
     conversations,
     dashboard,
     documents,
+    me,
     memories,
     operation,
     pages,
     retrieve,
     search,
+    session,
     tokens,
     usage,
     why,
@@ -35,6 +37,7 @@ from rifflux.surfaces.http.guard import Observe, RequestGuard
 from rifflux.surfaces.http.problems import problem, problem_of
 from rifflux.surfaces.http.service import Service
 from rifflux.surfaces.http.shapes import ERRORS
+from rifflux.surfaces.web import page
 
 __all__ = ["create_app"]
 
@@ -43,7 +46,7 @@ log = structlog.get_logger("rifflux.http")
 #: In the order of the documentation.
 ROUTES = (
     *(search, why, collections, documents, conversations, memories, retrieve, works),
-    *(usage, operation, tokens, decisions, admin, dashboard, pages),
+    *(me, usage, operation, tokens, decisions, admin, dashboard, pages, session, page),
 )
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
