@@ -36,6 +36,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.errors import NothingImported as NothingImported
     from rifflux.errors import OutOfScope as OutOfScope
     from rifflux.errors import OutsideRoots as OutsideRoots
+    from rifflux.errors import ReadOnlyIndex as ReadOnlyIndex
     from rifflux.errors import RiffluxError as RiffluxError
     from rifflux.errors import TokenExpired as TokenExpired
     from rifflux.errors import Unreadable as Unreadable
@@ -151,7 +152,8 @@ _PUBLIC = {
     ),
     "errors": (
         "Busy Conflict DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex "
-        "NotFound NothingImported OutOfScope OutsideRoots RiffluxError TokenExpired Unreadable UnusableIndex"
+        "NotFound NothingImported OutOfScope OutsideRoots ReadOnlyIndex RiffluxError TokenExpired Unreadable "
+        "UnusableIndex"
     ),
     "evidence.pack": "TITLE_ONLY EvidencePack EvidenceItem",
     "index": "Index open",

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from rifflux import RiffluxError, UnusableIndex, __version__
+from rifflux import ReadOnlyIndex, RiffluxError, UnusableIndex, __version__
 from rifflux.surfaces.http import (
     admin,
     collections,
@@ -93,6 +93,8 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RiffluxError)
     async def ours(request: Request, error: RiffluxError) -> JSONResponse:
+        if isinstance(error, ReadOnlyIndex):
+            return problem(403, "read_only", "here this can only be read: ask who looks after the index to change it")
         if isinstance(error, UnusableIndex):
             # Its message names the file, which is the administrator's to know.
             log.error("index", cause=str(error))

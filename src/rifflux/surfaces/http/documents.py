@@ -187,7 +187,12 @@ async def add(incoming: Incoming, service: Asked, caller: User) -> StoredOut:
     return await _stored(incoming, service, caller)
 
 
-@router.put("/{document:path}", summary="Add or replace a document or a file", openapi_extra=bodies(FileIn, DocumentIn))
+@router.put(
+    "/{document:path}",
+    summary="Add or replace a document or a file",
+    responses={201: {"model": StoredOut, "description": "It was not there before"}},
+    openapi_extra=bodies(FileIn, DocumentIn),
+)
 async def put(document: str, incoming: Incoming, service: Asked, caller: User, response: Response) -> StoredOut:
     """Store a document under a key, instead of what was put there before. Sent again, it is unchanged."""
     stored = await _stored(incoming, service, caller, document)

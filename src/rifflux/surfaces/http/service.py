@@ -194,7 +194,7 @@ class Service:
 
         Only then: a request that is refused is no question.
         """
-        if not self.index.admin.store.read_only:
+        if not self.index.admin.store.registry.read_only:
             self.diary.note(caller.user, query)
 
     def searched(self, caller: Caller, query: str, trace: Trace) -> None:
