@@ -40,6 +40,7 @@ COMMANDS = (
     "backup",
     "models",
     "serve",
+    "browse",
     "collections",
     "groups",
     "tokens",
