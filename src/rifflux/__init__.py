@@ -46,6 +46,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.errors import NothingImported as NothingImported
     from rifflux.errors import OutOfScope as OutOfScope
     from rifflux.errors import OutsideRoots as OutsideRoots
+    from rifflux.errors import ReadOnlyIndex as ReadOnlyIndex
     from rifflux.errors import RiffluxError as RiffluxError
     from rifflux.errors import TokenExpired as TokenExpired
     from rifflux.errors import Unreadable as Unreadable
@@ -62,7 +63,11 @@ if _typing.TYPE_CHECKING:
     from rifflux.index.documents import DocumentPage as DocumentPage
     from rifflux.index.documents import Documents as Documents
     from rifflux.index.documents import Stored as Stored
+    from rifflux.index.facets import Facet as Facet
+    from rifflux.index.facets import FacetValue as FacetValue
     from rifflux.index.federated import Everything as Everything
+    from rifflux.index.places import DocumentAt as DocumentAt
+    from rifflux.index.places import Heading as Heading
     from rifflux.index.salvage import diagnose as diagnose
     from rifflux.index.salvage import repair as repair
     from rifflux.index.status import Status as Status
@@ -159,14 +164,17 @@ _PUBLIC = {
     ),
     "errors": (
         "Busy Conflict DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex "
-        "NotFound NothingImported OutOfScope OutsideRoots RiffluxError TokenExpired Unreadable UnusableIndex"
+        "NotFound NothingImported OutOfScope OutsideRoots ReadOnlyIndex RiffluxError TokenExpired Unreadable "
+        "UnusableIndex"
     ),
     "evidence.pack": "TITLE_ONLY EvidencePack EvidenceItem",
     "index": "Index open",
     "index.admin": "Admin",
     "index.collections": "CollectionInfo Collections",
     "index.documents": "DocumentInfo DocumentPage Documents Stored",
+    "index.facets": "Facet FacetValue",
     "index.federated": "Everything",
+    "index.places": "DocumentAt Heading",
     "index.salvage": "diagnose repair",
     "index.status": "Status VectorReport",
     "ingest.walk.find": "Finder Found Skipped",

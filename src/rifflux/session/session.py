@@ -130,7 +130,7 @@ class Session:
             store.registry,
             Prices(limits.prices),
             limits.budget or math.inf,
-            read_only=store.read_only,
+            read_only=store.registry.read_only,
             now=lambda: self.now(),
         )
 

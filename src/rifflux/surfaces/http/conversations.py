@@ -174,6 +174,19 @@ def search(asked: SearchMessagesIn, service: Asked, mine: Mine) -> SearchMessage
     return SearchMessagesOut.model_validate(given | {"diagnostics": Diagnostics.of(trace_json(found.trace))})
 
 
+@router.post(
+    "/conversations/import",
+    dependencies=REPEATABLE,
+    summary="Import conversations",
+    openapi_extra=bodies(ConversationsFile),
+)
+async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> ImportReport:
+    """Import the conversations of a file, as `rifflux conversations import` does; what did not change is left alone."""
+    file, given = await file_of(incoming, ConversationsFile)
+    work = partial(mine.import_upload, file.name, io.BytesIO(file.data), **given.model_dump())
+    return await done(service, work, reads=True)
+
+
 @router.get("/conversations/{id}", summary="A conversation")
 def conversation(id: str, mine: Mine) -> Conversation:
     """Read a conversation with the number of its messages."""
@@ -190,19 +203,6 @@ def edit(id: str, given: ConversationEdit, mine: Mine) -> Conversation:
 def delete(id: str, mine: Mine) -> None:
     """Delete a conversation for good."""
     mine.delete(id)
-
-
-@router.post(
-    "/conversations/import",
-    dependencies=REPEATABLE,
-    summary="Import conversations",
-    openapi_extra=bodies(ConversationsFile),
-)
-async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> ImportReport:
-    """Import the conversations of a file, as `rifflux conversations import` does; what did not change is left alone."""
-    file, given = await file_of(incoming, ConversationsFile)
-    work = partial(mine.import_upload, file.name, io.BytesIO(file.data), **given.model_dump())
-    return await done(service, work, reads=True)
 
 
 @router.get("/conversations/{id}/messages", summary="The messages of a conversation in their order")

@@ -60,6 +60,9 @@ class Settings:
     """The settings with their defaults. `origins` names the source of each value that is no default."""
 
     db: str = field(default="", metadata={"help": "the index file; empty: the nearest .rifflux/index.db"})
+    state: str = field(
+        default="", metadata={"help": "file for tokens, usage and feedback, beside an index that is only read"}
+    )
     model: str = field(default="", metadata={"help": "embedding model; empty: the index's own, else the bundled one"})
     base_url: str = field(default="", metadata={"help": "endpoint for models named openai:NAME"})
     api_key: str = field(default="", repr=False, metadata={"help": "key for that endpoint", "secret": True})
@@ -250,6 +253,7 @@ class Opening(TypedDict, total=False):
     embed_timeout: float
     prices: Mapping[str, float] | None
     budget: float
+    state: str | Path | None
 
 
 def opening(settings: Settings) -> Opening:
@@ -270,6 +274,7 @@ def opening(settings: Settings) -> Opening:
         "embed_timeout": settings.embed_timeout,
         "prices": configured_prices(settings),
         "budget": settings.budget,
+        "state": settings.state or None,
     }
 
 
