@@ -32,10 +32,11 @@ __all__ += store.__all__
 STORES = {"sqlite": "rifflux.store.sqlite:SqliteStore"}
 
 
-def open_store(location: str | Path, *, create: bool = True, neighbours: str = "scan") -> Store:
+def open_store(location: str | Path, *, create: bool = True, neighbours: str = "scan", state: str | Path = "") -> Store:
     """Open the store at a path or URL (`notes.db`, `sqlite:notes.db`, `:memory:`).
 
-    `neighbours` says how very many vectors are searched: `scan` or `hnsw`.
+    `neighbours` says how very many vectors are searched: `scan` or `hnsw`. With a `state` file, which is made where it
+    is not there, the rest is only read: tokens, usage, questions, feedback and their log are kept in that.
     """
     scheme, separator, rest = str(location).partition("://")
     if not separator:
@@ -43,7 +44,9 @@ def open_store(location: str | Path, *, create: bool = True, neighbours: str = "
     if scheme not in STORES:
         raise InvalidArgument(f"no store for {scheme}://; choose one of {', '.join(STORES)}")
     module, _, name = STORES[scheme].partition(":")
-    store: Store = getattr(import_module(module), name).open(rest, create=create, neighbours=neighbours)
+    store: Store = getattr(import_module(module), name).open(
+        rest, create=create, neighbours=neighbours, state=str(state)
+    )
     return store
 
 

@@ -43,6 +43,8 @@ class Store(Protocol):
     registry: Registry
     #: The version of the stored schema.
     schema_version: int
+    #: The file that keeps what users do, apart from the contents, which are only read then; empty without one.
+    state: str
 
     def counts(self) -> Mapping[str, int]:
         """Count `documents`, `chunks`, `files` and `embedded_chunks`."""
@@ -79,6 +81,7 @@ class Store(Protocol):
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
         """Copy all of the store as it is at this moment to a file, which appears when it is whole.
 
+        What is kept apart in a state file goes to another one beside it, named so with `.state` at the end.
         Raises InvalidArgument where something is there that `force` does not allow to be replaced, and OutOfScope for
         the view of a named owner.
         """

@@ -31,6 +31,8 @@ def status(here: WhoseCommonOptions) -> None:
 def _rows(state: Status) -> Iterator[tuple[str, str]]:
     share = f" ({state.embedded_chunks / state.chunks:.0%})" if state.chunks else ""
     yield "index", f"{state.path}  ({state.bytes / 1e6:.1f} MB{', read-only' if state.read_only else ''})"
+    if state.state:
+        yield "state", state.state
     yield "documents", f"{state.documents:,} from {show.counted(state.files, 'file')}"
     yield "chunks", f"{state.chunks:,}"
     yield "embedded", f"{state.embedded_chunks:,}{share} by {state.embedding_model} ({state.embedding_backend})"
