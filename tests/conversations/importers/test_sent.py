@@ -108,5 +108,5 @@ def test_vectors_that_take_long_follow(tmp_path: Path) -> None:
             assert "stored, and found by words, but its vectors are still to come" in told
         assert talks.search("kingfisher").hits
         go_on.set()
-        index.embed()
+        index.admin.embed()
         assert talks.search("kingfisher").trace.degraded == ()
