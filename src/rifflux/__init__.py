@@ -14,6 +14,16 @@ import typing as _typing
 
 # Type checkers read the public names here, programs in the table below.
 if _typing.TYPE_CHECKING:
+    from rifflux.answer.model import Answer as Answer
+    from rifflux.answer.model import AnswerEvent as AnswerEvent
+    from rifflux.answer.model import AnswerSentence as AnswerSentence
+    from rifflux.answer.model import Citation as Citation
+    from rifflux.answer.model import Cited as Cited
+    from rifflux.answer.model import Delta as Delta
+    from rifflux.answer.model import Done as Done
+    from rifflux.answer.model import Failed as Failed
+    from rifflux.answer.model import Sources as Sources
+    from rifflux.answer.model import Withdrawn as Withdrawn
     from rifflux.conversations import Conversation as Conversation
     from rifflux.conversations import Conversations as Conversations
     from rifflux.conversations import Group as Group
@@ -71,6 +81,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.memories import Saved as Saved
     from rifflux.models import Embedder as Embedder
     from rifflux.models import load_embedder as load_embedder
+    from rifflux.models.chat import ChatModel as ChatModel
     from rifflux.models.custom import CustomEmbedder as CustomEmbedder
     from rifflux.models.custom import SimpleEmbedder as SimpleEmbedder
     from rifflux.models.embedder import KnownModel as KnownModel
@@ -147,6 +158,7 @@ __version__ = "0.1.0"
 # The public names by their module. Loading them all takes longer than many a command runs, so each is loaded when it is
 # first asked for.
 _PUBLIC = {
+    "answer.model": "Answer AnswerEvent AnswerSentence Citation Cited Delta Done Failed Sources Withdrawn",
     "conversations": (
         "Conversation Conversations Group ImportReport Message MessageHit MessageResults Thread WrittenMessage"
     ),
@@ -168,6 +180,7 @@ _PUBLIC = {
     "ingest.walk.find": "Finder Found Skipped",
     "memories": "Memories Memory Recalled Saved",
     "models": "Embedder load_embedder",
+    "models.chat": "ChatModel",
     "models.custom": "CustomEmbedder SimpleEmbedder",
     "models.embedder": "KnownModel known_models",
     "models.fetched": "fetch_model",

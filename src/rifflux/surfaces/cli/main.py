@@ -21,6 +21,8 @@ INTERRUPTED = 130
 COMMANDS = (
     "index",
     "search",
+    "ask",
+    "chat",
     "everything",
     "get",
     "status",

@@ -15,6 +15,7 @@ from starlette.routing import Match, Route
 from rifflux import ReadOnlyIndex, RiffluxError, UnusableIndex, __version__
 from rifflux.surfaces.http import (
     admin,
+    chat,
     collections,
     conversations,
     dashboard,
@@ -45,7 +46,7 @@ log = structlog.get_logger("rifflux.http")
 
 #: In the order of the documentation.
 ROUTES = (
-    *(search, why, collections, documents, conversations, memories, retrieve, works),
+    *(search, chat, why, collections, documents, conversations, memories, retrieve, works),
     *(me, usage, operation, tokens, decisions, admin, dashboard, pages, session, page),
 )
 

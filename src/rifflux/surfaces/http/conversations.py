@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from functools import partial
 from typing import Annotated
 
@@ -183,7 +182,7 @@ def search(asked: SearchMessagesIn, service: Asked, mine: Mine) -> SearchMessage
 async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> ImportReport:
     """Import the conversations of a file, as `rifflux conversations import` does; what did not change is left alone."""
     file, given = await file_of(incoming, ConversationsFile)
-    work = partial(mine.import_upload, file.name, io.BytesIO(file.data), **given.model_dump())
+    work = partial(mine.import_upload, file.name, file.data, **given.model_dump())
     return await done(service, work, reads=True)
 
 

@@ -21,7 +21,7 @@ from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.service.analytics import Diary
 from rifflux.service.repeats import Repeats
 from rifflux.surfaces.http.counters import Counters
-from rifflux.surfaces.http.limits import Buckets
+from rifflux.surfaces.http.limits import Buckets, Leases
 from rifflux.surfaces.shared.network import is_loopback
 from rifflux.surfaces.shared.nouns import JsonObject
 
@@ -33,6 +33,8 @@ GARBAGE_AFTER = 20_000
 UPLOAD_BYTES = 20_000_000
 #: Seconds that a file may take to read, and to wait for its turn, on top of what a request may.
 READ_S, TURN_S = 30.0, 10.0
+#: Answers that a token may have under way at a time.
+STREAMS = 2
 #: Users whose view of the index is kept between requests, with the models of its rerankers.
 MOST_VIEWS = 256
 
@@ -160,6 +162,7 @@ class Service:
         self.diary = Diary(index.admin.store.registry, later=self._later)
         self.accounts = Accounts(index.admin.store.registry, later=self._later)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
+        self.streams = Leases(settings.shared or None, STREAMS)
         self.counters = Counters()
         # Each file that is read may take half a gigabyte for half a minute.
         self.readers = threading.BoundedSemaphore(os.cpu_count() or 1)
@@ -237,6 +240,7 @@ class Service:
         self.ledger.flush()
         self.diary.flush()
         self.buckets.close()
+        self.streams.close()
         self.index.close()
 
 

@@ -117,7 +117,7 @@ def _answer(service: Service, caller: Caller, given: Any) -> JsonObject:
 def _document(service: Service, caller: Caller, given: Any) -> JsonObject:
     index = service.of(caller)
     told = document_at_json(
-        index.document_at(given.get("chunk") or given["doc"]), given.get("q", ""), index.profile.analyzer
+        index.documents.at(given.get("chunk") or given["doc"]), given.get("q", ""), index.profile.analyzer
     )
     around, text = told["around"], told["text"]
     start, end = (place - around["text_span"][0] for place in around["span"])
