@@ -53,6 +53,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.index.documents import DocumentPage as DocumentPage
     from rifflux.index.documents import Documents as Documents
     from rifflux.index.documents import Stored as Stored
+    from rifflux.index.extract import Extracted as Extracted
+    from rifflux.index.extract import Issued as Issued
     from rifflux.index.federated import Everything as Everything
     from rifflux.index.salvage import diagnose as diagnose
     from rifflux.index.salvage import repair as repair
@@ -156,6 +158,7 @@ _PUBLIC = {
     "index.admin": "Admin",
     "index.collections": "CollectionInfo Collections",
     "index.documents": "DocumentInfo DocumentPage Documents Stored",
+    "index.extract": "Extracted Issued",
     "index.federated": "Everything",
     "index.salvage": "diagnose repair",
     "index.status": "Status VectorReport",
