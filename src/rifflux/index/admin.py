@@ -47,12 +47,13 @@ class Admin:
         collections: Sequence[str] = (),
         *,
         tokens: Sequence[Issued] = (),
+        former: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Extracted:
         """Copy what everyone may read to a new index file, and nothing else; see `rifflux.index.extract`."""
         from rifflux.index.extract import extract
 
-        return extract(self._view, path, collections, tokens=tokens, progress=progress)
+        return extract(self._view, path, collections, tokens=tokens, former=former, progress=progress)
 
     def delete_user(self, user: str) -> Erased:
         """Delete all that is kept of a user and return the counts; see `Accounts.delete`. Raises `NotFound`."""

@@ -12,7 +12,7 @@ from rifflux.service.accounts import Accounts
 from rifflux.session.policies import FACTS, HYBRID_SEARCH, LICENSES, key_of
 from rifflux.session.session import IndexView
 from rifflux.session.vectors import SETTING
-from rifflux.store import REVISION, open_store, seal
+from rifflux.store import REVISION, Store, open_store, seal
 from rifflux.types import LICENSED, Progress
 
 __all__ = ["Extracted", "Issued", "extract"]
@@ -28,7 +28,7 @@ MODELS = "models"
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A token of an extracted index, with its text; an empty text stands for one to be made."""
+    """A token of an extracted index: of whom, and its text; empty for one to be made."""
 
     user: str
     role: str
@@ -61,9 +61,10 @@ def extract(
     collections: Sequence[str] = (),
     *,
     tokens: Sequence[Issued] = (),
+    former: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Extracted:
-    """Copy collections to a new index file, for reading alone, with these tokens and no other.
+    """Copy collections to a new index file, for reading alone, with these tokens, and those of a `former` one.
 
     Without names, they are those that are shared with everyone, and those that belong to nobody; no others can be
     named. Whoever has a token reads all of them. Raises `NotFound`, `InvalidArgument` if there is nothing in them, and
@@ -92,7 +93,9 @@ def extract(
         with closing(open_store(target, create=False)) as store:
             counts = store.united(each.owner for each in chosen).counts()
             accounts = Accounts(store.registry, view.session.now)
-            issued = [_issued(accounts, each) for each in tokens]
+            if former:
+                _take_over(store, former)
+            issued = [replace(each, token=accounts.create(each.user, each.role)[1]) for each in tokens]
             store.accelerate()
         seal(target)
     except BaseException:
@@ -108,13 +111,13 @@ def _holds(view: IndexView, owner: str) -> bool:
     return view.session.store.of(owner).counts()["documents"] > 0
 
 
-def _issued(accounts: Accounts, wanted: Issued) -> Issued:
-    """Return a token with its text, made anew if it has none."""
-    if wanted.token:
-        accounts.restore(wanted.token, wanted.user, wanted.role)
-        return wanted
-    _, text = accounts.create(wanted.user, wanted.role)
-    return replace(wanted, token=text)
+def _take_over(store: Store, former: str | Path) -> None:
+    """Give an index the valid tokens of another."""
+    with closing(open_store(former, create=False)) as other:
+        for token in other.registry.tokens():
+            found = other.registry.token(token.id)
+            if found and token.revoked_at is None:
+                store.registry.put_token(*found)
 
 
 def _portable(spec: str) -> tuple[str, dict[str, str]]:

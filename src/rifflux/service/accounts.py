@@ -75,18 +75,6 @@ class Accounts:
         self.register.put_token(token, _digest(secret), self._entry("token.create", token, about))
         return token, f"{_PREFIX}_{token.id}_{secret}"
 
-    def restore(self, text: str, user: str, role: str) -> None:
-        """Make a token valid whose text is known, such as one of an index that is made anew.
-
-        Raises `InvalidArgument` for a text that is none.
-        """
-        prefix, _, rest = text.partition("_")
-        id, _, secret = rest.partition("_")
-        if prefix != _PREFIX or not id or not secret:
-            raise InvalidArgument("the text of a token reads rfx_ID_SECRET")
-        token = Token(id, user, role, created_at=self.now())
-        self.register.put_token(token, _digest(secret), self._entry("token.create", token, f"role {role}"))
-
     def _granted(self, until: float | None) -> float | None:
         """Return when a token ends that the asker may make. Raises `OutOfScope`, or `InvalidArgument` for too many."""
         if self.by is None or self.rules:

@@ -38,6 +38,7 @@ COMMANDS = (
     "tune",
     "doctor",
     "backup",
+    "export",
     "models",
     "serve",
     "collections",
