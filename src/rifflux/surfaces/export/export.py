@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Exported", "export"]
 
-#: The files of an export that are made from templates.
-_TEMPLATES = ("run.sh", "rifflux.service", "Dockerfile", "compose.yaml", "README.md")
 _TOKENS = "tokens.json"
 #: Settings of where things are and how files are found, which mean nothing elsewhere.
 _OF_THIS_PLACE = ("db", "state", "threads", "hidden", "exclude", "max_file_mb", "synonyms", "rerank_model")
