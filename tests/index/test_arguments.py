@@ -21,6 +21,7 @@ WRONG: tuple[Any, ...] = (
 CALLS: dict[str, tuple[Callable[[Index], Any], tuple[Any, ...]]] = {
     "search": (lambda index: index.search, ("heron",)),
     "why": (lambda index: index.why, ("heron", "a")),
+    "answer": (lambda index: index.answer, ("heron", [("user", "egret")])),
     "get": (lambda index: index.get, ("a",)),
     "document": (lambda index: index.document, ("a",)),
     "chunks": (lambda index: index.chunks, ("a",)),

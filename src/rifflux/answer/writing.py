@@ -45,6 +45,7 @@ _TAG = re.compile(
     rf"<(?:/?(?:{'|'.join(_ELEMENTS.split())})\b[^<>]*|/[^<>]*|!(?:--)?[^<>]*|\?[^<>]*|[a-z][\w:-]*\s[^<>]*=[^<>]*)(?:>|\Z)",
     re.IGNORECASE,
 )
+_ANGLED = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _IMAGE = re.compile(r"!\[([^\[\]]*)\]\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)?|\[[^\[\]]*\])")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*(?:\([^()]*\)[^()]*)*\)?")
 _STRONG = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
@@ -149,7 +150,7 @@ def _checked(draft: Draft, raw: str, passages: Sequence[Passage]) -> Iterator[An
             yield from draft.withdraw(code)
         return
     numbers, text = _marks(raw)
-    text = cleaned(text)
+    text = cleaned(text, passages)
     if not _WORD.search(text):
         return
     by_number = {each.item.number: each for each in passages}
@@ -167,12 +168,19 @@ def _marks(raw: str) -> tuple[list[int], str]:
     return list(dict.fromkeys(numbers)), _CUT_MARK.sub("", _MARK.sub("", raw))
 
 
-def cleaned(text: str) -> str:
-    """Return a sentence as plain text: without links, images, elements of HTML, and what has no shape."""
+def cleaned(text: str, passages: Sequence[Passage] = ()) -> str:
+    """Return a sentence as plain text: without links, images, what looks like an element of HTML, and the unseen.
+
+    What stands in angle brackets in a passage too, such as `Vec<T>`, stays, unless HTML has an element of that name.
+    """
+
+    def kept(found: re.Match[str]) -> str:
+        return found[0] if any(found[0] in each.item.text for each in passages) else ""
+
     text = _UNSEEN.sub("", text)
     for _ in range(3):  # what is taken out may leave another one
         before = text
-        text = _TAG.sub("", _LINK.sub(r"\1", _IMAGE.sub(r"\1", text)))
+        text = _ANGLED.sub(kept, _TAG.sub("", _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))))
         if text == before:
             break
     else:

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from rifflux.index.admin import Admin
     from rifflux.index.collections import Collections
     from rifflux.index.documents import Documents
-    from rifflux.index.facets import Facet
     from rifflux.index.federated import Everything
-    from rifflux.index.places import DocumentAt
     from rifflux.index.status import Status
     from rifflux.ingest.walk.find import Finder
     from rifflux.memories import Memories
@@ -189,24 +187,6 @@ class Index:
             extract=extract,
             gone=gone,
         )
-
-    def document_at(self, name: str) -> DocumentAt:
-        """Return the document of a chunk's id, opened there, or what `document` takes, opened at its first passage.
-
-        Raises `NotFound` for an unknown name, and for a document without any passage.
-        """
-        from rifflux.index.places import document_at
-
-        return document_at(self._view, name)
-
-    def facets(self, limit: int = 20) -> tuple[Facet, ...]:
-        """Return what a search can be narrowed by: collections, kinds, folders and the declared metadata fields.
-
-        Each has up to `limit` values with the number of documents that have them, the most frequent first.
-        """
-        from rifflux.index.facets import facets_of
-
-        return facets_of(self._view, limit)
 
     def watch(
         self,

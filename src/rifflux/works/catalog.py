@@ -90,11 +90,12 @@ class WorksCatalog:
         return self._bring([(source, entries)], None, embed, progress)
 
     def verify(self, pack: EvidencePack) -> list[str]:
-        """Return the problems of a pack compared with the works of the index, a line each; see `rifflux.verify`."""
+        """Return the problems of a pack compared with what the caller may read, a line each; see `rifflux.verify`."""
         from rifflux.works.export import verify
 
         view = self._view.reading()
-        return verify(pack, view.store, view.visible)
+        parts = self._view.store.views()[1:] if self._view.scope else ()
+        return verify(pack, view.store, view.visible, parts)
 
     def import_files(
         self,

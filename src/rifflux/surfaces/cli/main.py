@@ -21,6 +21,8 @@ INTERRUPTED = 130
 COMMANDS = (
     "index",
     "search",
+    "ask",
+    "chat",
     "everything",
     "get",
     "status",
@@ -40,6 +42,7 @@ COMMANDS = (
     "backup",
     "models",
     "serve",
+    "browse",
     "collections",
     "groups",
     "tokens",

@@ -233,7 +233,7 @@ def document(
     index = service.of(caller)
     if around is None:
         return DocumentAtOut.of(document_json(index.document(document)))
-    found = index.document_at(around or document)
+    found = index.documents.at(around or document)
     if found.hit.document != document:
         raise NotFound(f"that passage is not of {document!r}: take both from one result of a search")
     return DocumentAtOut.of(document_at_json(found, query, index.profile.analyzer))

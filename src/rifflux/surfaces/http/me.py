@@ -58,7 +58,7 @@ class FacetsOut(Shape):
 @router.get("/facets", summary="What a search can be narrowed by")
 def facets(service: Asked, caller: User, limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> FacetsOut:
     """Count the documents that the caller may read by collection, kind, folder and the declared metadata fields."""
-    return FacetsOut.model_validate({"facets": nouns_json(service.of(caller).facets(limit))})
+    return FacetsOut.model_validate({"facets": nouns_json(service.of(caller).documents.facets(limit))})
 
 
 class FailureOut(Shape):

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 
@@ -79,6 +79,12 @@ async def page(request: Request, service: Asked) -> Response:
     return HTMLResponse(shown, status, {**headers, **HEADERS})
 
 
+@router.get("/dashboard", include_in_schema=False)
+def dashboard(request: Request) -> Response:
+    """Lead to the view of the page that shows how the service does."""
+    return RedirectResponse(f"{request.scope.get('root_path', '').rstrip('/')}/?view=dashboard", 307)
+
+
 @router.get("/assets/{name}", include_in_schema=False)
 def asset(name: str, request: Request) -> Response:
     """Return a file that the page loads; a browser that has it already is told so."""
@@ -111,7 +117,7 @@ def _answer(service: Service, caller: Caller, given: Any) -> JsonObject:
 def _document(service: Service, caller: Caller, given: Any) -> JsonObject:
     index = service.of(caller)
     told = document_at_json(
-        index.document_at(given.get("chunk") or given["doc"]), given.get("q", ""), index.profile.analyzer
+        index.documents.at(given.get("chunk") or given["doc"]), given.get("q", ""), index.profile.analyzer
     )
     around, text = told["around"], told["text"]
     start, end = (place - around["text_span"][0] for place in around["span"])
