@@ -10,8 +10,10 @@ from rifflux.errors import InvalidArgument
 from rifflux.index.index import delegated
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
+from rifflux.session.reading import Feedback
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
+from rifflux.session.writing import Writer
 from rifflux.store import Store
 from rifflux.types import Progress
 
@@ -32,6 +34,8 @@ class Admin:
     def __init__(self, view: IndexView) -> None:
         self._view = self.view = view
 
+    embed = delegated(Writer, Writer.embed)
+    note = delegated(Feedback, Feedback.note)
     accelerate = delegated(Maintenance, Maintenance.accelerate)
     check = delegated(Maintenance, Maintenance.check)
     repair = delegated(Maintenance, Maintenance.repair)

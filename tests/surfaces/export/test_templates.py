@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 import pytest
+from jinja2 import UndefinedError
 from scripts.deploy import FILES, ROOT, rendered
 
 from rifflux.surfaces.export.render import render
@@ -16,7 +17,7 @@ def test_deploy_is_what_the_templates_give(name: str) -> None:
 
 
 def test_a_name_without_a_value_is_an_error() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(UndefinedError):
         render("run.sh", {})
 
 

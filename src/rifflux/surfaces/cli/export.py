@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rifflux import MissingExtra
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, app
 
@@ -41,6 +43,8 @@ def export(
     has a token of it reads all that it holds; tokens.json has two. The folder is only read by the server, and appears
     when it is whole: README.md in it tells how to start it.
     """
+    if not all(map(find_spec, ("fastapi", "jinja2", "packaging"))):
+        raise MissingExtra("what is exported serves, and goes along as it is here: pip install 'rifflux[serve]'")
     from rifflux.surfaces.export.export import export as make
 
     settings = here.settings()

@@ -21,6 +21,8 @@ INTERRUPTED = 130
 COMMANDS = (
     "index",
     "search",
+    "ask",
+    "chat",
     "everything",
     "get",
     "status",
@@ -41,6 +43,7 @@ COMMANDS = (
     "export",
     "models",
     "serve",
+    "browse",
     "collections",
     "groups",
     "tokens",

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 __all__ = ["render"]
 
-_ALONE = re.compile(r"^(?:# )?\{\{ (\w+) \}\}\n", re.MULTILINE)
-_NAME = re.compile(r"\{\{ (\w+) \}\}")
-
 
 def render(template: str, values: Mapping[str, object]) -> str:
-    """Return a template with `{{ name }}` replaced by values; a line that is one name goes where its value is empty."""
-    text = files("rifflux.surfaces.export").joinpath("templates", template).read_text("utf-8")
-    text = _ALONE.sub(lambda found: found[0] if values[found[1]] else "", text)
-    return _NAME.sub(lambda found: str(values[found[1]]), text)
+    """Return a template with its values; one that it names and that is not given is an error."""
+    # These are no web pages: what is escaped there has no meaning here.
+    environment = Environment(
+        loader=PackageLoader("rifflux.surfaces.export"),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        autoescape=False,
+    )
+    return environment.get_template(template).render(values)

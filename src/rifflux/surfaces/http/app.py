@@ -15,15 +15,18 @@ from starlette.routing import Match, Route
 from rifflux import ReadOnlyIndex, RiffluxError, UnusableIndex, __version__
 from rifflux.surfaces.http import (
     admin,
+    chat,
     collections,
     conversations,
     dashboard,
     documents,
+    me,
     memories,
     operation,
     pages,
     retrieve,
     search,
+    session,
     tokens,
     usage,
     why,
@@ -35,6 +38,7 @@ from rifflux.surfaces.http.guard import Observe, RequestGuard
 from rifflux.surfaces.http.problems import problem, problem_of
 from rifflux.surfaces.http.service import Service
 from rifflux.surfaces.http.shapes import ERRORS
+from rifflux.surfaces.web import page
 
 __all__ = ["create_app"]
 
@@ -42,8 +46,8 @@ log = structlog.get_logger("rifflux.http")
 
 #: In the order of the documentation.
 ROUTES = (
-    *(search, why, collections, documents, conversations, memories, retrieve, works),
-    *(usage, operation, tokens, decisions, admin, dashboard, pages),
+    *(search, chat, why, collections, documents, conversations, memories, retrieve, works),
+    *(me, usage, operation, tokens, decisions, admin, dashboard, pages, session, page),
 )
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

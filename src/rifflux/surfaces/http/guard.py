@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from rifflux.surfaces.http.problems import problem
 from rifflux.surfaces.http.service import READ_S, TURN_S, Service, ServiceSettings
+from rifflux.surfaces.http.streaming import GIVEN_UP_S
 
 __all__ = ["Observe", "RequestGuard"]
 
@@ -87,6 +88,8 @@ class RequestGuard(_Middleware):
         most, seconds = _most_bytes(scope, settings), settings.timeout_s
         if _is_upload(scope):
             seconds += READ_S + TURN_S
+        elif scope["path"] == "/chat":
+            seconds += GIVEN_UP_S
 
         async def counted() -> Message:
             nonlocal read, refusal
