@@ -101,6 +101,7 @@ ERRORS: dict[int | str, JsonObject] = {
         (405, "Not with this method"),
         (413, "Too large"),
         (414, "An address that is too long"),
+        (415, "A body of another form than is taken"),
         (421, "Addressed to another host"),
         (422, "A value that cannot be used"),
         (429, "Too many requests"),
