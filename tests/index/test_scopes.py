@@ -127,6 +127,7 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "admin.counts": lambda w, a: w.ann.admin.counts(),
     "admin.nothing": lambda w, a: w.ann.admin.nothing,
     "admin.embedding_model": lambda w, a: w.ann.admin.embedding_model,
+    "admin.embeds_here": lambda w, a: w.ann.admin.embeds_here,
     "admin.warm": lambda w, a: w.ann.admin.warm(),
     "view.scope": lambda w, a: w.ann.admin.view.scope,
     "admin.policies": lambda w, a: (w.ann.admin.policies.all(), w.ann.admin.policies.get(HYBRID_SEARCH)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from rifflux.types import Hit
@@ -94,6 +95,7 @@ def beside(hit: Hit) -> tuple[str, ...]:
     return (*said.names, *said.at(hit.chunk_index), *key)
 
 
+@lru_cache(maxsize=16384)
 def key_names(key: str) -> tuple[str, ...]:
     """Return the names that a key has for who types it: a file's, with its folder and without; else the key.
 

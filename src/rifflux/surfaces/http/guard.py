@@ -28,10 +28,10 @@ DRAIN_S = 2.0
 #: Where files are sent to.
 _UPLOADS = re.compile(r"/documents(/.+)?|/(conversations|works)/import")
 _FORM = b"multipart/form-data"
-
-log = structlog.get_logger("rifflux.http")
 #: The rest of a body that nobody reads is not waited for.
 _CLOSE = {"Connection": "close"}
+
+log = structlog.get_logger("rifflux.http")
 
 
 class _TooLarge(Exception):
