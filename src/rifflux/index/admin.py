@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument
@@ -14,8 +15,10 @@ from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.store import Store
+from rifflux.types import Progress
 
 if TYPE_CHECKING:
+    from rifflux.index.extract import Extracted, Issued
     from rifflux.models import Embedder
     from rifflux.store import Erased, LogEntry
 
@@ -41,6 +44,20 @@ class Admin:
     switch = delegated(Maintenance, Maintenance.switch)
     switching = delegated(Maintenance, Maintenance.switching)
     abort_switch = delegated(Maintenance, Maintenance.abort_switch)
+
+    def extract(
+        self,
+        path: str | Path,
+        collections: Sequence[str] = (),
+        *,
+        tokens: Sequence[Issued] = (),
+        former: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Extracted:
+        """Copy what everyone may read to a new index file, and nothing else; see `rifflux.index.extract`."""
+        from rifflux.index.extract import extract
+
+        return extract(self._view, path, collections, tokens=tokens, former=former, progress=progress)
 
     def delete_user(self, user: str) -> Erased:
         """Delete all that is kept of a user and return the counts; see `Accounts.delete`. Raises `NotFound`."""

@@ -40,6 +40,7 @@ COMMANDS = (
     "tune",
     "doctor",
     "backup",
+    "export",
     "models",
     "serve",
     "browse",
