@@ -214,6 +214,7 @@ REFUSED: Mapping[str, Callable[[World, Asked], Any]] = {
     "admin.check": lambda w, a: w.ann.admin.check(),
     "admin.repair": lambda w, a: w.ann.admin.repair(),
     "admin.backup": lambda w, a: w.ann.admin.backup("nowhere.db"),
+    "admin.extract": lambda w, a: w.ann.admin.extract("nowhere.db"),
     "admin.models": lambda w, a: w.ann.admin.models(),
     "admin.switch": lambda w, a: w.ann.admin.switch("hash:32"),
     "admin.switching": lambda w, a: w.ann.admin.switching(),
@@ -247,7 +248,8 @@ def told(call: Callable[[World, Asked], Any], world: World, asked: Asked) -> str
 
 def without(answer: str, asked: Asked) -> str:
     """An answer without what was asked: an echo tells nothing."""
-    given = sorted({*asked.question.replace('"', " ").split(), asked.question, asked.id, *KEYS}, key=len)
+    said = {*asked.question.replace('"', " ").split(), *asked.narrow.get("metadata", {}).values()}
+    given = sorted({*said, asked.question, asked.id, *KEYS}, key=len)
     for text in (*sorted(COLLECTIONS, key=len, reverse=True), *reversed(given)):
         answer = answer.replace(text, "")
     return answer
