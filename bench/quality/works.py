@@ -130,7 +130,7 @@ def _works(corpus: Path, path: Path, model: str | None) -> Iterator[Index]:
             sys.exit(
                 f"{path} holds works without a license, so their branches are not told: delete it, and run this again"
             )
-        index.embed(
+        index.admin.embed(
             lambda stage, done, total: print(stage, done, total, file=sys.stderr) if done % 4096 < 128 else None
         )
         yield index

@@ -14,6 +14,16 @@ import typing as _typing
 
 # Type checkers read the public names here, programs in the table below.
 if _typing.TYPE_CHECKING:
+    from rifflux.answer.model import Answer as Answer
+    from rifflux.answer.model import AnswerEvent as AnswerEvent
+    from rifflux.answer.model import AnswerSentence as AnswerSentence
+    from rifflux.answer.model import Citation as Citation
+    from rifflux.answer.model import Cited as Cited
+    from rifflux.answer.model import Delta as Delta
+    from rifflux.answer.model import Done as Done
+    from rifflux.answer.model import Failed as Failed
+    from rifflux.answer.model import Sources as Sources
+    from rifflux.answer.model import Withdrawn as Withdrawn
     from rifflux.conversations import Conversation as Conversation
     from rifflux.conversations import Conversations as Conversations
     from rifflux.conversations import Group as Group
@@ -36,6 +46,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.errors import NothingImported as NothingImported
     from rifflux.errors import OutOfScope as OutOfScope
     from rifflux.errors import OutsideRoots as OutsideRoots
+    from rifflux.errors import ReadOnlyIndex as ReadOnlyIndex
     from rifflux.errors import RiffluxError as RiffluxError
     from rifflux.errors import TokenExpired as TokenExpired
     from rifflux.errors import Unreadable as Unreadable
@@ -52,7 +63,13 @@ if _typing.TYPE_CHECKING:
     from rifflux.index.documents import DocumentPage as DocumentPage
     from rifflux.index.documents import Documents as Documents
     from rifflux.index.documents import Stored as Stored
+    from rifflux.index.extract import Extracted as Extracted
+    from rifflux.index.extract import Issued as Issued
+    from rifflux.index.facets import Facet as Facet
+    from rifflux.index.facets import FacetValue as FacetValue
     from rifflux.index.federated import Everything as Everything
+    from rifflux.index.places import DocumentAt as DocumentAt
+    from rifflux.index.places import Heading as Heading
     from rifflux.index.salvage import diagnose as diagnose
     from rifflux.index.salvage import repair as repair
     from rifflux.index.status import Status as Status
@@ -66,6 +83,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.memories import Saved as Saved
     from rifflux.models import Embedder as Embedder
     from rifflux.models import load_embedder as load_embedder
+    from rifflux.models.chat import ChatModel as ChatModel
     from rifflux.models.custom import CustomEmbedder as CustomEmbedder
     from rifflux.models.custom import SimpleEmbedder as SimpleEmbedder
     from rifflux.models.embedder import KnownModel as KnownModel
@@ -142,24 +160,30 @@ __version__ = "0.1.0"
 # The public names by their module. Loading them all takes longer than many a command runs, so each is loaded when it is
 # first asked for.
 _PUBLIC = {
+    "answer.model": "Answer AnswerEvent AnswerSentence Citation Cited Delta Done Failed Sources Withdrawn",
     "conversations": (
         "Conversation Conversations Group ImportReport Message MessageHit MessageResults Thread WrittenMessage"
     ),
     "errors": (
         "Busy Conflict DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex "
-        "NotFound NothingImported OutOfScope OutsideRoots RiffluxError TokenExpired Unreadable UnusableIndex"
+        "NotFound NothingImported OutOfScope OutsideRoots ReadOnlyIndex RiffluxError TokenExpired Unreadable "
+        "UnusableIndex"
     ),
     "evidence.pack": "TITLE_ONLY EvidencePack EvidenceItem",
     "index": "Index open",
     "index.admin": "Admin",
     "index.collections": "CollectionInfo Collections",
     "index.documents": "DocumentInfo DocumentPage Documents Stored",
+    "index.extract": "Extracted Issued",
+    "index.facets": "Facet FacetValue",
     "index.federated": "Everything",
+    "index.places": "DocumentAt Heading",
     "index.salvage": "diagnose repair",
     "index.status": "Status VectorReport",
     "ingest.walk.find": "Finder Found Skipped",
     "memories": "Memories Memory Recalled Saved",
     "models": "Embedder load_embedder",
+    "models.chat": "ChatModel",
     "models.custom": "CustomEmbedder SimpleEmbedder",
     "models.embedder": "KnownModel known_models",
     "models.fetched": "fetch_model",

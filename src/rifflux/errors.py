@@ -16,6 +16,7 @@ RiffluxError
     ├── NotAnIndex                      the file is not a Rifflux index
     ├── NewerIndex                      the file was written by a newer Rifflux
     ├── DamagedIndex                    the database is corrupt
+    ├── ReadOnlyIndex                   the index can only be read
     └── Busy                            another process holds the index
 """
 
@@ -33,6 +34,7 @@ __all__ = [
     "NothingImported",
     "OutOfScope",
     "OutsideRoots",
+    "ReadOnlyIndex",
     "RiffluxError",
     "TokenExpired",
     "Unreadable",
@@ -109,6 +111,10 @@ class NewerIndex(UnusableIndex):
 
 class DamagedIndex(UnusableIndex):
     """The database file is corrupt."""
+
+
+class ReadOnlyIndex(UnusableIndex):
+    """The index was to be changed, and can only be read."""
 
 
 class Busy(UnusableIndex):

@@ -274,7 +274,7 @@ def test_meaning_is_searched_only_where_an_administrator_says_so(index: rifflux.
     talk(conversations, "b", "cache words")
     trace = conversations.search("cache words").trace
     assert (trace.effective_mode, trace.counts["semantic"]) == ("hybrid", 1)
-    index.embed()
+    index.admin.embed()
     assert conversations.search("cache words").trace.counts["semantic"] == 2
 
 

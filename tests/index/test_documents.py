@@ -122,7 +122,7 @@ class TestPutting:
         assert [hit.document for hit in ann.search("heron")] == ["bird"]
         monkeypatch.undo()
         assert ann.documents.put(Document("bird", "heron")).degraded == ()
-        ann.embed()
+        ann.admin.embed()
         assert ann.status().embedded_chunks == 1
 
     def test_vectors_that_take_too_long_follow(self, index: Index) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rifflux import Index
+from rifflux import Index, InvalidArgument
 from rifflux.index import open_index
 from rifflux.index.federated import Everything, Source, quality_of, widened
 from rifflux.types import Document, Filter, Scope
@@ -110,6 +110,21 @@ def test_a_question_is_embedded_once(index: Index, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(type(embedder), "embed_query", counting)
     asked_of_all(index)("cache entries")
     assert asked == ["cache entries"]
+
+
+def test_sources_fuse_as_they_are_told(index: Index) -> None:
+    (hit, *_) = asked_of_all(index)("cache entries", fusion="rrf:k=5")
+    assert hit.because("rrf").rank == 1
+    assert hit.because("rrf").score == pytest.approx(2 / 6)
+    index.admin.policies.set("hybrid_search", True)
+    ann = index.scoped(Scope("ann"))
+    ann.conversations.add(id="talk")
+    ann.conversations.add_message("talk", "cache entries live ten minutes", id="m", embed=True)
+    assert ann.everything("cache entries", fusion="rrf")[0].because("rrf").rank == 1
+    ignored = ann.everything("cache entries", mode="lexical", fusion="rrf").trace.notes
+    assert any("nothing to fuse" in note for note in ignored)
+    with pytest.raises(InvalidArgument, match="choose one of"):
+        ann.everything("cache entries", fusion="magic")
 
 
 def test_messages_of_conversations_are_among_the_sources(index: Index) -> None:

@@ -42,7 +42,7 @@ def fill(index: Index, user: str, word: str, folder: Path) -> None:
     mine.add(folder, note)
     mine.admin.store.catalog.keep_records("documents", "note", {"source": word})
     mine.judge(f"where is the {word}", "note")
-    mine.note("click", f"where is the {word}", "note", user=user)
+    mine.admin.note("click", f"where is the {word}", "note", user=user)
     mine.admin.declare_facets(word)
     if user:
         message = Message("m", "talk", f"I saw a {word}", created_at="2024-05-01")

@@ -149,7 +149,7 @@ def test_wrong_vectors_are_not_stored_and_told(wrong: str) -> None:
         assert index.status().embedded_chunks == 0
         assert [hit.document for hit in index.search("heron")] == ["heron"]
         with pytest.raises(ModelError, match=told):
-            index.embed()
+            index.admin.embed()
 
 
 @pytest.mark.parametrize("wrong", WRONG_VECTORS)
@@ -174,7 +174,7 @@ def test_a_complete_embedder_that_raises_anything_is_told_as_a_model_error() -> 
     with rifflux.open(":memory:", model=Raising(8)) as index:
         assert "hash failed (RuntimeError; the log says more)" in index.add(*TEXTS).degraded[0]
         with pytest.raises(ModelError, match="RuntimeError"):
-            index.embed()
+            index.admin.embed()
 
 
 class TestWithoutTheProgram:

@@ -78,4 +78,4 @@ def test_what_cannot_be_compared_is_not_stored(tmp_path: Path) -> None:
         assert "not finite" in report.degraded[0]
         assert [hit.document for hit in index.search("heron")] == ["heron"]
         with pytest.raises(ModelError, match="not finite"):
-            index.embed()
+            index.admin.embed()

@@ -104,7 +104,7 @@ def test_text_is_indexed_while_the_endpoint_fails_and_vectors_follow(
             untold(added)
     server.mode = "well"
     with opened(path, server) as index:
-        index.embed()
+        index.admin.embed()
         counts = index.status()
         assert counts.chunks == counts.embedded_chunks
         assert index.search("ibis wades").trace.degraded == ()

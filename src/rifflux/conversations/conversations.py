@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rifflux.conversations.model import (
     OTHERS,
@@ -22,25 +22,27 @@ from rifflux.conversations.model import (
     as_edited,
     as_given,
     as_imported,
+    bounded,
     checked_conversation,
     checked_message,
+    completed,
     conversation_of,
     conversation_row,
     message_of,
 )
 from rifflux.errors import Conflict, InvalidArgument, NotFound, NothingImported
 from rifflux.retrieve.table import LEXICAL
-from rifflux.session.arguments import HYBRID, checked_period, checked_whole
+from rifflux.session.arguments import HYBRID, checked_period, checked_text, checked_whole
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
-from rifflux.session.writing import Embedded, Writer
+from rifflux.session.writing import SENT_S, Embedded, Writer
 from rifflux.store import DocumentChange
 from rifflux.types import Document, Failure, Hit, Progress
 from rifflux.types.former import takes_former
 
 if TYPE_CHECKING:
-    from rifflux.conversations.importers import Upload
+    from rifflux.conversations.importers.base import Item, Tally
     from rifflux.conversations.writing import Merge, MessageWriter
     from rifflux.retrieve.fuse import Fuse
 
@@ -231,36 +233,44 @@ class Conversations:
         messages that were read. Raises `NotFound` for a path that does not exist, before anything is read, and
         `NothingImported` if there is no message in all of them.
         """
-        return self._import(paths, format, project, embed, progress)
+        from rifflux.conversations.importers import Tally, read
+
+        tally = Tally()
+        return self._import(read(paths, format, tally), tally, project, embed, progress)
 
     def import_upload(
         self,
         name: str,
-        file: IO[bytes],
+        data: bytes,
         *,
         format: str | None = None,
         project: str | None = None,
         embed: bool | None = None,
-        progress: Progress | None = None,
+        embed_seconds: float | None = SENT_S,
     ) -> ImportReport:
-        """Import one export from a stream that can seek; `name` is what its file was called. As `import_files`."""
-        from rifflux.conversations.importers import Upload
+        """Import one export that somebody sent, as `import_files` does; `name` is what its file was called.
 
-        return self._import([Upload(name, file)], format, project, embed, progress)
+        It is read in a process of its own that is held to 512 MB and 30 s, and nothing is stored where that is not
+        enough. Vectors that are not made within `embed_seconds` are told in `degraded`, and follow.
+        """
+        from rifflux.conversations.importers import Tally, checked_format
+        from rifflux.conversations.importers.sent import read_sent
+
+        tally = Tally()
+        found = read_sent(checked_text("the name of a file", name), data, checked_format(format), tally)
+        return self._import(found, tally, project, embed, None, embed_seconds)
 
     def _import(
         self,
-        sources: Sequence[str | Path | Upload],
-        format: str | None,
+        items: Iterable[Item],
+        tally: Tally,
         project: str | None,
         embed: bool | None,
         progress: Progress | None,
+        embed_seconds: float | None = None,
     ) -> ImportReport:
-        from rifflux.conversations.importers import Tally, read
-
-        start, tally = time.perf_counter(), Tally()
-        report = ImportReport()
-        for item in read(sources, format, tally):
+        start, report = time.perf_counter(), ImportReport()
+        for item in items:
             if isinstance(item, Thread) and project is not None:
                 item = replace(item, conversation=replace(item.conversation, project=project))
             report += self._imported(item)
@@ -275,7 +285,9 @@ class Conversations:
         )
         if not report.messages:
             raise NothingImported(report.nothing)
-        made = self._writer.embed_imported(progress) if (self.hybrid if embed is None else embed) else Embedded()
+        made = Embedded()
+        if self.hybrid if embed is None else embed:
+            made = self._writer.embed_imported(progress, embed_seconds)
         return replace(
             report, embedded=made.chunks, degraded=made.degraded, seconds=round(time.perf_counter() - start, 3)
         )
@@ -284,7 +296,7 @@ class Conversations:
         if isinstance(item, Failure):
             return ImportReport(failed=(item,))
         try:
-            return self._bring(item, as_imported)[0]
+            return self._bring(bounded(item), as_imported)[0]
         except InvalidArgument as error:
             return ImportReport(failed=(Failure(item.conversation.id, str(error)),))
 
@@ -296,7 +308,7 @@ class Conversations:
             known = self._store.catalog.document(CONVERSATIONS, conversation.id)
             row = conversation_row(conversation)
             if known:
-                row = merge(conversation_row(_completed(conversation, conversation_of(known))), known)
+                row = merge(conversation_row(completed(conversation, conversation_of(known))), known)
                 conversation = conversation_of(row)
             if known != row:
                 self._put(row)
@@ -374,16 +386,6 @@ class Conversations:
         around = (turns[:place][::-1], turns[place + 1 :])
         before, after = ([turn for turn in part if turn.branch in ("", found.branch)][:neighbours] for part in around)
         return MessageHit(found, hit.title, hit, tuple(before[::-1]), tuple(after))
-
-
-def _completed(given: Conversation, known: Conversation) -> Conversation:
-    """Complete a given conversation with the known one; its beginning stays."""
-    return replace(
-        given,
-        title=given.title or known.title,
-        project=given.project or known.project,
-        created_at=known.created_at or given.created_at,
-    )
 
 
 def _changed(known: Value, **given: Any) -> Value:

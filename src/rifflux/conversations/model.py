@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from rifflux.errors import InvalidArgument
 from rifflux.text.dates import parse_time
-from rifflux.types import Document, Failure, Hit, Page
+from rifflux.types import LONGEST_TITLE, Document, Failure, Hit, Page, bounded_title
 
 __all__ = [
     "CONVERSATION",
@@ -298,7 +298,38 @@ def _marked(row: Document, names: Collection[str]) -> Document:
 
 
 LONGEST_ID = 512
+#: What is as short as a title, of a conversation and of a message.
+_SHORT = ("title", "project", "role", "speaker", "source")
 Value = TypeVar("Value", Conversation, Message)
+
+
+def completed(given: Conversation, known: Conversation) -> Conversation:
+    """Complete a given conversation with the known one; its beginning stays."""
+    return replace(
+        given,
+        title=given.title or known.title,
+        project=given.project or known.project,
+        created_at=known.created_at or given.created_at,
+    )
+
+
+def bounded(thread: Thread) -> Thread:
+    """Return a thread whose titles and names, which come with every result, are cut where they are too long."""
+    conversation, messages = _cut(thread.conversation), thread.messages
+    if any(_long(each) for each in messages):
+        messages = tuple(map(_cut, messages))
+    return replace(thread, conversation=conversation, messages=messages)
+
+
+def _long(value: Conversation | Message) -> dict[str, str]:
+    """Return those short texts of a value that are too long, by their names."""
+    told = ((name, getattr(value, name, "")) for name in _SHORT)
+    return {name: text for name, text in told if isinstance(text, str) and len(text) > LONGEST_TITLE}
+
+
+def _cut(value: Value) -> Value:
+    cut: dict[str, Any] = {name: bounded_title(text) for name, text in _long(value).items()}
+    return replace(value, **cut)
 
 
 def checked_conversation(conversation: Conversation) -> Conversation:
@@ -339,4 +370,6 @@ def _checked(what: str, value: Value, *names: str) -> Value:
         if not isinstance(text := getattr(value, name), str):
             raise InvalidArgument(f"{what}: {name} must be a string, not {text!r}")
         texts[name] = text.encode("utf-8", "replace").decode().replace("\0", "")
+    for name in _long(value):
+        raise InvalidArgument(f"{what}: {name} has more than {LONGEST_TITLE:,} characters: make it shorter")
     return replace(value, **texts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from operator import itemgetter
 
 from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference, digest
 from rifflux.store import Store
@@ -15,13 +16,12 @@ __all__ = ["verify"]
 _Place = tuple[str, str]
 
 
-def verify(
-    pack: EvidencePack, citing: Citing, shown: Callable[[str, Document], Document], store: Store | None = None
-) -> list[str]:
+def verify(pack: EvidencePack, citing: Citing, shown: Callable[[str, Document], Document], *stores: Store) -> list[str]:
     """Return the problems of a pack, a line each; none if it is as it was packed.
 
     Each text must have its hash and its span; items must be numbered, and cited by the keys that `citing` gives them.
-    With a store, each text must stand at its span in the document, and every fact of the item must be the document's.
+    With stores, each text must stand at its span in the document of that which holds its chunk, else of the first, and
+    every fact of the item must be the document's.
     `shown` returns the document of a namespace as it may be shown.
     """
     problems = [problem for item in pack.items for problem in _within(item)]
@@ -32,12 +32,13 @@ def verify(
         problems.append(f"it has {pack.tokens} tokens, more than its budget of {pack.max_tokens}")
     if not pack.items and (pack.tokens or not pack.uncertain):
         problems.append("its items are missing: it tells of tokens, or is certain, and holds no evidence")
-    if store is None:
+    if not stores:
         return problems
     documents = dict[_Place, Document]()
     for item in pack.items:
         # Where several owners have a work of this name, the passage says whose it is.
-        chunk = store.catalog.chunk(item.chunk_id)
+        held = ((store, store.catalog.chunk(item.chunk_id)) for store in stores)
+        store, chunk = next(filter(itemgetter(1), held), (stores[0], None))
         place = chunk.place if chunk and chunk.is_of(*_place(item)) else _place(item)
         if document := store.catalog.document(*place):
             documents[_place(item)] = shown(place[0], document)
@@ -87,7 +88,7 @@ def _against(item: EvidenceItem, document: Document | None, citing: Citing, chun
         yield f"{_name(item)}: the index tells otherwise of the work's {', '.join(wrong)}"
     if chunk is None or not chunk.is_of(*_place(item)):
         yield f"{_name(item)}: the chunk {item.chunk_id} is not one of the work's"
-    elif not withheld and (chunk.heading_path != item.heading_path or not _holds(chunk.span, item.span)):
+    elif not withheld and (chunk.heading_path != item.heading_path or not _nested(chunk.span, item.span)):
         yield f"{_name(item)}: it stands elsewhere in the work: not at {item.span[0]}-{item.span[1]} under its headings"
 
 
@@ -98,8 +99,9 @@ def _facts_of(citing: Citing, document: Document) -> Mapping[str, object]:
     return {**facts, "license": document.license}
 
 
-def _holds(outer: Sequence[int], inner: Sequence[int]) -> bool:
-    return outer[0] <= inner[0] and inner[1] <= outer[1]
+def _nested(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Return True if a span holds the other: an item is a part of its chunk, or chunks that stand side by side."""
+    return (one[0] <= other[0] and other[1] <= one[1]) or (other[0] <= one[0] and one[1] <= other[1])
 
 
 def _miswritten(pack: EvidencePack, citing: Citing, documents: Mapping[_Place, Document]) -> Iterator[str]:

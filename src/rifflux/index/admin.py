@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument
 from rifflux.index.index import delegated
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
+from rifflux.session.reading import Feedback
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
+from rifflux.session.writing import Writer
 from rifflux.store import Store
+from rifflux.types import Progress
 
 if TYPE_CHECKING:
+    from rifflux.index.extract import Extracted, Issued
     from rifflux.models import Embedder
     from rifflux.store import Erased, LogEntry
 
@@ -29,6 +34,8 @@ class Admin:
     def __init__(self, view: IndexView) -> None:
         self._view = self.view = view
 
+    embed = delegated(Writer, Writer.embed)
+    note = delegated(Feedback, Feedback.note)
     accelerate = delegated(Maintenance, Maintenance.accelerate)
     check = delegated(Maintenance, Maintenance.check)
     repair = delegated(Maintenance, Maintenance.repair)
@@ -37,6 +44,20 @@ class Admin:
     switch = delegated(Maintenance, Maintenance.switch)
     switching = delegated(Maintenance, Maintenance.switching)
     abort_switch = delegated(Maintenance, Maintenance.abort_switch)
+
+    def extract(
+        self,
+        path: str | Path,
+        collections: Sequence[str] = (),
+        *,
+        tokens: Sequence[Issued] = (),
+        former: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Extracted:
+        """Copy what everyone may read to a new index file, and nothing else; see `rifflux.index.extract`."""
+        from rifflux.index.extract import extract
+
+        return extract(self._view, path, collections, tokens=tokens, former=former, progress=progress)
 
     def delete_user(self, user: str) -> Erased:
         """Delete all that is kept of a user and return the counts; see `Accounts.delete`. Raises `NotFound`."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import InvalidArgument, Unreadable
 from rifflux.service.collections import VisibleCollection
@@ -21,6 +21,10 @@ from rifflux.session.writing import DOCUMENTS, Writer
 from rifflux.store import DocumentChange, Listed, Placed, Store
 from rifflux.text.dates import parse_time
 from rifflux.types import Document, Failure, Parsed, of_owner, parted, told_namespace
+
+if TYPE_CHECKING:
+    from rifflux.index.facets import Facet
+    from rifflux.index.places import DocumentAt
 
 __all__ = ["DocumentInfo", "DocumentPage", "Documents", "Stored"]
 
@@ -153,6 +157,24 @@ class Documents:
             parts.append(replace(part, document=document))
         stored = self._store(target, key, parts, new=new, embed_seconds=embed_seconds)
         return replace(stored, failed=tuple(failed))
+
+    def at(self, name: str) -> DocumentAt:
+        """Return the document of a chunk's id, opened there, or what `Index.document` takes, at its first passage.
+
+        Raises `NotFound` for an unknown name, and for a document without any passage.
+        """
+        from rifflux.index.places import document_at
+
+        return document_at(self._view, name)
+
+    def facets(self, limit: int = 20) -> tuple[Facet, ...]:
+        """Return what a search can be narrowed by: collections, kinds, folders and the declared metadata fields.
+
+        Each has up to `limit` values with the number of documents that have them, the most frequent first.
+        """
+        from rifflux.index.facets import facets_of
+
+        return facets_of(self._view, limit)
 
     def _store(
         self,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.retrieve.fuse import Fuse, ReciprocalRank
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.query.reading import collections_in, within
 from rifflux.retrieve.table import SCORE, SEMANTIC, joined
@@ -77,30 +77,35 @@ class Everything:
         *,
         top_k: int = 20,
         mode: str = HYBRID,
+        fusion: str | Fuse | None = None,
         filter: Filter | Mapping[str, Any] | None = None,
         deadline_ms: float | None = None,
     ) -> Results:
-        """Return the best hits of all sources; each hit's trail names its source and its rank there."""
+        """Return the best hits of all sources; each hit's trail names its source and its rank there.
+
+        `fusion` says how words and meaning are fused within each source, as in a search of one.
+        """
         checked_search(query, top_k, None)
         if self.parts and (checked_filter(filter).collections or collections_in(query)):
             # What somebody said is in no collection.
             outside = replace(self, parts={}, sources=[each for each in self.sources if each.name not in self.parts])
-            return outside(query, top_k=top_k, mode=mode, filter=filter, deadline_ms=deadline_ms)
+            return outside(query, top_k=top_k, mode=mode, fusion=fusion, filter=filter, deadline_ms=deadline_ms)
         deadline, load = checked_deadline(deadline_ms), self.view.asking_once.load
-        asked = _Round(self, self.modes(), load, query, top_k, mode, checked_filter(filter), deadline)
+        asked = _Round(self, self.modes(), load, query, top_k, mode, fusion, checked_filter(filter), deadline)
+        ignored = Searcher(self.view).way(mode, fusion, None, self.view.profile.diversity).notes
         first = self.sources[0]
         found = {first.name: asked.of(first)}
         if quality_of(found[first.name], asked.cosines) >= HIGH:
             note = f"{first.name} answers well by itself: the other sources were not asked"
-            return self._fused(query, found, top_k, note)
+            return self._fused(query, found, top_k, *ignored, note)
         found |= {source.name: asked.of(source) for source in self.sources[1:]}
-        results = self._fused(query, found, top_k)
+        results = self._fused(query, found, top_k, *ignored)
         wider = widened(query)
         if len(results) >= FEW or quality_of(results, asked.cosines) >= MEDIUM or wider == query:
             return results
         asked = replace(asked, query=wider, read={})
         found = {source.name: asked.of(source) for source in self.sources}
-        return self._fused(query, found, top_k, f"little was found: asked again as {wider!r}")
+        return self._fused(query, found, top_k, *ignored, f"little was found: asked again as {wider!r}")
 
     def _fused(self, query: str, found: Mapping[str, Results], top_k: int, *notes: str) -> Results:
         """Return one page of several lists, each hit with the explanation of its source."""
@@ -136,6 +141,7 @@ class _Round:
     query: str
     top_k: int
     mode: str
+    fusion: str | Fuse | None
     filter: Filter
     deadline: float | None
     read: dict[str, Query] = field(default_factory=dict)
@@ -146,7 +152,7 @@ class _Round:
         parts, clock = self.everything.parts, Stopwatch()
         seen = replace(parts.get(source.name, self.everything.view), load=self.load)
         searcher = Searcher(seen) if seen.is_part else Searcher(seen).narrowed(self.query, self.filter)
-        way = searcher.way(self.modes.get(source.name, self.mode), None, None, searcher.profile.diversity)
+        way = searcher.way(self.modes.get(source.name, self.mode), self.fusion, None, searcher.profile.diversity)
         view = source.name if source.name in parts else ""
         with searcher.store.memoized():
             if view not in self.read:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from rifflux.errors import OutOfScope
 from rifflux.retrieve.table import LEXICAL
@@ -16,9 +16,11 @@ from rifflux.session.reading import Feedback, Reader
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView, Kept
 from rifflux.session.writing import Writer
-from rifflux.types import IndexReport, Scope
+from rifflux.types import Filter, IndexReport, Scope
 
 if TYPE_CHECKING:
+    from rifflux.answer import Answerer
+    from rifflux.answer.model import Answer, AnswerEvent
     from rifflux.conversations import Conversations
     from rifflux.index.admin import Admin
     from rifflux.index.collections import Collections
@@ -119,7 +121,6 @@ class Index:
 
     add = delegated(Writer, Writer.add)
     update = delegated(Writer, Writer.update)
-    embed = delegated(Writer, Writer.embed)
     remove = delegated(Writer, Writer.remove)
     search = delegated(Searcher, Searcher.search)
     classify = delegated(Searcher, Searcher.classify)
@@ -128,7 +129,64 @@ class Index:
     document = delegated(Reader, Reader.document)
     chunks = delegated(Reader, Reader.chunks)
     judge = delegated(Feedback, Feedback.judge)
-    note = delegated(Feedback, Feedback.note)
+
+    def answer(
+        self,
+        question: str,
+        history: Iterable[Mapping[str, Any] | Sequence[str]] = (),
+        *,
+        filter: Filter | Mapping[str, Any] | None = None,
+        top_k: int = 8,
+        max_tokens: int = 3_000,
+        deadline_ms: float | None = None,
+        extract: bool = False,
+    ) -> Answer:
+        """Answer a question from what the caller may read, each sentence with its citations.
+
+        Without a chat model, or with `extract`, sentences are quoted word for word; a model's sentences are kept as far
+        as they stand in a source. Evidence is of at most `top_k` documents and `max_tokens` tokens: of documents and
+        works, and in a scope of the user's own messages and memories too. `history` holds the turns before, each with
+        `role` and `content`: a question that leans on them is completed, and `searched` says how. What models have not
+        done within `deadline_ms` of the call is left out. Where little speaks for any passage, the answer is `refused`,
+        with the nearest ones. Raises `InvalidArgument`.
+        """
+        return self._answerer.answer(
+            question,
+            history,
+            filter=filter,
+            top_k=top_k,
+            max_tokens=max_tokens,
+            deadline_ms=deadline_ms,
+            extract=extract,
+        )
+
+    def answering(
+        self,
+        question: str,
+        history: Iterable[Mapping[str, Any] | Sequence[str]] = (),
+        *,
+        filter: Filter | Mapping[str, Any] | None = None,
+        top_k: int = 8,
+        max_tokens: int = 3_000,
+        deadline_ms: float | None = None,
+        extract: bool = False,
+        gone: Callable[[], bool] | None = None,
+    ) -> Iterator[AnswerEvent]:
+        """Give the events of an answer as it comes about: its `Sources`, then its text, `Done` or `Failed` at the end.
+
+        The arguments are those of `answer`, which puts them together. Once `gone` returns true, or the iterator is
+        closed, the model is stopped.
+        """
+        return self._answerer.answering(
+            question,
+            history,
+            filter=filter,
+            top_k=top_k,
+            max_tokens=max_tokens,
+            deadline_ms=deadline_ms,
+            extract=extract,
+            gone=gone,
+        )
 
     def watch(
         self,
@@ -223,6 +281,12 @@ class Index:
         searcher = Searcher(replace(view, profile=profile))
         intents = adjusted_intents(view.profile.intents) if view.profile.intents else INTENTS
         return WorksRetriever(searcher, intents=intents, workers=view.session.workers)
+
+    @cached_property
+    def _answerer(self) -> Answerer:
+        from rifflux.index.answers import answerer
+
+        return answerer(self._view)
 
     @cached_property
     def everything(self) -> Everything:

@@ -22,6 +22,7 @@ from rifflux.types.former import takes_former
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
+    from rifflux.models.chat import ChatModel
     from rifflux.models.custom import Model
     from rifflux.retrieve.steps.rerank import RerankSettings
 
@@ -48,6 +49,8 @@ def open_index(
     embed_timeout: float = 2.0,
     prices: Mapping[str, float] | None = None,
     budget: float = 0.0,
+    chat: ChatModel | None = None,
+    state: str | Path | None = None,
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
@@ -65,7 +68,9 @@ def open_index(
     known; a name may end in `*`. What the policy of that name says comes first.
     `embed_timeout` is the seconds that a model may take for a question, which is searched by words alone then. `prices`
     are those of a million tokens by the name of the model, and `budget` what each user may spend in a month (0: any
-    amount); see `rifflux.service.usage`.
+    amount); see `rifflux.service.usage`. `chat` is the model that writes answers; without it, they are quoted.
+    `state` is a file for what users do: tokens, usage, feedback and their log. It is made where it is not there, and
+    the index is only read then, so that it may lie where nobody can write.
     `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `ModelError`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
@@ -84,7 +89,8 @@ def open_index(
     ranked = _ranked(fusion, reranker, rerank_top, boosts)
     chosen_model = _model(model)
     words = checked_place("the path of synonyms", synonyms) if synonyms else None
-    store = open_store(place, create=create, neighbours=neighbors)
+    kept = checked_place("the path of a state file", state) if state else ""
+    store = open_store(place, create=create, neighbours=neighbors, state=kept)
     try:
         chosen = replace(_settled(store, chosen, explicit=isinstance(profile, Profile)), **ranked)
         load = CurrentEmbedder(store, chosen_model, threads)
@@ -95,6 +101,7 @@ def open_index(
             rerankers,
             known_synonyms(words, chosen.analyzer),
             limits,
+            chat,
         )
         return Index(IndexView(session, store, chosen))
     except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,19 +15,28 @@ from rifflux.types import Progress
 __all__ = ["diagnose", "repair"]
 
 
-def diagnose(path: str | Path) -> list[Problem]:
+def diagnose(path: str | Path, *, state: str | Path = "") -> list[Problem]:
     """Return the problems of the index at a path, also of one that cannot be opened; none if it is sound.
 
-    That everybody on this machine may read it is one of them.
+    That everybody on this machine may read it is one of them. So are those of a `state` file, which they name.
 
     Raises `NotFound`, `NotAnIndex`, `NewerIndex` and other errors that are no damage.
     """
+    others = _named(state, diagnose(state)) if state and Path(state).expanduser().exists() else []
     try:
         with open_index(path, create=False) as index:
-            return [*index.admin.check(), *exposure(path)]
+            return [*index.admin.check(), *exposure(path), *others]
     except DamagedIndex as error:
         what, _, cure = str(error).rpartition(": ")
-        return [Problem(what, cure, unreadable=True)]
+        return [Problem(what, cure, unreadable=True), *others]
+
+
+def _named(state: str | Path, problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems of a state file with its name, and cures that are about it."""
+    return [
+        replace(each, what=f"{state}: {each.what}", cure=each.cure.replace("doctor", f"doctor --db {state}"))
+        for each in problems
+    ]
 
 
 def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:

@@ -44,7 +44,8 @@ class Status:
     `vectors` are what was read of the vectors in use, None where they say nothing yet.
     `freshness` says how far it may be behind its files, `degraded` why answers are not what they could be.
     `collections` are those that the caller has or reads, all of which the rest counts. `conversations`, `messages` and
-    `memories` are the user's, or in no scope those of all users; documents do not count them.
+    `memories` are the user's, or in no scope those of all users; documents do not count them. `state` is the file that
+    keeps what users do where the index is only read; empty without one, and in a scope.
     """
 
     path: str
@@ -70,6 +71,7 @@ class Status:
     conversations: int = 0
     messages: int = 0
     memories: int = 0
+    state: str = ""
 
 
 def kept_in(view: IndexView) -> Mapping[str, int]:
@@ -118,6 +120,7 @@ def status_of(view: IndexView) -> Status:
         # The size of the file would show how much others hold.
         bytes=0 if scope else _bytes(view.session.path),
         read_only=store.read_only,
+        state="" if scope else view.session.store.state,
         unreadable_files=tuple(
             Failure(f"{view.told_roots([root])[0]}/{state.path}", state.problem or "") for root, state in states
         ),

@@ -169,7 +169,7 @@ class Memories:
 
     def _same(self, memory: Memory, view: IndexView) -> Memory | None:
         """Return a memory that is in force and says the same."""
-        candidates = Searcher(view).search(_plain(memory.content), top_k=5, filter=self._in_force(memory.category))
+        candidates = Searcher(view).search(_plain(memory.content), top_k=5, filter=self.in_force(memory.category))
         if not candidates:
             return None
         ids = np.array([int(hit.chunk_id, 16) for hit in candidates], np.int64)
@@ -233,7 +233,7 @@ class Memories:
         """
         checked_whole("limit", limit, 1, MOST_FOUND)
         chosen = rerank or ("llm" if self._view.session.has_llm else self._recall())
-        asked = self._in_force(category, min_importance, min_confidence)
+        asked = self.in_force(category, min_importance, min_confidence)
         found = self._searcher.search(query, top_k=limit, filter=asked, rerank=chosen, deadline_ms=deadline_ms)
         memories = self._with_uses(memory_of(hit.document, hit.content, hit.metadata) for hit in found)
         self._store.catalog.note_uses(MEMORIES, [memory.id for memory in memories], self._now())
@@ -251,7 +251,7 @@ class Memories:
         known = self._store.catalog.uses(MEMORIES, [hit.document for hit in hits])
         return [known.get(hit.document, (0, 0.0))[0] for hit in hits]
 
-    def _in_force(
+    def in_force(
         self, category: str | None = None, importance: int | None = None, confidence: float | None = None
     ) -> Filter:
         """Return the filter that keeps out the doubtful, expired and superseded; one without confidence is trusted."""
@@ -276,7 +276,7 @@ class Memories:
     ) -> list[Memory]:
         """Return the memories in force, the newest first; `everything` lists the others too."""
         asked = (category, min_importance, min_confidence)
-        filter = _asked(*asked) if everything else self._in_force(*asked)
+        filter = _asked(*asked) if everything else self.in_force(*asked)
         documents = self._store.catalog.documents(MEMORIES, filter)
         found = self._with_uses(memory_of(each.key, each.text, each.metadata) for each in documents)
         return sorted(found, key=lambda memory: (-memory.created_at, memory.id))

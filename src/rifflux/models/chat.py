@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.models.embedder import well_formed
-from rifflux.models.endpoint import Endpoint
+from rifflux.models.endpoint import Endpoint, Stop
 
-__all__ = ["ChatModel"]
+__all__ = ["ChatModel", "stream"]
 
 CURES = {
     400: "the request may be too long for the model: rerank fewer hits",
@@ -21,6 +21,8 @@ CURES = {
 }
 #: Answers are short; what is longer than this (in bytes) is not one, and would only fill the memory.
 LONGEST_ANSWER = 1 << 20
+#: Characters that are read of a stream.
+LONGEST_STREAM = 32_000
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class ChatModel:
             content = None
         said = content if isinstance(content, str) else ""
         if spent:  # also where it says nothing that can be used
-            spent(_tokens(reply, system + user + said))
+            spent(_tokens(reply, len(system + user + said)))
         if not isinstance(content, str):
             message = "answered without a message: check that it is a chat endpoint"
             raise ModelError(f"{self.model} {message}", cause=f"{self._endpoint.url} {message}")
@@ -83,15 +85,99 @@ class ChatModel:
         return Endpoint(self.model, url, self.api_key, LONGEST_ANSWER, CURES)
 
 
+def stream(
+    chat: ChatModel,
+    messages: Sequence[Mapping[str, str]],
+    stop: Stop,
+    *,
+    max_tokens: int,
+    spent: Callable[[int], None],
+) -> Iterator[str]:
+    """Give the pieces of an answer as the model writes them. Raises `ModelError`, also for one that is cut off.
+
+    `stop` ends it from another thread. `spent` receives the tokens of what was written, at the end, as in a call;
+    also of an answer that was cut off or ended.
+    """
+    told = [{**each, "content": well_formed(each["content"])} for each in messages]
+    options = {"stream": True, "stream_options": {"include_usage": True}, "max_tokens": max_tokens}
+    body = {"model": chat.model, "temperature": 0, "messages": told, **options}
+    written, usage = 0, None
+    asked = sum(len(each["content"]) for each in told)
+    frames = _Frames(chat, chat._endpoint.lines(body, chat.timeout, stop))
+    try:
+        for frame in frames:
+            usage = frame if frame.get("usage") else usage
+            if piece := _piece(frame):
+                written += len(piece)
+                if written > LONGEST_STREAM:
+                    raise _misread(chat, "writes without end")
+                yield piece
+    finally:
+        if written or usage:
+            spent(_tokens(usage, asked + written))
+    if not frames.ended and not stop.is_set:
+        raise _misread(chat, "stopped before its answer had an end")
+
+
+def _misread(chat: ChatModel, what: str) -> ModelError:
+    cure = "check that it is a chat endpoint, or try again later"
+    return ModelError(f"{chat.model} {what}: {cure}", cause=f"{chat._endpoint.url} {what}: {cure}")
+
+
+@dataclass
+class _Frames:
+    """The frames of a stream of server-sent events; `ended` says that the stream said so itself.
+
+    A server that knows no streams sends one whole answer, which is one frame then.
+    """
+
+    chat: ChatModel
+    lines: Iterator[str]
+    ended: bool = False
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        for line in self.lines:
+            name, colon, data = line.partition(":")
+            if line.startswith("{"):
+                name, data = "data", line
+            if name != "data" or not (colon and data.strip()):
+                continue
+            if data.strip() == "[DONE]":
+                self.ended = True
+                return
+            frame = _parsed(data.encode())
+            if not isinstance(frame, Mapping):
+                raise _misread(self.chat, "sent half a frame")
+            if frame.get("error"):
+                raise _misread(self.chat, "broke off with an error")
+            self.ended = self.ended or bool(_choice(frame).get("finish_reason"))
+            yield frame
+
+
+def _choice(frame: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the first choice of a frame; empty where there is none, as in that of the usage."""
+    choices = frame.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, Mapping) else {}
+
+
+def _piece(frame: Mapping[str, Any]) -> str:
+    """Return the text that a frame adds."""
+    choice = _choice(frame)
+    said = choice.get("delta") or choice.get("message")
+    content = said.get("content") if isinstance(said, Mapping) else None
+    return content if isinstance(content, str) else ""
+
+
 def _parsed(answer: bytes) -> Any:
     try:
         return json.loads(answer)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
-def _tokens(reply: object, text: str) -> int:
-    """Count the tokens of a request and its answer."""
+def _tokens(reply: object, characters: int) -> int:
+    """Count the tokens of a request and its answer, which have so many characters."""
     usage = reply.get("usage") if isinstance(reply, Mapping) else None
     counted = usage.get("total_tokens") if isinstance(usage, Mapping) else None
-    return counted if isinstance(counted, int) and counted >= 0 else len(text) // 4
+    return counted if isinstance(counted, int) and counted >= 0 else characters // 4

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import logging
 import math
+import socket
+import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import ModelError
 
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["Endpoint", "Patience", "patience"]
+__all__ = ["Endpoint", "Patience", "Stop", "patience"]
 
 #: What is worth another request: the server is busy, or fell over.
 RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
@@ -30,6 +32,8 @@ CURES = {
     413: "send less at once",
     429: "the service limits the rate: wait, or send less at once",
 }
+#: What the client calls the moments at which it has a connection.
+_CONNECTED = frozenset({"connection.connect_tcp.complete", "connection.start_tls.complete"})
 _log = logging.getLogger(__name__)
 
 
@@ -52,6 +56,39 @@ def patience(until: float, *, retries: bool) -> Iterator[None]:
         yield
     finally:
         _PATIENCE.reset(token)
+
+
+class Stop:
+    """Ends a request that another thread sends, at once: also while that thread waits for the server."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """Return True once the request was ended."""
+        return self._event.is_set()
+
+    def set(self) -> None:
+        """End the request."""
+        with self._lock:
+            self._event.set()
+            self._cut()
+
+    def watch(self, event: str, told: Mapping[str, Any]) -> None:
+        """Take note of the connection that the client opens, as its traces tell it."""
+        if event in _CONNECTED:
+            with self._lock:
+                self._socket = told["return_value"].get_extra_info("socket")
+                if self.is_set:
+                    self._cut()
+
+    def _cut(self) -> None:
+        if self._socket:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass(frozen=True)
@@ -90,26 +127,74 @@ class Endpoint:
                 time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
+    def lines(self, body: Mapping[str, object], timeout: float, stop: Stop) -> Iterator[str]:
+        """Give the lines of an answer as they come, within `timeout` seconds. Raises `ModelError`.
+
+        Another thread may end the request by `stop`: the lines end then, too.
+        """
+        until = time.perf_counter() + timeout
+        try:
+            with self._answered(body, until, stop) as response:
+                if not response.is_success:
+                    raise self._refused(response, self._read(response, until))
+                yield from self._lines(response, until, stop)
+        except _Failed as failed:
+            if not stop.is_set:
+                raise failed.error from None
+
+    def _lines(self, response: httpx2.Response, until: float, stop: Stop) -> Iterator[str]:
+        rest, read = b"", 0
+        for block in response.iter_bytes():
+            read += len(block)
+            *lines, rest = (rest + block).split(b"\n")
+            for line in lines:
+                yield line.decode("utf-8", "replace").rstrip("\r")
+            if stop.is_set:
+                return
+            if read > self.most_bytes:
+                raise self._endless()
+            if time.perf_counter() > until:
+                raise self._late("the body drips")
+        if rest:
+            yield rest.decode("utf-8", "replace").rstrip("\r")
+
     def _sent(self, body: Mapping[str, object], until: float) -> bytes:
         """Return the answer to one request. Raises `_Failed`."""
+        with self._answered(body, until) as response:
+            answer = self._read(response, until)
+        if response.is_success:
+            return answer
+        raise self._refused(response, answer)
+
+    @contextmanager
+    def _answered(
+        self, body: Mapping[str, object], until: float, stop: Stop | None = None
+    ) -> Iterator[httpx2.Response]:
+        """Send a request, and give its response to be read. Raises `_Failed`, for what fails in reading too."""
         import httpx2
 
         left = max(until - time.perf_counter(), 0.001)
+        # What may be ended from elsewhere has a connection that nobody else uses.
+        traced: dict[str, Any] = {"trace": stop.watch} if stop else {}
         try:
-            with self._client.stream("POST", self.url, json=body, timeout=left) as response:
-                answer = self._read(response, until)
+            with (
+                nullcontext(self._client) if stop is None else self._new_client() as client,
+                client.stream("POST", self.url, json=body, timeout=left, extensions=traced) as response,
+            ):
+                yield response
         except httpx2.TimeoutException as error:
             raise self._late(type(error).__name__) from None
         except httpx2.HTTPError as error:
             kind = type(error).__name__
             cure = "check that the server runs and the URL is right"
             raise self._failed(f"was not reached ({kind}): {cure}", str(error), passing=True) from None
-        if response.is_success:
-            return answer
+
+    def _refused(self, response: httpx2.Response, answer: bytes) -> _Failed:
+        """Return the error of a response that is no success."""
         status = response.status_code
         cure = {**CURES, **self.cures}.get(status, "look into the server's log, or try again later")
         said = " ".join(answer[:1000].decode("utf-8", "replace").split())[:200]
-        raise self._failed(
+        return self._failed(
             f"answered with status {status}: {cure}",
             said,
             passing=status in RETRIED,
@@ -122,10 +207,13 @@ class Endpoint:
         for block in response.iter_bytes():
             body += block
             if len(body) > self.most_bytes:
-                raise self._failed("answers without end: check that it is such an endpoint", "")
+                raise self._endless()
             if time.perf_counter() > until:
                 raise self._late("the body drips")
         return bytes(body)
+
+    def _endless(self) -> _Failed:
+        return self._failed("answers without end: check that it is such an endpoint", "")
 
     def _late(self, how: str) -> _Failed:
         return self._failed("did not answer in time: check that its server runs, or allow it more", how, passing=True)
@@ -137,6 +225,9 @@ class Endpoint:
 
     @cached_property
     def _client(self) -> httpx2.Client:
+        return self._new_client()
+
+    def _new_client(self) -> httpx2.Client:
         import httpx2
 
         headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}

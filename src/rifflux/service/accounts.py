@@ -106,7 +106,7 @@ class Accounts:
                 f"this token expired on {_day(token.expires_at)}: ask an administrator for another, "
                 f"made with 'rifflux tokens create --user {token.user}'"
             )
-        if now - (token.used_at or 0.0) > _SECONDS_BETWEEN_MARKS:
+        if not self.register.read_only and now - (token.used_at or 0.0) > _SECONDS_BETWEEN_MARKS:
             self.later(partial(self.register.mark_used, id, now))
             token = replace(token, used_at=now)
         return token

@@ -13,9 +13,9 @@ __all__ = ["Registry", "open_registry", "period"]
 
 
 @contextmanager
-def open_registry(path: str | Path, *, create: bool = False) -> Iterator[Registry]:
-    """Open the registry of the index at `path`. Raises as `rifflux.open` does."""
-    with closing(open_store(path, create=create)) as store:
+def open_registry(path: str | Path, *, create: bool = False, state: str | Path = "") -> Iterator[Registry]:
+    """Open the registry of the index at `path`, with its `state` file if it has one. Raises as `rifflux.open` does."""
+    with closing(open_store(path, create=create, state=state)) as store:
         yield store.registry
 
 

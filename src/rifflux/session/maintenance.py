@@ -28,11 +28,12 @@ DROPPED_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A copy of an index: where it is, its size, and how long that took."""
+    """A copy of an index: where it is, its size, and how long that took; and where that of its state file is."""
 
     path: str
     bytes: int
     seconds: float
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +130,13 @@ class Maintenance:
         """Copy the index as it is at this moment to a file, while others go on reading and writing.
 
         The copy appears when it is whole and was checked. `force` replaces what is there. Raises `InvalidArgument` for
-        a path that may not be written to, and `UnusableIndex` where that fails.
+        a path that may not be written to, and `UnusableIndex` where that fails. A state file is copied beside it.
         """
         start = time.perf_counter()
         target = Path(path).expanduser()
         self.view.store.backup(target, force=force, progress=progress)
-        return Copied(str(target), target.stat().st_size, round(time.perf_counter() - start, 3))
+        state = f"{target}.state" if self.view.store.state else ""
+        return Copied(str(target), target.stat().st_size, round(time.perf_counter() - start, 3), state)
 
     def models(self) -> list[Generation]:
         """Return the models whose vectors the index holds: the one in use, then one that is built, then former ones."""

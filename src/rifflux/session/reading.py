@@ -33,7 +33,7 @@ class Reader:
     def get(self, id: str) -> Hit | Document:
         """Return a chunk by its id, or a document by what `document` takes. Raises `NotFound`."""
         hit = self.chunk(id)
-        return self._shown([hit])[0] if hit else self.document(id)
+        return self.shown([hit])[0] if hit else self.document(id)
 
     def chunk(self, id: str) -> Hit | None:
         """Return a chunk by its id; of a user's messages and memories too, which a search of everything finds."""
@@ -41,7 +41,7 @@ class Reader:
         views = (self.store, *(self.own.store.views()[1:] if self.view.scope else ()))
         return next((hit for view in views if (hit := view.catalog.chunk(id))), None)
 
-    def _shown(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
+    def shown(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
         """Return hits as they may be shown, with their places and the names of their collections."""
         return located(self.store, self.view.shown([*hits]))
 
@@ -72,7 +72,7 @@ class Reader:
         from rifflux.session.places import in_lines
 
         part = None if self.named(key) else in_lines(key)
-        found = self._shown(self.store.catalog.chunks_of(*self.place_of(part[0] if part else key)))
+        found = self.shown(self.store.catalog.chunks_of(*self.place_of(part[0] if part else key)))
         if part is None:
             return [*found]
         first, last = part[1]

@@ -23,6 +23,7 @@ from rifflux.types import Freshness, Hit, Scope, told_namespace
 if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
     from rifflux.models import Embedder
+    from rifflux.models.chat import ChatModel
     from rifflux.models.guarded import Guard, GuardedEmbedder, Stopped
     from rifflux.models.workers import Workers
     from rifflux.retrieve.scale import VectorScale
@@ -79,7 +80,8 @@ class Session:
     """What one open index shares: its store, models, caches and workers. Safe to share between threads.
 
     `load` gives the embedder of the moment. `reranking` says where the models of rerankers are, `synonyms` which words
-    stand for each other; `limits` are those of calls of models. `now` is the clock, in seconds since 1970.
+    stand for each other; `limits` are those of calls of models, `chat` writes answers. `now` is the clock, in seconds
+    since 1970.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class Session:
         reranking: RerankSettings | None = None,
         synonyms: Synonyms | None = None,
         limits: CallLimits | None = None,
+        chat: ChatModel | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.store = store
@@ -98,6 +101,7 @@ class Session:
         self.reranking = reranking
         self.synonyms = synonyms
         self.limits = limits or CallLimits()
+        self.chat = chat
         self.now = now
         self.models = Kept()
         self.kept = Kept()
@@ -126,7 +130,7 @@ class Session:
             store.registry,
             Prices(limits.prices),
             limits.budget or math.inf,
-            read_only=store.read_only,
+            read_only=store.registry.read_only,
             now=lambda: self.now(),
         )
 

@@ -14,8 +14,8 @@ from rifflux.ingest.sync import folders, sources
 from rifflux.ingest.walk.find import Finder
 from rifflux.ingest.watch import Watcher, is_worth_a_look, targets_of
 from rifflux.session.freshness import note_synced
-from rifflux.session.writing import Writer, together
-from rifflux.types import Failure, IndexReport
+from rifflux.session.writing import Writer
+from rifflux.types import Failure, IndexReport, together
 
 __all__ = ["Follower"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +19,19 @@ from rifflux.session.places import refuse_twice
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
 from rifflux.store import DocumentChange, Placed
-from rifflux.types import Document, Failure, IndexReport, Progress, parted
+from rifflux.types import Document, Failure, IndexReport, Progress, parted, together
 
 if TYPE_CHECKING:
     from rifflux.ingest.sync import Tally, Target, Turns
     from rifflux.ingest.walk.find import Finder
     from rifflux.models.guarded import GuardedEmbedder
 
-__all__ = ["DOCUMENTS", "Embedded", "Writer", "together"]
+__all__ = ["DOCUMENTS", "SENT_S", "Embedded", "Writer"]
 
 #: Where documents given by a program live; those of files live under their root's path.
 DOCUMENTS = "documents"
+#: Seconds for the vectors of what somebody sent, who waits for an answer.
+SENT_S = 10.0
 #: So many documents of a program are stored in one transaction: others write between two.
 TOGETHER = 2000
 
@@ -212,9 +214,12 @@ class Writer:
         turns = Turns(self.view.store)
         return self.view.again_if_switched(partial(self._embed_stored, (), turns, progress, wait=wait))
 
-    def embed_imported(self, progress: Progress | None = None) -> Embedded:
-        """Give vectors to all that waits for one; where the model fails, a later run makes them."""
-        return self._if_it_can(partial(self.embed, progress))
+    def embed_imported(self, progress: Progress | None = None, seconds: float | None = None) -> Embedded:
+        """Give vectors to all that waits for one, or as many as can be made in some seconds; the others go on behind.
+
+        Where the model fails, a later run makes them.
+        """
+        return self._soon(partial(self._if_it_can, partial(self.embed, progress)), seconds)
 
     def embed_changes(self, changes: Iterable[DocumentChange]) -> Embedded:
         """Give vectors to what was just stored, without waiting for anybody, or long for the model."""
@@ -242,13 +247,16 @@ class Writer:
 
     def embed_soon(self, changes: Sequence[DocumentChange], seconds: float | None) -> Embedded:
         """Give vectors to what was just stored, as many as can be made in some seconds; the others go on behind."""
-        from rifflux.models.workers import Late
-
         if not any(change.chunks for change in changes):
             return Embedded()
+        return self._soon(partial(self.embed_changes, changes), seconds)
+
+    def _soon(self, embed: Callable[[], Embedded], seconds: float | None) -> Embedded:
+        from rifflux.models.workers import Late
+
         deadline = None if seconds is None else time.perf_counter() + seconds
         try:
-            return self.view.session.workers(partial(self.embed_changes, changes), deadline, "store")
+            return self.view.session.workers(embed, deadline, "store")
         except Late as late:
             later = f"stored, and found by words, but its vectors are still to come ({late})"
             return Embedded(0, (f"{later}: '{self.view.profile.command}' makes them",))
@@ -380,18 +388,3 @@ class Writer:
         store = self.view.session.store
         with store.transaction():
             return sum(store.of(owner).catalog.remove(namespace, [key]) for owner, namespace, key in found)
-
-
-def together(reports: Sequence[IndexReport]) -> IndexReport:
-    """Return one report of what was done in several collections."""
-    first, *others = reports
-    if not others:
-        return first
-    summed: dict[str, Any] = {}
-    for each in fields(first):
-        values = [getattr(report, each.name) for report in reports]
-        if isinstance(values[0], tuple):
-            summed[each.name] = tuple(dict.fromkeys(chain.from_iterable(values)))
-        elif not isinstance(values[0], str):
-            summed[each.name] = sum(values)
-    return replace(first, **summed)

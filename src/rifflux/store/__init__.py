@@ -20,7 +20,7 @@ from rifflux.store.store import Store
 if TYPE_CHECKING:
     from rifflux.store.sqlite.maintenance.salvage import Salvaged
 
-__all__ = ["STORES", "close_to_others", "exposure", "open_store", "salvage_store"]
+__all__ = ["STORES", "close_to_others", "exposure", "open_store", "salvage_store", "seal"]
 __all__ += catalog.__all__
 __all__ += lexical.__all__
 __all__ += mending.__all__
@@ -32,10 +32,11 @@ __all__ += store.__all__
 STORES = {"sqlite": "rifflux.store.sqlite:SqliteStore"}
 
 
-def open_store(location: str | Path, *, create: bool = True, neighbours: str = "scan") -> Store:
+def open_store(location: str | Path, *, create: bool = True, neighbours: str = "scan", state: str | Path = "") -> Store:
     """Open the store at a path or URL (`notes.db`, `sqlite:notes.db`, `:memory:`).
 
-    `neighbours` says how very many vectors are searched: `scan` or `hnsw`.
+    `neighbours` says how very many vectors are searched: `scan` or `hnsw`. With a `state` file, which is made where it
+    is not there, the rest is only read: tokens, usage, questions, feedback and their log are kept in that.
     """
     scheme, separator, rest = str(location).partition("://")
     if not separator:
@@ -43,7 +44,9 @@ def open_store(location: str | Path, *, create: bool = True, neighbours: str = "
     if scheme not in STORES:
         raise InvalidArgument(f"no store for {scheme}://; choose one of {', '.join(STORES)}")
     module, _, name = STORES[scheme].partition(":")
-    store: Store = getattr(import_module(module), name).open(rest, create=create, neighbours=neighbours)
+    store: Store = getattr(import_module(module), name).open(
+        rest, create=create, neighbours=neighbours, state=str(state)
+    )
     return store
 
 
@@ -59,6 +62,13 @@ def close_to_others(path: str | Path) -> list[str]:
     from rifflux.store.sqlite.maintenance.modes import close
 
     return close(path)
+
+
+def seal(path: str | Path) -> None:
+    """Leave an index that nobody has open as files to be read alone, without a log of writes and locks."""
+    from rifflux.store.sqlite.maintenance.modes import seal
+
+    seal(path)
 
 
 def salvage_store(path: str | Path) -> Salvaged:

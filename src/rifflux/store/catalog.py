@@ -238,5 +238,12 @@ class Catalog(Protocol):
     def uses(self, namespace: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
         """Count the uses of each document, with the time of the last (seconds since 1970); unused ones are left out."""
 
+    def values(self, field: str, limit: int) -> list[tuple[str | int | float | bool, int]]:
+        """Return the values of a field with the number of documents that have each: the most frequent, then by value.
+
+        `field` is `kind`, `folder` (the first part of a path that has several), or a field of the metadata, of which
+        lists count with each of their items. Works are left out: a license decides what is told of them.
+        """
+
     def counts(self) -> Mapping[str, int]:
         """Count `documents`, `chunks` and `files`."""

@@ -242,6 +242,10 @@ class Registry(Protocol):
     """
 
     @property
+    def read_only(self) -> bool:
+        """Return whether nothing can be kept of what users do: tokens, usage, questions, events."""
+
+    @property
     def sharing(self) -> Sharing:
         """Return the collections of all users, with their readers. Raises OutOfScope for the view of a named owner."""
 

@@ -162,6 +162,19 @@ class CatalogContract(NeedsStore):
         assert store.catalog.any_passes(Filter(kinds=("mail",), since="2024"))
         assert not store.catalog.any_passes(Filter(kinds=("note",), since="2024"))
 
+    def test_values_are_counted_by_kind_folder_and_metadata_but_not_of_works(self, store: Store) -> None:
+        tags = ({"tags": ["a", "b"], "n": 1}, {"tags": "a", "n": 1, "done": True}, {"tags": {"deep": 1}, "n": None})
+        for number, (key, facts) in enumerate(zip(("x/1", "x/2", "3"), tags, strict=True)):
+            store.catalog.put("c", change(key, f"text {number}", kind="note", metadata=facts))
+        store.catalog.put("works/list", change("w", "a work", kind="article", metadata={"tags": "a"}))
+        assert store.catalog.values("kind", 9) == [("note", 3)]
+        assert store.catalog.values("folder", 9) == [("x", 2)]
+        assert store.catalog.values("tags", 9) == [("a", 2), ("b", 1)]
+        assert store.catalog.values("tags", 1) == [("a", 2)]
+        assert store.catalog.values("n", 9) == [(1, 2)]
+        assert store.catalog.values("done", 9) == [(True, 1)]
+        assert store.catalog.values('no"thing', 9) == []
+
     def test_texts_come_alone(self, store: Store) -> None:
         store.catalog.put("c", change("a", "one", "two", first_id=1))
         assert store.catalog.texts([("c", "a"), ("c", "none")]) == {("c", "a"): store.catalog.document("c", "a").text}  # type: ignore[union-attr]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import PurePath
+from dataclasses import dataclass, field, fields, replace
+from itertools import chain
+from pathlib import Path, PurePath
 from typing import Any, Protocol
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "bounded_title",
     "of_owner",
     "parted",
+    "together",
     "told_namespace",
 ]
 
@@ -161,6 +164,11 @@ class Failure:
     path: str
     reason: str
 
+    def within(self, folder: Path) -> Failure:
+        """Return the same, with the files of a folder named without saying where that is."""
+        path, reason = (text.replace(f"{folder}{os.sep}", "") for text in (self.path, self.reason))
+        return Failure(path, reason)
+
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
@@ -185,6 +193,21 @@ class IndexReport:
     seconds: float = 0.0
     waited_for: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
+
+
+def together(reports: Sequence[IndexReport]) -> IndexReport:
+    """Return one report of what was done in several collections."""
+    first, *others = reports
+    if not others:
+        return first
+    summed: dict[str, Any] = {}
+    for each in fields(first):
+        values = [getattr(report, each.name) for report in reports]
+        if isinstance(values[0], tuple):
+            summed[each.name] = tuple(dict.fromkeys(chain.from_iterable(values)))
+        elif not isinstance(values[0], str):
+            summed[each.name] = sum(values)
+    return replace(first, **summed)
 
 
 class Progress(Protocol):

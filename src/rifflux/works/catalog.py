@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import tempfile
 import time
@@ -20,7 +19,7 @@ from rifflux.session.arguments import checked_text
 from rifflux.session.reading import identified
 from rifflux.session.session import IndexView
 from rifflux.session.visibility import Visibility
-from rifflux.session.writing import Embedded, Writer
+from rifflux.session.writing import SENT_S, Embedded, Writer
 from rifflux.text.licenses import Permission, license_of
 from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, UNTOLD, Document, Failure, Hit, Progress, Ranking, parted
@@ -91,11 +90,12 @@ class WorksCatalog:
         return self._bring([(source, entries)], None, embed, progress)
 
     def verify(self, pack: EvidencePack) -> list[str]:
-        """Return the problems of a pack compared with the works of the index, a line each; see `rifflux.verify`."""
+        """Return the problems of a pack compared with what the caller may read, a line each; see `rifflux.verify`."""
         from rifflux.works.export import verify
 
         view = self._view.reading()
-        return verify(pack, view.store, view.visible)
+        parts = self._view.store.views()[1:] if self._view.scope else ()
+        return verify(pack, view.store, view.visible, parts)
 
     def import_files(
         self,
@@ -123,13 +123,20 @@ class WorksCatalog:
         return self._bring(self._read(found, source, format, progress), license, embed, progress)
 
     def import_text(
-        self, text: str, *, source: str, format: str, license: str | None = None, embed: bool = True
+        self,
+        text: str,
+        *,
+        source: str,
+        format: str,
+        license: str | None = None,
+        embed: bool = True,
+        embed_seconds: float | None = SENT_S,
     ) -> WorksReport:
         """Import the works of a text, as `import_files` does those of a file, but looking for no other file.
 
         `format` is any of `import_files` but `pdf`. The report's places are lines and numbers of `SOURCE.jsonl` or
-        whatever the format's suffix is. Raises `InvalidArgument` for a format, a source's name or a license that cannot
-        be.
+        whatever the format's suffix is, vectors as in `import_upload`. Raises `InvalidArgument` for a format, a
+        source's name or a license that cannot be.
         """
         from rifflux.works.importers import TEXTS, read_works
         from rifflux.works.importers.base import WorkSource
@@ -142,8 +149,8 @@ class WorksCatalog:
             path = Path(folder).resolve() / f"{source}{TEXTS[format]}"
             path.write_bytes(text.encode("utf-8", "replace"))
             entries = read_works(WorkSource(path, source, lambda _: source, alone=True), format)
-            report = self._bring([(source, entries)], license, embed)
-        failed, noted = (tuple(_within(path.parent, each) for each in told) for told in (report.failed, report.noted))
+            report = self._bring([(source, entries)], license, embed, embed_seconds=embed_seconds)
+        failed, noted = (tuple(each.within(path.parent) for each in told) for told in (report.failed, report.noted))
         return replace(report, failed=failed, noted=noted)
 
     def import_upload(
@@ -155,12 +162,13 @@ class WorksCatalog:
         format: str | None = None,
         license: str | None = None,
         embed: bool = True,
+        embed_seconds: float | None = SENT_S,
     ) -> WorksReport:
         """Import the works of a file that somebody sent, as `import_files` does those of that file.
 
         `name` is what they call it, after which the source is called unless one is given. No other file is looked for.
         It is read in a process of its own that is held to 512 MB and 30 s; raises `Unreadable` where that is not
-        enough.
+        enough. Vectors that are not made within `embed_seconds` are told in `degraded`, and follow.
         """
         from rifflux.ingest.parallel.apart import safe_name
         from rifflux.works.importers.sources import name_sent
@@ -172,7 +180,7 @@ class WorksCatalog:
             _check_name(source)
         source = source or name_sent(safe_name(checked_text("the name of a file", name)))
         entries = read_sent(name, data, source, format)
-        return self._bring([(source, entries)], license, embed)
+        return self._bring([(source, entries)], license, embed, embed_seconds=embed_seconds)
 
     def _check_license(self, license: str | None) -> None:
         """Raise `InvalidArgument` for a license that names none, or that would open nothing since nobody knows it."""
@@ -203,7 +211,12 @@ class WorksCatalog:
             progress("read", len(paths), len(paths))
 
     def _bring(
-        self, batches: Iterable[Batch], license: str | None, embed: bool, progress: Progress | None = None
+        self,
+        batches: Iterable[Batch],
+        license: str | None,
+        embed: bool,
+        progress: Progress | None = None,
+        embed_seconds: float | None = None,
     ) -> WorksReport:
         """Store the works of each source, and embed them."""
         from rifflux.works.merging.importing import Bring, ImportTally
@@ -213,7 +226,7 @@ class WorksCatalog:
         for source, entries in batches:
             bring(source, entries)
         tally.conclude(self._store)
-        embedded = self._writer.embed_imported(progress) if embed else Embedded()
+        embedded = self._writer.embed_imported(progress, embed_seconds) if embed else Embedded()
         return WorksReport(
             **dict[str, Any](tally.counts),
             embedded_chunks=embedded.chunks,
@@ -364,12 +377,6 @@ def _key(work: Work) -> str:
     if not work.title.strip():
         raise InvalidArgument("a work needs a title")
     return str(work.identifiers[0]) if work.identifiers else work.title
-
-
-def _within(folder: Path, failure: Failure) -> Failure:
-    """Return a failure that names the files of a folder without saying where that is."""
-    path, reason = (text.replace(f"{folder}{os.sep}", "") for text in (failure.path, failure.reason))
-    return Failure(path, reason)
 
 
 def _check_format(format: str | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -175,10 +175,13 @@ def _entry(document: Document, key: str, style: str) -> object:
 CITING = Citing(_reference, cite_keys, _entry)
 
 
-def verify(pack: EvidencePack, store: Store | None = None, visible: Visibility | None = None) -> list[str]:
-    """Return the problems of a pack of works, a line each; with a store, compare it with its documents too.
+def verify(
+    pack: EvidencePack, store: Store | None = None, visible: Visibility | None = None, parts: Sequence[Store] = ()
+) -> list[str]:
+    """Return the problems of a pack, a line each; with a store, compare it with its documents too.
 
-    `visible` is the rule of what the caller may be shown; by default, that of the store's owner.
+    `visible` is the rule of what the caller may be shown; by default, that of the store's owner. `parts` are the stores
+    of what was said and is remembered.
     """
     rule = visible or (Visibility().of(store) if store else Visibility())
-    return verify_pack(pack, CITING, rule.document, store)
+    return verify_pack(pack, CITING, rule.document, *((store, *parts) if store else ()))

@@ -239,6 +239,10 @@ class TestStatusAndDoctor:
     def test_the_status_for_people_counts_too(self, indexed: Any) -> None:
         assert re.search(r"^documents +3 from 3 files$", indexed("status").stdout, re.MULTILINE)
 
+    def test_one_is_not_told_as_many(self, run: Any, notes: Path) -> None:
+        run("index", next(notes.glob("*.md")))
+        assert re.search(r"^documents +1 from 1 file$", run("status").stdout, re.MULTILINE)
+
     def test_a_sound_index_passes(self, indexed: Any) -> None:
         assert indexed("doctor").stdout == "the index is sound\n"
         assert indexed.json("doctor") == {"sound": True, "problems": []}

@@ -53,16 +53,6 @@ def workers(run: Any) -> int:
 
 
 @pytest.fixture(scope="module")
-def tokens(run: Any) -> dict[str, str]:
-    """A token of each sort."""
-    roles = {"ann": "user", "bob": "user", "root": "admin"}
-    return {
-        user: run.json("tokens", "create", "--user", user, "--role", role, "--db", "index.db")["token"]
-        for user, role in roles.items()
-    }
-
-
-@pytest.fixture(scope="module")
 def service(run: Any, tokens: dict[str, str]) -> Iterator[Running]:
     """A service with tokens."""
     with serving(run, "--db", "index.db", "--rate", 100_000, "--workers", workers(run)) as service:

@@ -71,6 +71,31 @@ def test_a_body_that_is_too_large_ends_the_connection(service: Running) -> None:
     assert b" 413 " in told.splitlines()[0]
 
 
+LONG = b"x" * 2_500_000
+
+
+@pytest.mark.parametrize(
+    ("head", "sent"),
+    [
+        (b"Content-Length: 2500000", LONG),
+        (b"Transfer-Encoding: chunked", b"%x\r\n%b\r\n0\r\n\r\n" % (len(LONG), LONG)),
+        (b"Content-Length: 2500000\r\nOrigin: null", LONG),
+    ],
+    ids=["told", "in pieces", "from elsewhere"],
+)
+def test_who_sends_a_body_that_is_refused_reads_why(service: Running, run: Any, head: bytes, sent: bytes) -> None:
+    token = run.json("tokens", "create", "--user", "ann", "--db", "index.db")["token"].encode()
+    first = b"POST /search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token
+    told = raw(service, first + b"\r\n" + head + b"\r\n\r\n" + sent)
+    assert told.startswith(b"HTTP/1.1 403 " if b"Origin" in head else b"HTTP/1.1 413 ")
+    assert told.endswith(b"}}")
+
+
+def test_a_body_that_is_refused_beforehand_is_not_asked_for(service: Running) -> None:
+    head = b"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2500000\r\nExpect: 100-continue\r\n\r\n"
+    assert raw(service, head).startswith(b"HTTP/1.1 413 ")
+
+
 def test_a_head_that_does_not_end_is_given_up(service: Running) -> None:
     assert raw(service, b"GET /health HTTP/1.1\r\nHost: localhost\r\n") == b""
 

@@ -18,6 +18,7 @@ from rifflux.surfaces.http.service import Service, ServiceSettings
     [
         ("/conversations", "GET, POST"),
         ("/conversations/search", "POST"),
+        ("/conversations/import", "POST"),
         ("/conversations/x", "GET, PATCH, DELETE"),
         ("/collections/wiki", "GET, PATCH, DELETE"),
         ("/collections/a/b", "GET, PATCH, DELETE"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.errors import NotFound
+from rifflux.errors import InvalidArgument
 from rifflux.surfaces.http.paging import page
 
 NAMES = st.lists(st.text(min_size=1, max_size=3), unique=True, max_size=30)
@@ -39,5 +39,5 @@ def test_what_comes_before_shifts_no_page(names: list[str], new: str) -> None:
 
 
 def test_a_place_that_is_gone_is_told() -> None:
-    with pytest.raises(NotFound, match="begin again"):
+    with pytest.raises(InvalidArgument, match="begin again"):
         page(["a", "b"], str, "c", 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from rifflux.conversations.importers.base import Format, Item, Outline, Tally, is_outlined, outline_of
 from rifflux.conversations.importers.claude import CLAUDE
 from rifflux.conversations.importers.discord import DISCORD, DISCORD_PACKAGE
-from rifflux.conversations.importers.export import Export, Upload, opened
+from rifflux.conversations.importers.export import Export, opened
 from rifflux.conversations.importers.openai import OPENAI
 from rifflux.conversations.importers.plain import JSONL, MESSAGES
 from rifflux.conversations.importers.slack import SLACK
@@ -17,7 +17,7 @@ from rifflux.conversations.importers.whatsapp import WHATSAPP
 from rifflux.errors import InvalidArgument, NotFound, Unreadable
 from rifflux.types import Failure
 
-__all__ = ["FORMATS", "Format", "Tally", "Upload", "read"]
+__all__ = ["FORMATS", "Format", "Tally", "checked_format", "read"]
 
 #: What can be read, in the order that it is recognized in.
 FORMATS: Mapping[str, Format] = {
@@ -35,30 +35,34 @@ FORMATS: Mapping[str, Format] = {
 _DEPTH = 3
 
 
-def read(
-    sources: Sequence[str | Path | Upload], format: str | None = None, tally: Tally | None = None
-) -> Iterator[Item]:
+def read(sources: Sequence[str | Path], format: str | None = None, tally: Tally | None = None) -> Iterator[Item]:
     """Return the conversations of exports: files, zips and folders; what cannot be read is a `Failure` in its place.
 
     What was recognized and what was left out is counted in `tally`. Raises `NotFound` for a path that does not exist
     and `InvalidArgument` for an unknown format, before reading any.
     """
-    if format is not None and format not in FORMATS:
-        raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
-    found = [source if isinstance(source, Upload) else Path(source).expanduser() for source in sources]
+    checked_format(format)
+    found = [Path(source).expanduser() for source in sources]
     for source in found:
-        if isinstance(source, Path) and not source.exists():
+        if not source.exists():
             raise NotFound(f"nothing at {source}: check the path's spelling")
     return _all(found, format, tally or Tally())
 
 
-def _all(sources: Sequence[Path | Upload], format: str | None, tally: Tally) -> Iterator[Item]:
+def checked_format(format: str | None) -> str | None:
+    """Return a format that can be read. Raises `InvalidArgument`."""
+    if format is not None and format not in FORMATS:
+        raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
+    return format
+
+
+def _all(sources: Sequence[Path], format: str | None, tally: Tally) -> Iterator[Item]:
     for source in sources:
         try:
             with opened(source) as export:
                 yield from _export(export, format, tally)
         except Unreadable as error:
-            yield Failure(source.name if isinstance(source, Upload) else str(source), str(error))
+            yield Failure(str(source), str(error))
 
 
 def _export(export: Export, format: str | None, tally: Tally) -> Iterator[Item]:

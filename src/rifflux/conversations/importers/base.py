@@ -60,6 +60,18 @@ class Tally:
         """Count something that is left out, such as `notices`."""
         self.skipped[what] += count
 
+    def add(self, told: Mapping[str, Any]) -> None:
+        """Add what another process counted and `told`."""
+        self.recognized.update(told["recognized"])
+        self.skipped.update(told["skipped"])
+        self.notes.update(dict.fromkeys(told["notes"]))
+        self.undated += told["undated"]
+
+    def told(self) -> dict[str, Any]:
+        """Return all of it as JSON has it."""
+        counts = {"recognized": dict(self.recognized), "skipped": dict(self.skipped)}
+        return {**counts, "notes": [*self.notes], "undated": self.undated}
+
     def note(self, text: str) -> None:
         """Tell something about the import once."""
         self.notes[text] = None

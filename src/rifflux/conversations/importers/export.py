@@ -13,7 +13,7 @@ from typing import IO, Protocol
 
 from rifflux.errors import Unreadable
 
-__all__ = ["Export", "Files", "Upload", "opened"]
+__all__ = ["Export", "Files", "opened"]
 
 #: A file that takes more room than this, and so many times what it is packed in, is no export.
 LARGE, MOST_RATIO = 16_000_000, 200
@@ -21,14 +21,6 @@ LARGE, MOST_RATIO = 16_000_000, 200
 MOST_BYTES, MOST_FILES = 16_000_000_000, 500_000
 #: What Macs put into zips besides the files.
 _LITTER = "__MACOSX"
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """A file that was handed over as a stream, with the name that it had; the stream must be able to seek."""
-
-    name: str
-    file: IO[bytes]
 
 
 class Files(Protocol):
@@ -81,31 +73,25 @@ class Export:
 
 
 @contextmanager
-def opened(source: Path | Upload) -> Iterator[Export]:
+def opened(source: Path) -> Iterator[Export]:
     """Open an export. Raises `Unreadable` for a zip that is damaged, or that may not be what it seems."""
-    if isinstance(source, Path) and source.is_dir():
+    if source.is_dir():
         yield replace(_export(str(source), _Folder(source)), folder=source)
         return
-    name = source.name if isinstance(source, Upload) else str(source)
     with _stream(source) as file:
         if not _is_zip(file):
             file.seek(0)
-            alone = PurePosixPath(name.replace("\\", "/")).name
-            yield Export(name, _Single(file), (alone,), alone=True)
+            yield Export(str(source), _Single(file), (source.name,), alone=True)
             return
         try:
             with zipfile.ZipFile(file) as archive:
-                yield _export(name, _Zip.of(archive))
+                yield _export(str(source), _Zip.of(archive))
         except zipfile.BadZipFile as error:
             raise Unreadable(f"is a damaged zip: {error}: download it again") from None
 
 
 @contextmanager
-def _stream(source: Path | Upload) -> Iterator[IO[bytes]]:
-    if isinstance(source, Upload):
-        source.file.seek(0)
-        yield source.file
-        return
+def _stream(source: Path) -> Iterator[IO[bytes]]:
     try:
         file = source.open("rb")
     except OSError as error:

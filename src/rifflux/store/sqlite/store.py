@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,10 +12,10 @@ from rifflux.errors import OutOfScope
 from rifflux.store.catalog import Catalog
 from rifflux.store.lexical import Lexical
 from rifflux.store.mending import Analysis, Mended, Problem
-from rifflux.store.registry import Registry
+from rifflux.store.registry import CollectionRecord, Registry
 from rifflux.store.semantic import Semantic
 from rifflux.store.sqlite.catalog.catalog import SqliteCatalog
-from rifflux.store.sqlite.connection.connect import MEMORY, connect
+from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.derived import DerivedFile
 from rifflux.store.sqlite.connection.engine import Engine, GenerationCache
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
@@ -50,32 +50,37 @@ order by name"""
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """The views of one database share this: the engine, what is derived next to it, and what is kept in memory."""
+    """The views of one database share this: the engine, what is derived next to it, and what is kept in memory.
+
+    With a `state` the engine only reads, and what users do is kept in that.
+    """
 
     engine: Engine
     words: WordIndexes
     vectors: VectorIndex | None
     postings: PostingsIndex | None
+    state: Engine | None = None
     frequencies: GenerationCache[dict[str, int]] = field(default_factory=GenerationCache)
     matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
     allowed: GenerationCache[Ids] = field(default_factory=lambda: GenerationCache(MOST_ALLOWED))
     samples: GenerationCache[tuple[Ids, Vectors]] = field(default_factory=lambda: GenerationCache(MOST_SAMPLES))
 
     @classmethod
-    def open(cls, location: str, *, create: bool, way: str) -> Database:
-        """Open a file, or a temporary database at `:memory:`."""
-        connection, read_only = connect(location, create=create)
+    def open(cls, location: str, *, create: bool, way: str, state: str) -> Database:
+        """Open a file, or a temporary database at `:memory:`; with a state file beside it, which is made."""
+        engine = Engine(location, create=create and not state, only_reads=bool(state))
         try:
-            engine = Engine(connection, location, read_only=read_only)
+            read_only = engine.read_only
             words = WordIndexes(location, engine.known, read_only=read_only)
             beside = location != MEMORY
             vectors = VectorIndex(location, read_only=read_only, way=way) if beside else None
             postings = PostingsIndex(location, engine.known, read_only=read_only) if beside else None
+            kept = _opened_state(state, engine) if state else None
         except BaseException:
-            connection.close()
+            engine.close()
             raise
         engine.followers += [words, *([vectors] if vectors else []), *([postings] if postings else [])]
-        return cls(engine, words, vectors, postings)
+        return cls(engine, words, vectors, postings, kept)
 
     def opened(self) -> list[DerivedFile]:
         """Return what is derived from the database, as far as it was asked for."""
@@ -86,6 +91,29 @@ class Database:
         with View(self.engine).reading() as (connection, _):
             known = self.postings if self.postings and self.postings.is_wanted(connection) else None
             return [*self.words.wanted(connection), *filter(None, (self.vectors, known))]
+
+
+def _opened_state(location: str, index: Engine) -> Engine:
+    """Open the state file beside an index; a new one begins with the tokens of that."""
+    from rifflux.store.sqlite.registry.apart import ApartRegistry, open_state
+
+    state = open_state(location, index.location)
+    try:
+        ApartRegistry(View(state), SqliteRegistry(View(index))).begin()
+    except BaseException:
+        state.close()
+        raise
+    return state
+
+
+def _registry_of(view: View, state: Engine | None) -> SqliteRegistry:
+    """Return the registry of a view's owner, a part of it in the state if there is one."""
+    registry = SqliteRegistry(view)
+    if not state:
+        return registry
+    from rifflux.store.sqlite.registry.apart import ApartRegistry
+
+    return ApartRegistry(View(state, view.owner, view.several), registry)
 
 
 class SqliteStore(Store):
@@ -109,14 +137,18 @@ class SqliteStore(Store):
         self.semantic: Semantic = SqliteSemantic(
             view, database.vectors, database.matrices, database.allowed, database.samples
         )
-        self.registry: Registry = SqliteRegistry(view)
+        self.registry: Registry = _registry_of(view, database.state)
+        self.state = database.state.location if database.state else ""
         for role, make in self._roles.items():
             setattr(self, role, make(self))
 
     @classmethod
-    def open(cls, location: str, *, create: bool = True, neighbours: str = "scan") -> SqliteStore:
-        """Open the index at a path, or a temporary one at `:memory:`; `neighbours` is one of `neighbours.WAYS`."""
-        return cls(Database.open(location, create=create, way=neighbours))
+    def open(cls, location: str, *, create: bool = True, neighbours: str = "scan", state: str = "") -> SqliteStore:
+        """Open the index at a path, or a temporary one at `:memory:`; `neighbours` is one of `neighbours.WAYS`.
+
+        With a `state` file the index is there already, and only read.
+        """
+        return cls(Database.open(location, create=create, way=neighbours, state=state))
 
     def with_roles(self, **roles: Callable[[SqliteStore], Any]) -> SqliteStore:
         """Return this view with some roles taken by other engines; each is made of the view that it serves.
@@ -173,6 +205,8 @@ class SqliteStore(Store):
     def close(self) -> None:
         if not self.owner:
             self.database.engine.close()
+            if self.database.state:
+                self.database.state.close()
 
     def accelerate(self) -> None:
         if self.owner:
@@ -187,6 +221,28 @@ class SqliteStore(Store):
 
         with self.database.engine.alone() as connection:
             backup(connection, target, force=force, progress=progress)
+        if self.database.state:
+            with self.database.state.alone() as connection:
+                backup(connection, target.with_name(f"{target.name}.state"), force=force, progress=progress)
+
+    def extract(
+        self,
+        target: Path,
+        collections: Sequence[CollectionRecord],
+        *,
+        settings: Collection[str],
+        may_leave: Callable[[str, str | None], bool],
+        model: str | None,
+        progress: Progress | None = None,
+    ) -> int:
+        if self.owner:
+            raise OutOfScope("only the whole index is extracted from: ask who looks after it")
+        from rifflux.store.sqlite.maintenance.extract import extract
+
+        with self.database.engine.alone() as connection:
+            return extract(
+                connection, target, collections, settings=settings, may_leave=may_leave, model=model, progress=progress
+            )
 
     def troubles(self) -> list[str]:
         if self.owner:

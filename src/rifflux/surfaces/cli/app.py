@@ -27,7 +27,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: Help is as wide as a terminal, up to this.
 _WIDEST = 120
 #: Options that most commands have; each shows them last, in this order.
-_COMMON = ("db", "model", "threads", "json")
+_COMMON = ("db", "state", "model", "threads", "json")
 
 
 class _Group(TyperGroup):
@@ -172,6 +172,13 @@ class IndexOptions:
         str | None,
         typer.Option("--db", help="The index file.  [default: the nearest .rifflux/index.db]", metavar="FILE"),
     ] = None
+    state: Annotated[
+        str | None,
+        typer.Option(
+            help="A file for tokens, usage and feedback; the index is only read then.  [default: the index]",
+            metavar="FILE",
+        ),
+    ] = None
 
     def settings(self, **flags: Any) -> Settings:
         """Return the settings in force, those among the options and `flags` first."""
@@ -188,7 +195,8 @@ class IndexOptions:
         """Open the registry of the index that the options and other settings name."""
         from rifflux.service.registry import open_registry
 
-        return open_registry(self.settings().index_path(create=create), create=create)
+        settings = self.settings()
+        return open_registry(settings.index_path(create=create), create=create, state=settings.state)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ def backup(
     file: Annotated[Path, typer.Argument(help="Where the copy shall be.")],
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
 ) -> None:
-    """Copy the index as it is at this moment, while others may go on using it."""
+    """Copy the index as it is at this moment, while others may go on using it; a state file to FILE.state."""
     with here.opened() as index, show.progress() as progress:
         copied = index.admin.backup(file, force=force, progress=progress)
     told = f"copied to {copied.path} ({copied.bytes / 1e6:.1f} MB), in {copied.seconds:.1f} s"
+    told += f"; the state to {copied.state}" if copied.state else ""
     show.outcome(told, asdict(copied), as_json=here.json)

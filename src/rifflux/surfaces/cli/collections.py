@@ -106,9 +106,11 @@ def remove(
     with here.opened() as index:
         if not yes and not roots:
             holds = index.collections.get(name).documents
-            typer.confirm(f"Remove the collection {name!r} with {holds} documents?", abort=True, err=True)
+            typer.confirm(
+                f"Remove the collection {name!r} with {show.counted(holds, 'document')}?", abort=True, err=True
+            )
         count = index.collections.remove(name, *(roots or ()))
-    show.outcome(f"{count} documents removed", {"name": name, "removed": count}, as_json=here.json)
+    show.outcome(f"{show.counted(count, 'document')} removed", {"name": name, "removed": count}, as_json=here.json)
 
 
 def _print(here: WhoseCommonOptions, done: str, found: CollectionInfo) -> None:

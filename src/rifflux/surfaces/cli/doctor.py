@@ -27,7 +27,7 @@ def doctor(
 
     A database that cannot be read is put together anew from what can, and kept beside the new one. Files of the index
     that everybody on this machine may read are told, and closed to them; what a group may do stays. A configuration
-    file that everybody may read is told if it holds keys.
+    file that everybody may read is told if it holds keys. A state file is looked at too; --db mends it.
     """
     import rifflux
 
@@ -43,7 +43,7 @@ def doctor(
         _print_repaired(repaired, as_json=here.json)
         problems: Sequence[Problem] = repaired.problems
     else:
-        problems = [*rifflux.diagnose(path), *exposed]
+        problems = [*rifflux.diagnose(path, state=settings.state), *exposed]
         if here.json:
             show.print_json(_json(problems))
         else:

@@ -18,6 +18,10 @@ def everything(
     query: Query,
     top_k: Annotated[int, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.")] = 20,
     mode: Annotated[str, typer.Option(help="lexical, semantic or hybrid.")] = "hybrid",
+    fusion: Annotated[
+        str | None,
+        typer.Option(help="How words and meaning are fused in each source: rrf, ...  [default: the profile's]"),
+    ] = None,
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind: note, task, message, ...")] = None,
     collection: OnlyIn = None,
     since: Since = None,
@@ -34,7 +38,7 @@ def everything(
 
     with here.opened(user) as index:
         filter = Filter((), tuple(kind or ()), since, until, collections=tuple(collection or ()))
-        results = index.everything(query, top_k=top_k, mode=mode, filter=filter)
+        results = index.everything(query, top_k=top_k, mode=mode, fusion=fusion, filter=filter)
         if here.json:
             show.print_json(search_json(results))
         else:

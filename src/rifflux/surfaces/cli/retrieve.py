@@ -77,7 +77,7 @@ def print_retrieval(found: Retrieval, analyzer: Analyzer) -> None:
         _work(console, rank, hit, found.identifiers.get(hit.chunk_id, ()))
     if evidence.items:
         works = len({item.citation_key for item in evidence.items})
-        told = f"{_counted(len(evidence.items), 'passage')} of {_counted(works, 'work')}"
+        told = f"{show.counted(len(evidence.items), 'passage')} of {show.counted(works, 'work')}"
         spent = f"{evidence.tokens:,} of {evidence.max_tokens:,} tokens"
         console.print(f"\nEvidence: {told}, {spent}", style="bold")
     for item in evidence.items:
@@ -156,7 +156,3 @@ def _notes(found: Retrieval, intent: str) -> None:
     for remark in dict.fromkeys([*found.evidence.notes, *found.trace.notes]):
         if remark not in known:
             show.note(remark, "dim")
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"

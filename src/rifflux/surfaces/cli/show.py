@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rifflux import Analyzer, Failure, Generation, Progress, Trace, VectorReport
 __all__ = [
     "console",
+    "counted",
     "excerpt",
     "failures",
     "from_here",
@@ -68,6 +69,11 @@ def outcome(text: str, about: Mapping[str, object], *, as_json: bool) -> None:
         print_json(about)
     else:
         console().print(safe(text))
+
+
+def counted(count: int, what: str) -> str:
+    """Return how many there are, such as `1 work` and `2 works`."""
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def note(text: str, style: str = "yellow") -> None:

@@ -31,14 +31,13 @@ def status(here: WhoseCommonOptions) -> None:
 def _rows(state: Status) -> Iterator[tuple[str, str]]:
     share = f" ({state.embedded_chunks / state.chunks:.0%})" if state.chunks else ""
     yield "index", f"{state.path}  ({state.bytes / 1e6:.1f} MB{', read-only' if state.read_only else ''})"
-    yield "documents", f"{state.documents:,} from {state.files:,} files"
+    if state.state:
+        yield "state", state.state
+    yield "documents", f"{state.documents:,} from {show.counted(state.files, 'file')}"
     yield "chunks", f"{state.chunks:,}"
     yield "embedded", f"{state.embedded_chunks:,}{share} by {state.embedding_model} ({state.embedding_backend})"
     if state.conversations:
-        yield (
-            "messages",
-            f"{state.messages:,} in {state.conversations:,} conversation{'s' * (state.conversations != 1)}",
-        )
+        yield "messages", f"{state.messages:,} in {show.counted(state.conversations, 'conversation')}"
     if state.memories:
         yield "memories", f"{state.memories:,}"
     if state.vectors:
@@ -51,5 +50,7 @@ def _rows(state: Status) -> Iterator[tuple[str, str]]:
     yield "facets", ", ".join(state.facets) or "none"
     yield from (("root", root) for root in state.roots)
     if len(state.collections) > 1:
-        yield from (("collection", f"{each.name}: {each.documents:,} documents") for each in state.collections)
+        yield from (
+            ("collection", f"{each.name}: {show.counted(each.documents, 'document')}") for each in state.collections
+        )
     yield "schema", str(state.schema_version)

@@ -16,7 +16,9 @@ from rifflux.surfaces.shared.packs import read_pack, verified_json
 @app.command(epilog="Example: rifflux verify evidence.json")
 def verify(
     here: CommonOptions,
-    pack: Annotated[Path, typer.Argument(help="A pack, as 'rifflux retrieve --json' prints it.")],
+    pack: Annotated[
+        Path, typer.Argument(help="A pack, as 'rifflux retrieve --json' and 'rifflux ask --json' print it.")
+    ],
     offline: Annotated[bool, typer.Option("--offline", help="Check it by itself, without the index.")] = False,
     user: WorksOf = "",
 ) -> None:

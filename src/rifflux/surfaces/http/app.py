@@ -12,18 +12,21 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from rifflux import RiffluxError, UnusableIndex, __version__
+from rifflux import ReadOnlyIndex, RiffluxError, UnusableIndex, __version__
 from rifflux.surfaces.http import (
     admin,
+    chat,
     collections,
     conversations,
     dashboard,
     documents,
+    me,
     memories,
     operation,
     pages,
     retrieve,
     search,
+    session,
     tokens,
     usage,
     why,
@@ -35,6 +38,7 @@ from rifflux.surfaces.http.guard import Observe, RequestGuard
 from rifflux.surfaces.http.problems import problem, problem_of
 from rifflux.surfaces.http.service import Service
 from rifflux.surfaces.http.shapes import ERRORS
+from rifflux.surfaces.web import page
 
 __all__ = ["create_app"]
 
@@ -42,8 +46,8 @@ log = structlog.get_logger("rifflux.http")
 
 #: In the order of the documentation.
 ROUTES = (
-    *(search, why, collections, documents, conversations, memories, retrieve, works),
-    *(usage, operation, tokens, decisions, admin, dashboard, pages),
+    *(search, chat, why, collections, documents, conversations, memories, retrieve, works),
+    *(me, usage, operation, tokens, decisions, admin, dashboard, pages, session, page),
 )
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -90,6 +94,8 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RiffluxError)
     async def ours(request: Request, error: RiffluxError) -> JSONResponse:
+        if isinstance(error, ReadOnlyIndex):
+            return problem(403, "read_only", "here this can only be read: ask who looks after the index to change it")
         if isinstance(error, UnusableIndex):
             # Its message names the file, which is the administrator's to know.
             log.error("index", cause=str(error))

@@ -1,4 +1,8 @@
-"""Who sends a request: a bearer token names a user and a role. Nothing in a path, query or body can."""
+"""Who sends a request: a token names a user and a role. Nothing in a path, query or body can.
+
+Programs send it as a header, the page as a cookie, which a browser sends along by itself: so a request with a cookie
+must come from a page of this service.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,23 @@ from rifflux.service.accounts import ADMIN
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.shared.bearer import EXPIRED
 
-__all__ = ["Admin", "Asked", "Refused", "User", "admit", "bearer", "caller", "service_of"]
+__all__ = [
+    "Admin",
+    "Asked",
+    "Refused",
+    "User",
+    "admit",
+    "bearer",
+    "caller",
+    "cookie_name",
+    "credentials_of",
+    "service_of",
+    "token_of",
+]
+
+#: Methods that change nothing.
+_SAFE = frozenset({"GET", "HEAD"})
+_COOKIE = "cookie"
 
 bearer = HTTPBearer(auto_error=False, description="A token made with `rifflux tokens create`")
 
@@ -33,6 +53,36 @@ def service_of(request: Request) -> Service:
 
 
 Asked = Annotated[Service, Depends(service_of)]
+
+
+def cookie_name(request: Request) -> str:
+    """Return the name of the cookie with the token: browsers share cookies between the ports of a host."""
+    return f"rifflux-{request.url.port or request.url.scheme}"
+
+
+def token_of(text: str, scheme: str = "bearer") -> HTTPAuthorizationCredentials:
+    """Return a token as it is sent."""
+    return HTTPAuthorizationCredentials(scheme=scheme, credentials=text)
+
+
+async def credentials_of(request: Request) -> HTTPAuthorizationCredentials | None:
+    """Return the token of a request: of its header, or else of its cookie. Raises `Refused` for another page's."""
+    if given := await bearer(request):
+        return given
+    text = request.cookies.get(cookie_name(request), "")
+    if not text:
+        return None
+    if not _is_own_page(request):
+        raise Refused(403, "wrong_origin", "another web page asked this: open this service itself")
+    return token_of(text, _COOKIE)
+
+
+def _is_own_page(request: Request) -> bool:
+    """Return whether a page of this service sent a request; what other sites may call is for tokens in headers."""
+    origin, site = request.headers.get("origin", ""), request.headers.get("sec-fetch-site", "same-origin")
+    if origin or request.method not in _SAFE:
+        return origin.partition("://")[2] == request.headers.get("host", "")
+    return site in ("same-origin", "none") or request.headers.get("sec-fetch-mode") == "navigate"
 
 
 def admit(request: Request, credentials: HTTPAuthorizationCredentials | None) -> Caller:
@@ -70,10 +120,16 @@ async def caller(
 
 
 def _caller(service: Service, credentials: HTTPAuthorizationCredentials | None) -> Caller | None:
+    nobody = Caller("", ADMIN) if service.settings.open else None
     if credentials is None:
-        return Caller("", ADMIN) if service.settings.open else None
+        return nobody
+    if service.visit and (visitor := service.visit.caller(credentials.credentials)):
+        return visitor
     token = service.accounts.check(credentials.credentials)
-    return Caller(token.user, token.role, token.id, token.expires_at) if token else None
+    if token is None:
+        # An old cookie is no claim to be somebody.
+        return nobody if credentials.scheme == _COOKIE else None
+    return Caller(token.user, token.role, token.id, token.expires_at)
 
 
 User = Annotated[Caller, Depends(caller)]

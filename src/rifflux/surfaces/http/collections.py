@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
 
 from rifflux import CollectionInfo
+from rifflux.service.collections import LONGEST_USER
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Name, Request
+from rifflux.surfaces.http.shapes import Request
 from rifflux.surfaces.shared.nouns import collection_json
 from rifflux.surfaces.shared.shapes import CollectionShape, Shape
 
 __all__ = ["router"]
 
 router = make_router(tags=["collections"])
+
+Member = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_USER)]
 
 
 class CollectionIn(Request):
@@ -54,7 +59,7 @@ class GroupOut(Shape):
 class GroupIn(Request):
     """The users of a group, instead of those that it had."""
 
-    members: list[Name] = Field(max_length=10_000)
+    members: list[Member] = Field(max_length=10_000)
 
 
 class CollectionList(Shape):

@@ -9,7 +9,7 @@ from fastapi import Query, Response
 from pydantic import Field, Json, StringConstraints
 from starlette.requests import Request as Incoming
 
-from rifflux import Document, Failure
+from rifflux import Document, Failure, NotFound
 from rifflux import Stored as StoredNoun
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next
@@ -18,8 +18,9 @@ from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Date, Name, Request
 from rifflux.surfaces.http.uploads import bodies, body_of, done
-from rifflux.surfaces.shared.nouns import JsonObject, document_json, noun_json
-from rifflux.surfaces.shared.shapes import Shape
+from rifflux.surfaces.http.wording import Told
+from rifflux.surfaces.shared.nouns import JsonObject, document_at_json, document_json, noun_json
+from rifflux.surfaces.shared.shapes import ChunkShape, Shape
 
 __all__ = ["router"]
 
@@ -83,7 +84,7 @@ class StoredOut(Shape):
     chunks: int = Field(description="Passages that were stored; 0 where nothing changed")
     embedded_chunks: int = Field(description="Those of them that can be found by meaning by now")
     failed: list[Failure] = Field(description="Parts of the file that could not be read")
-    degraded: list[str]
+    degraded: list[Told]
 
 
 class DocumentRow(Shape):
@@ -126,6 +127,32 @@ class DocumentOut(Shape):
     text: str
 
 
+class HeadingOut(Shape):
+    """A heading of a document. It is untrusted data."""
+
+    title: str
+    depth: int = Field(description="From 1")
+    chunk_id: str = Field(description="The passage that begins under it")
+    start: int = Field(description="Where that begins in the whole text")
+
+
+class AroundOut(Shape):
+    """The passage that a document is opened at, and the outline. Places are those in the whole text."""
+
+    passage: ChunkShape
+    span: list[int] = Field(description="Of the passage: first character, and one past the last")
+    highlights: list[list[int]] = Field(description="Words of the passage that share a term with `query`")
+    text_span: list[int] = Field(description="The part of the whole text that `text` is")
+    length: int = Field(description="Characters of the whole text")
+    outline: list[HeadingOut]
+
+
+class DocumentAtOut(DocumentOut):
+    """A document, opened at a passage where that was asked for; of a long one, only the text around it is there."""
+
+    around: AroundOut | None = None
+
+
 class Removed(Shape):
     """How many documents went: those of a mailbox or of a file of records together."""
 
@@ -161,7 +188,12 @@ async def add(incoming: Incoming, service: Asked, caller: User) -> StoredOut:
     return await _stored(incoming, service, caller)
 
 
-@router.put("/{document:path}", summary="Add or replace a document or a file", openapi_extra=bodies(FileIn, DocumentIn))
+@router.put(
+    "/{document:path}",
+    summary="Add or replace a document or a file",
+    responses={201: {"model": StoredOut, "description": "It was not there before"}},
+    openapi_extra=bodies(FileIn, DocumentIn),
+)
 async def put(document: str, incoming: Incoming, service: Asked, caller: User, response: Response) -> StoredOut:
     """Store a document under a key, instead of what was put there before. Sent again, it is unchanged."""
     stored = await _stored(incoming, service, caller, document)
@@ -185,9 +217,26 @@ async def _stored(incoming: Incoming, service: Service, caller: Caller, key: str
 
 
 @router.get("/{document:path}", summary="Read a whole document")
-def document(document: str, service: Asked, caller: User) -> DocumentOut:
-    """Read a document by its key, its path, or an identifier such as doi:10.1000/182."""
-    return DocumentOut.of(document_json(service.of(caller).document(document)))
+def document(
+    document: str,
+    service: Asked,
+    caller: User,
+    around: Annotated[
+        str | None, Query(max_length=1_000, description="Open it at this passage, a chunk_id; empty: at its beginning")
+    ] = None,
+    query: Annotated[str, Query(max_length=2_000, description="Words to highlight in the passage")] = "",
+) -> DocumentAtOut:
+    """Read a document by its key, its path, or an identifier such as doi:10.1000/182.
+
+    With `around`, the answer has the passage's place, the outline, and at most 200,000 characters around the passage.
+    """
+    index = service.of(caller)
+    if around is None:
+        return DocumentAtOut.of(document_json(index.document(document)))
+    found = index.documents.at(around or document)
+    if found.hit.document != document:
+        raise NotFound(f"that passage is not of {document!r}: take both from one result of a search")
+    return DocumentAtOut.of(document_at_json(found, query, index.profile.analyzer))
 
 
 @router.delete("/{document:path}", summary="Remove a document")

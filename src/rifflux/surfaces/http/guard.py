@@ -11,9 +11,11 @@ from contextlib import suppress
 from typing import Any
 
 import structlog
+from starlette.responses import Response
 
 from rifflux.surfaces.http.problems import problem
 from rifflux.surfaces.http.service import READ_S, TURN_S, Service, ServiceSettings
+from rifflux.surfaces.http.streaming import GIVEN_UP_S
 
 __all__ = ["Observe", "RequestGuard"]
 
@@ -23,11 +25,12 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 _TOO_LARGE = 413
-#: Seconds in which the rest of a body that is too large is read.
-DRAIN_S = 2.0
+#: Seconds in which the rest of a body that was refused is read, and in which the next piece of it must come.
+DRAIN_S, PIECE_S = 10.0, 1.0
 #: Where files are sent to.
 _UPLOADS = re.compile(r"/documents(/.+)?|/(conversations|works)/import")
 _FORM = b"multipart/form-data"
+_BODY = "http.response.body"
 
 log = structlog.get_logger("rifflux.http")
 #: The rest of a body that nobody reads is not waited for.
@@ -59,9 +62,7 @@ class RequestGuard(_Middleware):
             return
         refusal = self._refusal(scope)
         if refusal:
-            if refusal[0] == _TOO_LARGE:
-                await _drain(receive, _most_bytes(scope, self.service.settings))
-            await problem(*refusal, _CLOSE)(scope, receive, send)
+            await _refuse(problem(*refusal, _CLOSE), scope, receive, send)
             return
         await self._within_limits(scope, receive, send)
 
@@ -87,6 +88,8 @@ class RequestGuard(_Middleware):
         most, seconds = _most_bytes(scope, settings), settings.timeout_s
         if _is_upload(scope):
             seconds += READ_S + TURN_S
+        elif scope["path"] == "/chat":
+            seconds += GIVEN_UP_S
 
         async def counted() -> Message:
             nonlocal read, refusal
@@ -111,9 +114,7 @@ class RequestGuard(_Middleware):
             told = f"no answer within {seconds:g} s: ask for less, or again later"
             refusal = refusal or problem(503, "timeout", told, {"Retry-After": "1", **_CLOSE})
         if refusal and not started:
-            if refusal.status_code == _TOO_LARGE:
-                await _drain(receive, most)
-            await refusal(scope, receive, send)
+            await _refuse(refusal, scope, receive, send)
 
 
 class Observe(_Middleware):
@@ -164,15 +165,24 @@ class Observe(_Middleware):
         )
 
 
-async def _drain(receive: Receive, most: int) -> None:
-    """Read so much of what is still to come of a body, if it comes soon: who is sending may not hear an answer."""
+async def _refuse(refusal: Response, scope: Message, receive: Receive, send: Send) -> None:
+    """Answer, and read for a while what is still to come of the body: who is cut off while sending hears no answer.
+
+    A client that waits to be told to go on has sent nothing, and is not told.
+    """
+    if dict(scope["headers"]).get(b"expect", b"").lower() == b"100-continue":
+        await refusal(scope, receive, send)
+        return
+
+    async def unfinished(message: Message) -> None:
+        await send({**message, "more_body": True} if message["type"] == _BODY else message)
+
+    await refusal(scope, receive, unfinished)
     with suppress(TimeoutError):
         async with asyncio.timeout(DRAIN_S):
-            while most > 0:
-                message = await receive()
-                most -= len(message.get("body", b""))
-                if not message.get("more_body"):
-                    return
+            while (await asyncio.wait_for(receive(), PIECE_S)).get("more_body"):
+                pass
+    await send({"type": _BODY, "body": b"", "more_body": False})
 
 
 def _is_upload(scope: Message) -> bool:

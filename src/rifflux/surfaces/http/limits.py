@@ -1,7 +1,8 @@
-"""How much one caller may ask: a token bucket each, common to all worker processes."""
+"""How much one caller may ask, common to all worker processes: a token bucket each, and so many things at a time."""
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import apsw
 
-__all__ = ["Buckets"]
+__all__ = ["Buckets", "Leases"]
 
 _TABLE = (
     "create table if not exists bucket (name text primary key, level real not null, at real not null) without rowid"
@@ -18,6 +19,11 @@ _TABLE = (
 _LEVEL = "select level, at from bucket where name = ?"
 _PUT = "insert or replace into bucket values (?, ?, ?)"
 _SWEEP = "delete from bucket where at < ?"
+_LEASES = "create table if not exists lease (id text primary key, name text not null, until real not null)"
+_EXPIRE = "delete from lease where until < ?"
+_HELD = "select id from lease where name = ?"
+_LEASE = "insert into lease values (?, ?, ?)"
+_GIVE_BACK = "delete from lease where id = ?"
 #: A bucket that nobody has used for so long is full again anyway.
 _FORGET_S = 3600.0
 
@@ -33,10 +39,7 @@ class Buckets:
         self.rate, self.burst = rate, float(burst)
         self._now = now
         self._lock = threading.Lock()
-        self._connection = apsw.Connection(str(Path(folder) / "limits.db") if folder else ":memory:")
-        self._connection.set_busy_timeout(1000)
-        self._connection.execute("pragma journal_mode = memory; pragma synchronous = off")
-        self._connection.execute(_TABLE)
+        self._connection = _opened(folder, _TABLE)
         self._swept = now()
 
     def take(self, name: str) -> float:
@@ -68,3 +71,56 @@ class Buckets:
         """Close the database of levels."""
         with self._lock:
             self._connection.close()
+
+
+class Leases:
+    """Rights to do something of which each name may have `most` at a time; one that is not given back expires.
+
+    `folder` is as for `Buckets`: the leases of all workers of a service count. Safe to share between threads.
+    """
+
+    def __init__(self, folder: str | None, most: int, now: Callable[[], float] = time.time) -> None:
+        self.most = most
+        self._now = now
+        self._lock = threading.Lock()
+        self._connection = _opened(folder, _LEASES)
+
+    def take(self, name: str, seconds: float) -> str | None:
+        """Return a lease for at most so many seconds; None where the name has as many as it may have.
+
+        Where the leases cannot be had in time, it is given uncounted.
+        """
+        with self._lock, suppress(apsw.BusyError):
+            self._connection.execute("begin immediate")
+            try:
+                return self._take(name, self._now(), seconds)
+            finally:
+                self._connection.execute("commit")
+        return secrets.token_hex(8)
+
+    def _take(self, name: str, now: float, seconds: float) -> str | None:
+        self._connection.execute(_EXPIRE, (now,))
+        if len(self._connection.execute(_HELD, (name,)).fetchall()) >= self.most:
+            return None
+        lease = secrets.token_hex(8)
+        self._connection.execute(_LEASE, (lease, name, now + seconds))
+        return lease
+
+    def give_back(self, lease: str) -> None:
+        """End a lease."""
+        with self._lock, suppress(apsw.Error):  # it expires by itself
+            self._connection.execute(_GIVE_BACK, (lease,))
+
+    def close(self) -> None:
+        """Close the database of leases."""
+        with self._lock:
+            self._connection.close()
+
+
+def _opened(folder: str | None, table: str) -> apsw.Connection:
+    """Open the database of limits, with a table."""
+    connection = apsw.Connection(str(Path(folder) / "limits.db") if folder else ":memory:")
+    connection.set_busy_timeout(1000)
+    connection.execute("pragma journal_mode = memory; pragma synchronous = off")
+    connection.execute(table)
+    return connection

@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 from fastapi import Query
 from pydantic import Field
 
-from rifflux import NotFound
+from rifflux import InvalidArgument
 
 __all__ = ["MOST_LISTED", "After", "Limit", "Next", "page"]
 
@@ -25,10 +25,10 @@ Next = Annotated[str | None, Field(description="Send it as `after` for the next 
 def page(
     entries: Sequence[Entry], name: Callable[[Entry], str], after: str, limit: int
 ) -> tuple[Sequence[Entry], str | None]:
-    """Return so many entries behind that of a name, and the name to ask on with. Raises `NotFound`."""
+    """Return so many entries behind that of a name, and the name to ask on with. Raises `InvalidArgument`."""
     start = next((number for number, each in enumerate(entries, 1) if name(each) == after), 0) if after else 0
     if after and not start:
-        raise NotFound(
+        raise InvalidArgument(
             "that is no place in this list, or it was deleted meanwhile: give the `next` of the page before as it is, "
             "or begin again without it"
         )

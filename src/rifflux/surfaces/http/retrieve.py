@@ -1,7 +1,8 @@
-"""`POST /retrieve`: find research works, with evidence to cite."""
+"""`POST /retrieve` and `/verify`: find research works, with evidence to cite, and check it."""
 
 from __future__ import annotations
 
+import json
 from typing import Literal
 
 from fastapi import Response
@@ -10,8 +11,9 @@ from pydantic import Field
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Date, Deadline, Name, Request, Text
-from rifflux.surfaces.shared.packs import retrieval_json
-from rifflux.surfaces.shared.shapes import RetrievalShape
+from rifflux.surfaces.shared.nouns import JsonObject
+from rifflux.surfaces.shared.packs import read_pack, retrieval_json, verified_json
+from rifflux.surfaces.shared.shapes import RetrievalShape, VerifiedShape
 
 __all__ = ["router"]
 
@@ -58,3 +60,16 @@ def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> Response:
     return Response(
         RetrievalShape.model_validate(retrieval_json(found)).model_dump_json(), media_type="application/json"
     )
+
+
+class VerifyIn(Request):
+    """An evidence pack to check."""
+
+    pack: JsonObject = Field(description="As /retrieve gives it: the evidence_pack, or the whole answer")
+
+
+@router.post("/verify", summary="Check the passages of an evidence pack")
+def verify(given: VerifyIn, service: Asked, caller: User) -> VerifiedShape:
+    """Check every passage against its hash and its work as it is indexed now, and the facts of the work."""
+    pack = read_pack(json.dumps(given.pack))
+    return VerifiedShape.of(verified_json(pack, service.of(caller).works.verify(pack)))

@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
 from rifflux import InvalidArgument
-from rifflux.surfaces.http.auth import admit, bearer, caller
+from rifflux.surfaces.http.auth import admit, caller, credentials_of
 from rifflux.surfaces.http.repeats import once, repeatable
 
 __all__ = ["Route", "make_router"]
@@ -31,7 +31,7 @@ class Route(APIRoute):
 
         async def admitted(request: Request) -> Response:
             if needs_token:
-                credentials = await bearer(request)
+                credentials = await credentials_of(request)
                 request.state.caller = await run_in_threadpool(admit, request, credentials)
             if unknown := next((each for each in request.query_params if each not in known), None):
                 raise InvalidArgument(_told(unknown, known))

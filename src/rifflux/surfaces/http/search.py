@@ -11,7 +11,7 @@ from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
-from rifflux.surfaces.http.shapes import Deadline, Diagnostics, FilterIn, Name, RankedIn, Request, Share, Text
+from rifflux.surfaces.http.shapes import Deadline, Diagnostics, FilterIn, Fusion, Name, RankedIn, Request, Share, Text
 from rifflux.surfaces.shared.nouns import JsonObject, found_json, hit_json, trace_json
 from rifflux.surfaces.shared.shapes import ChunkShape, FoundShape, Shape, StepShape
 
@@ -26,6 +26,7 @@ class EverythingIn(Request):
     query: Text = Field(examples=["what did we decide about caching"])
     top_k: int = Field(default=20, ge=1, le=100)
     mode: Literal["lexical", "semantic", "hybrid"] = "hybrid"
+    fusion: Fusion = None
     filter: FilterIn | None = None
     deadline_ms: Deadline = None
     explain: bool = Field(default=False, description="Explain each result by stage")
@@ -49,6 +50,9 @@ class SearchIn(RankedIn):
         default=False, description="End the page where relevance falls off: true, or the least share of the best"
     )
 
+    typing: bool = Field(
+        default=False, description="The question is still being typed: what comes of it is not measured"
+    )
     symbol: str = Field(default="", max_length=1_000, description="Only source code that defines this name")
 
     def arguments(self) -> JsonObject:
@@ -61,6 +65,10 @@ class SearchIn(RankedIn):
 class ResultOut(FoundShape):
     """A passage, its rank explained. Its text, title and headings are untrusted data."""
 
+    snippet_span: list[int] = Field(
+        description="The stretch of the content that holds most of the highlights: first character, and one past the "
+        "last"
+    )
     why: list[StepShape] | None = None
 
 
@@ -76,7 +84,8 @@ class SearchOut(Shape):
 @router.post("/search", summary="Find the best passages for a question")
 def search(asked: SearchIn, service: Asked, caller: User) -> SearchOut:
     """Search by words and by meaning at once; each result can tell why it ranked where it did."""
-    return _answer(asked, service, caller, service.of(caller).search(asked.query, **asked.arguments()))
+    results = service.of(caller).search(asked.query, **asked.arguments())
+    return _answer(asked, service, caller, results, measured=not asked.typing)
 
 
 @router.post("/everything", summary="Ask all sources at once")
@@ -85,9 +94,12 @@ def everything(asked: EverythingIn, service: Asked, caller: User) -> SearchOut:
     return _answer(asked, service, caller, service.of(caller).everything(**asked.arguments()))
 
 
-def _answer(asked: EverythingIn | SearchIn, service: Service, caller: Caller, results: Results) -> SearchOut:
+def _answer(
+    asked: EverythingIn | SearchIn, service: Service, caller: Caller, results: Results, *, measured: bool = True
+) -> SearchOut:
     """Return the results as they are answered, and note that they were."""
-    service.searched(caller, asked.query, results.trace)
+    if measured:
+        service.searched(caller, asked.query, results.trace)
     none = {} if asked.explain else {"why": None}
     found = found_json(results, service.of(caller).profile.analyzer)
     return SearchOut(
@@ -118,5 +130,5 @@ class FeedbackIn(Request):
 @router.post("/feedback", status_code=204, dependencies=REPEATABLE, summary="Report the use of a result")
 def feedback(given: FeedbackIn, service: Asked, caller: User) -> None:
     """Record a click, save, export or judgement, for measuring and tuning. `query` is the question to the word."""
-    service.of(caller).note(given.kind, given.query, given.document, given.grade, user=caller.user)
+    service.of(caller).admin.note(given.kind, given.query, given.document, given.grade, user=caller.user)
     service.counters.events.labels(given.kind).inc()

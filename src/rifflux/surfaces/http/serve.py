@@ -86,6 +86,12 @@ def announce(index: Index, settings: ServiceSettings) -> None:
             cure="tokens and texts can be read on the way: give --tls-cert and --tls-key, "
             "or listen on 127.0.0.1 behind a proxy that has them",
         )
+    if index.admin.store.registry.read_only:
+        log.warning(
+            "read_only",
+            cure="the index cannot be written: feedback, usage, questions and the use of tokens are not kept; "
+            "--state FILE keeps them elsewhere",
+        )
     if settings.open:
         log.info("reads", user="", collections=[each.name for each in index.collections.list()])
         return

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import hmac
 import json
 import os
+import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -19,7 +21,7 @@ from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.service.analytics import Diary
 from rifflux.service.repeats import Repeats
 from rifflux.surfaces.http.counters import Counters
-from rifflux.surfaces.http.limits import Buckets
+from rifflux.surfaces.http.limits import Buckets, Leases
 from rifflux.surfaces.shared.network import is_loopback
 from rifflux.surfaces.shared.nouns import JsonObject
 
@@ -31,10 +33,12 @@ GARBAGE_AFTER = 20_000
 UPLOAD_BYTES = 20_000_000
 #: Seconds that a file may take to read, and to wait for its turn, on top of what a request may.
 READ_S, TURN_S = 30.0, 10.0
+#: Answers that a token may have under way at a time.
+STREAMS = 2
 #: Users whose view of the index is kept between requests, with the models of its rerankers.
 MOST_VIEWS = 256
 
-__all__ = ["Caller", "Service", "ServiceSettings"]
+__all__ = ["Caller", "Service", "ServiceSettings", "Visit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +120,39 @@ class Caller:
         return self.role == ADMIN
 
 
+class Visit:
+    """The visit of whoever started the service for themselves: a pass that opens it once, and the key for the rest."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._pass: str | None = secrets.token_urlsafe(32)
+        self._key = secrets.token_urlsafe(32)
+        self._lock = threading.Lock()
+
+    @property
+    def shown(self) -> str:
+        """Return the pass, empty once it was used."""
+        return self._pass or ""
+
+    def enter(self, text: str) -> str | None:
+        """Return the key for a pass, the first time that it is shown."""
+        with self._lock:
+            if self._pass is None or not hmac.compare_digest(text.encode(), self._pass.encode()):
+                return None
+            self._pass = None
+            return self._key
+
+    def caller(self, key: str) -> Caller | None:
+        """Return who has the key."""
+        return self._caller if hmac.compare_digest(key.encode(), self._key.encode()) else None
+
+
 class Service:
     """An open index and what guards it."""
 
-    def __init__(self, settings: ServiceSettings, index: Index) -> None:
+    def __init__(self, settings: ServiceSettings, index: Index, visit: Visit | None = None) -> None:
         self.settings = settings
+        self.visit = visit
         self.index = index.using(stopped=self._model_stopped)
         self.repeats = Repeats(index.admin.store.registry)
         # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
@@ -130,6 +162,7 @@ class Service:
         self.diary = Diary(index.admin.store.registry, later=self._later)
         self.accounts = Accounts(index.admin.store.registry, later=self._later)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
+        self.streams = Leases(settings.shared or None, STREAMS)
         self.counters = Counters()
         # Each file that is read may take half a gigabyte for half a minute.
         self.readers = threading.BoundedSemaphore(os.cpu_count() or 1)
@@ -164,7 +197,7 @@ class Service:
 
         Only then: a request that is refused is no question.
         """
-        if not self.index.admin.store.read_only:
+        if not self.index.admin.store.registry.read_only:
             self.diary.note(caller.user, query)
 
     def searched(self, caller: Caller, query: str, trace: Trace) -> None:
@@ -186,7 +219,7 @@ class Service:
 
     def accounts_of(self, caller: Caller) -> Accounts:
         """Return the accounts as far as they are the caller's to know and change."""
-        by = Token(caller.token, caller.user, caller.role, expires_at=caller.expires_at) if caller.token else None
+        by = Token(caller.token, caller.user, caller.role, expires_at=caller.expires_at) if caller.user else None
         return replace(self.accounts, by=by)
 
     def delete(self, caller: Caller, user: str) -> Erased:
@@ -207,6 +240,7 @@ class Service:
         self.ledger.flush()
         self.diary.flush()
         self.buckets.close()
+        self.streams.close()
         self.index.close()
 
 

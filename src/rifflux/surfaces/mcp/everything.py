@@ -13,6 +13,7 @@ from rifflux.surfaces.mcp.reply import (
     DEFAULT_MAX_TOKENS,
     Collections,
     DbPath,
+    Fusion,
     MaxTokens,
     Mode,
     TopK,
@@ -55,6 +56,7 @@ def everything(
     db_path: DbPath = None,
     top_k: TopK = 10,
     mode: Mode = "hybrid",
+    fusion: Fusion = None,
     kinds: Annotated[list[str] | None, Field(description="Only these kinds: note, task, message, pdf, ...")] = None,
     since: Annotated[str | None, Field(description="ISO 8601 date: nothing older")] = None,
     until: Annotated[str | None, Field(description="ISO 8601 date: nothing newer")] = None,
@@ -67,7 +69,7 @@ def everything(
     """
     index = desk.open(db_path).index
     only = Filter(kinds=tuple(kinds or ()), since=since, until=until, collections=tuple(collections or ()))
-    results = index.everything(query, top_k=top_k, mode=mode, filter=only)
+    results = index.everything(query, top_k=top_k, mode=mode, fusion=fusion, filter=only)
     blocks = [block(place, hit) for place, hit in enumerate(results, start=1)]
     fit = how_many_fit(("\n".join(each) for each in blocks), max_tokens, counter(index))
     notes = search_notes(desk, index, results, [hit.chunk_id for hit in results[fit:]], max_tokens)

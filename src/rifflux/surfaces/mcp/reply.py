@@ -24,6 +24,7 @@ __all__ = [
     "UNTRUSTED",
     "Collections",
     "DbPath",
+    "Fusion",
     "MaxTokens",
     "Mode",
     "ReplyNotes",
@@ -57,6 +58,10 @@ Collections = Annotated[
     list[str] | None, Field(description="Only in these collections, as results and index_status name them")
 ]
 TopK = Annotated[int, Field(description="Most results to return", json_schema_extra={"minimum": 1, "maximum": 1000})]
+Fusion = Annotated[
+    str | None,
+    Field(description="rrf, linear, balanced or adaptive, with knobs as in linear:by-specificity or rrf:k=10"),
+]
 Mode = Annotated[
     str,
     Field(

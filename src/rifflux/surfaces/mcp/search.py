@@ -13,6 +13,7 @@ from rifflux.surfaces.mcp.reply import (
     DEFAULT_MAX_TOKENS,
     Collections,
     DbPath,
+    Fusion,
     MaxTokens,
     TopK,
     counter,
@@ -55,10 +56,7 @@ def search(
     top_k: TopK = 10,
     offset: Annotated[int, Field(description="Pass over so many results, to read on where a page ended")] = 0,
     mode: Annotated[str, Field(description="lexical, semantic, hybrid, or hybrid-rerank")] = "hybrid",
-    fusion: Annotated[
-        str | None,
-        Field(description="rrf, linear, balanced or adaptive, with knobs as in linear:by-specificity or rrf:k=10"),
-    ] = None,
+    fusion: Fusion = None,
     rrf_k: Annotated[float | None, Field(description="Fuse by rrf, with this k (60 is usual)")] = None,
     rrf_weights: Annotated[
         dict[str, float] | None, Field(description="Fuse by rrf, with these weights: lexical, semantic")

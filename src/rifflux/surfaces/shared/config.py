@@ -18,7 +18,7 @@ from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import SETTINGS
 
 if TYPE_CHECKING:
-    from rifflux import Embedder, Finder, Fuse, Index, RerankSettings
+    from rifflux import ChatModel, Embedder, Finder, Fuse, Index, RerankSettings
 
 __all__ = [
     "FOLDER",
@@ -26,6 +26,7 @@ __all__ = [
     "Settings",
     "chosen_fusion",
     "configured_as",
+    "configured_chat",
     "configured_fusion",
     "configured_model",
     "configured_prices",
@@ -59,6 +60,9 @@ class Settings:
     """The settings with their defaults. `origins` names the source of each value that is no default."""
 
     db: str = field(default="", metadata={"help": "the index file; empty: the nearest .rifflux/index.db"})
+    state: str = field(
+        default="", metadata={"help": "file for tokens, usage and feedback, beside an index that is only read"}
+    )
     model: str = field(default="", metadata={"help": "embedding model; empty: the index's own, else the bundled one"})
     base_url: str = field(default="", metadata={"help": "endpoint for models named openai:NAME"})
     api_key: str = field(default="", repr=False, metadata={"help": "key for that endpoint", "secret": True})
@@ -86,6 +90,10 @@ class Settings:
     llm_url: str = field(default="", metadata={"help": "OpenAI-compatible endpoint for the reranker llm"})
     llm_model: str = field(default="", metadata={"help": "the model to ask there"})
     llm_key: str = field(default="", repr=False, metadata={"help": "key for that endpoint", "secret": True})
+    chat_url: str = field(default="", metadata={"help": "OpenAI-compatible endpoint that writes answers"})
+    chat_model: str = field(default="", metadata={"help": "the model to ask there; empty: answers are quoted"})
+    chat_key: str = field(default="", repr=False, metadata={"help": "key for that endpoint", "secret": True})
+    chat_timeout: float = field(default=60.0, metadata={"help": "seconds that it may take for an answer"})
     max_file_mb: float = field(default=20.0, metadata={"help": "larger files are skipped"})
     hidden: bool = field(default=False, metadata={"help": "index hidden files too"})
     exclude: tuple[str, ...] = field(default=(), metadata={"help": "more patterns to leave out, as in .gitignore"})
@@ -233,6 +241,7 @@ class Opening(TypedDict, total=False):
     model: str | Embedder | None
     threads: int | None
     rerankers: RerankSettings | None
+    chat: ChatModel | None
     synonyms: str | Path | None
     intents: Mapping[str, Mapping[str, Any]] | None
     neighbors: str
@@ -244,6 +253,7 @@ class Opening(TypedDict, total=False):
     embed_timeout: float
     prices: Mapping[str, float] | None
     budget: float
+    state: str | Path | None
 
 
 def opening(settings: Settings) -> Opening:
@@ -252,6 +262,7 @@ def opening(settings: Settings) -> Opening:
         "model": configured_model(settings),
         "threads": settings.threads or None,
         "rerankers": configured_rerankers(settings),
+        "chat": configured_chat(settings),
         "synonyms": settings.synonyms or None,
         "intents": settings.intents,
         "neighbors": settings.neighbors,
@@ -263,6 +274,7 @@ def opening(settings: Settings) -> Opening:
         "embed_timeout": settings.embed_timeout,
         "prices": configured_prices(settings),
         "budget": settings.budget,
+        "state": settings.state or None,
     }
 
 
@@ -332,6 +344,20 @@ def configured_rerankers(settings: Settings) -> RerankSettings | None:
     from rifflux import RerankSettings
 
     return RerankSettings(settings.rerank_model, settings.llm_url, settings.llm_model, settings.llm_key)
+
+
+def configured_chat(settings: Settings) -> ChatModel | None:
+    """Return the model that writes answers; None where the settings name none. Raises `InvalidArgument`."""
+    given = settings.chat_url, settings.chat_model, settings.chat_key
+    if not any(given):
+        return None
+    if not (settings.chat_url and settings.chat_model):
+        raise InvalidArgument("a chat model has an endpoint and a name: set chat_url and chat_model, or neither")
+    if not settings.chat_timeout > 0:
+        raise InvalidArgument(f"chat_timeout is more than 0 seconds, not {settings.chat_timeout}")
+    from rifflux import ChatModel
+
+    return ChatModel(settings.chat_model, settings.chat_url, settings.chat_key or None, settings.chat_timeout)
 
 
 def configured_model(settings: Settings) -> str | Embedder | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Analyzer,
         CollectionInfo,
         Document,
+        DocumentAt,
         Hit,
         MessageHit,
         MessageResults,
@@ -28,6 +29,7 @@ __all__ = [
     "API_VERSION",
     "JsonObject",
     "collection_json",
+    "document_at_json",
     "document_json",
     "found_json",
     "found_messages_json",
@@ -41,6 +43,10 @@ __all__ = [
     "work_json",
 ]
 
+#: Characters of a snippet, about, and of the text around a passage.
+SNIPPET, LONGEST_TEXT = 320, 200_000
+#: What a hit is only told of as found by a search.
+_FOUND = frozenset({"score", "why", "relevance", "quality", "span"})
 #: A JSON object.
 JsonObject: TypeAlias = dict[str, Any]
 
@@ -65,11 +71,18 @@ def hit_json(hit: Hit, **more: object) -> JsonObject:
 
 
 def found_json(results: Results, analyzer: Analyzer) -> list[JsonObject]:
-    """Return the hits of a search, each with the words of its content that share a term with the question."""
-    from rifflux.text.highlight import matches
+    """Return the hits of a search, each with the words of its content that share a term with the question.
+
+    `snippet_span` is the stretch of the content that holds most of them.
+    """
+    from rifflux.text.highlight import matches, stretch
 
     terms = analyzer.terms(results.query)
-    return [hit_json(hit, highlights=[*map(list, matches(hit.content, terms, analyzer))]) for hit in results]
+    found = [(hit, matches(hit.content, terms, analyzer)) for hit in results]
+    return [
+        hit_json(hit, highlights=[*map(list, spans)], snippet_span=[*stretch(hit.content, spans, SNIPPET)])
+        for hit, spans in found
+    ]
 
 
 def search_json(results: Results) -> JsonObject:
@@ -104,6 +117,25 @@ def document_json(document: Document) -> JsonObject:
     told = noun_json(document, identifiers=named_by(document))
     text = told.pop("text")
     return {**told, "text": text}
+
+
+def document_at_json(found: DocumentAt, query: str, analyzer: Analyzer) -> JsonObject:
+    """Return a document opened at a passage; of a long text, the part around it."""
+    from rifflux.text.highlight import matches
+
+    told, hit = document_json(found.document), found.hit
+    text, (start, end) = told["text"], (0, 0) if hit.withheld else hit.span
+    first = max(0, min(start - LONGEST_TEXT // 2, len(text) - LONGEST_TEXT))
+    words = matches(text[start:end], analyzer.terms(query), analyzer) if query.strip() else []
+    around = {
+        "passage": {name: value for name, value in hit_json(hit).items() if name not in _FOUND},
+        "span": [start, end],
+        "highlights": [[start + left, start + right] for left, right in words],
+        "text_span": [first, min(len(text), first + LONGEST_TEXT)],
+        "length": len(text),
+        "outline": nouns_json(found.outline),
+    }
+    return {**told, "text": text[first : first + LONGEST_TEXT], "around": around}
 
 
 def named_by(document: Document) -> list[str]:

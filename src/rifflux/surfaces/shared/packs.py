@@ -44,7 +44,7 @@ def verified_json(pack: EvidencePack, problems: Sequence[str]) -> JsonObject:
 
 
 def read_pack(text: str) -> EvidencePack:
-    """Return the pack in a JSON text, which may be a whole retrieval; keys of former versions are read too.
+    """Return the pack in a JSON text, which may be a whole retrieval or answer; keys of former versions are read too.
 
     Raises `InvalidArgument`, naming what is wrong.
     """
@@ -53,7 +53,7 @@ def read_pack(text: str) -> EvidencePack:
         json.dumps(told, ensure_ascii=False).encode()  # no half of a character, which no store takes
     except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"this is no evidence pack ({error}): save one with --json") from None
-    told = told.get("evidence_pack", told) if isinstance(told, dict) else told
+    told = told.get("evidence_pack", told.get("pack", told)) if isinstance(told, dict) else told
     pack = _fields(EvidencePack, {"notes": [], "bibliography": {}, **_object(told, "it")}, "it")
     if not isinstance(pack["items"], list):
         raise _none("its items are no list")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +33,14 @@ def read_sent(name: str, data: bytes, source: str, format: str | None = None) ->
 
 def read_here(path: Path, source: str, format: str | None) -> list[dict[str, Any]]:
     """Return the works of a file as JSON, in the process apart."""
-    folder = f"{path.parent}{os.sep}"
     found = read_works(WorkSource(path, source, lambda _: source, alone=True), format)
-    return [_told(each, folder) for each in found]
+    return [_told(each, path.parent) for each in found]
 
 
-def _told(item: Entry | Failure, folder: str) -> dict[str, Any]:
+def _told(item: Entry | Failure, folder: Path) -> dict[str, Any]:
     if isinstance(item, Failure):
-        return {"path": item.path.replace(folder, ""), "reason": item.reason.replace(folder, "")}
-    place = item.place.replace(folder, "")
+        return asdict(item.within(folder))
+    place = item.place.replace(f"{folder}{os.sep}", "")
     return {"place": place, "key": item.key, "work": dump(item.work), "notes": item.notes}
 
 

@@ -18,7 +18,21 @@ from rifflux.store.sqlite.catalog.documents import put_documents
 from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.query import where
 from rifflux.text.properties import said_of
-from rifflux.types import Document, Filter, Hit, Identifier, Ids, Link, Part, Ranking, Tag, Why, of_owner, parted
+from rifflux.types import (
+    LICENSED,
+    Document,
+    Filter,
+    Hit,
+    Identifier,
+    Ids,
+    Link,
+    Part,
+    Ranking,
+    Tag,
+    Why,
+    of_owner,
+    parted,
+)
 
 __all__ = ["SqliteCatalog"]
 
@@ -282,6 +296,13 @@ class SqliteCatalog(Catalog):
 
     def records(self, namespace: str, key: str) -> Mapping[str, str]:
         return dict(self._in(namespace, graph.RECORDS, {"key": key}))
+
+    def values(self, field: str, limit: int) -> list[tuple[str | int | float | bool, int]]:
+        statement, bound = sql.VALUES.get(field, sql.METADATA_VALUES), {"limit": limit, "works": f"{LICENSED}*"}
+        if field not in sql.VALUES:
+            bound["at"] = f"$.{json.dumps(field)}"
+        rows = self.view.rows(statement, bound)
+        return [(bool(value) if sort in ("true", "false") else value, count) for value, sort, count in rows]
 
     def counts(self) -> Mapping[str, int]:
         return dict(zip(_COUNTED, self.view.summed(sql.COUNTS), strict=True))

@@ -236,6 +236,22 @@ select
     ) as chunks,
     (select count(*) from file where owner = :owner) as files"""
 
+_TALLIED = "from document where owner = :owner and not namespace glob :works"
+_FOLDER = "substr(path, 1, instr(path, '/') - 1)"
+_MOST = "group by 1, 2 order by 3 desc, 1, 2 limit :limit"
+
+#: The values of what every document has, by field: value, its sort, number of documents.
+VALUES = {
+    "kind": f"select kind, 'text', count(*) {_TALLIED} and kind <> '' {_MOST}",
+    "folder": f"select {_FOLDER}, 'text', count(*) {_TALLIED} and instr(path, '/') > 1 {_MOST}",
+}
+METADATA_VALUES = f"""
+select each.atom, each.type, count(distinct document.id)
+from document,
+    json_each(iif(json_type(metadata, :at) = 'array', metadata -> :at, json_array(metadata -> :at))) as each
+where owner = :owner and not namespace glob :works and each.type in ('text', 'integer', 'real', 'true', 'false')
+{_MOST}"""
+
 NAMESPACES = "select namespace, count(*) from document where owner = :owner group by namespace"
 
 PLACE = """

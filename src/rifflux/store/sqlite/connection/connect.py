@@ -18,6 +18,7 @@ from rifflux.errors import (
     NewerIndex,
     NotAnIndex,
     NotFound,
+    ReadOnlyIndex,
     RiffluxError,
     UnusableIndex,
 )
@@ -41,14 +42,17 @@ _REPAIR = "run 'rifflux doctor --repair', or restore a copy"
 MEMORY = ":memory:"
 
 
-def connect(location: str, *, create: bool) -> tuple[apsw.Connection, bool]:
-    """Open or create an index and bring its schema up to date; returns the connection and whether it is read-only."""
+def connect(location: str, *, create: bool, read_only: bool = False) -> tuple[apsw.Connection, bool]:
+    """Open or create an index and bring its schema up to date; returns the connection and whether it is read-only.
+
+    With `read_only` it is, also where it could be written.
+    """
     with translated(location):
         if location == MEMORY:
             return _prepared(apsw.Connection(MEMORY), create=True), False
         path = Path(location).expanduser()
         _check_file(path, create=create)
-        connection, read_only = _open(path)
+        connection, read_only = _open(path, read_only=read_only)
         try:
             return _prepared(connection, create=create, read_only=read_only, path=path), read_only
         except BaseException:
@@ -89,10 +93,10 @@ def _make_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
-def _open(path: Path) -> tuple[apsw.Connection, bool]:
+def _open(path: Path, *, read_only: bool) -> tuple[apsw.Connection, bool]:
     """Open for writing where that is possible, else for reading; the first way that works, each for its own case."""
     writable = os.access(path if path.exists() else path.parent, os.W_OK) and os.access(path.parent, os.W_OK)
-    ways = (_for_writing, _for_reading, _unshared)[0 if writable else 1 :]
+    ways = (_for_writing, _for_reading, _unshared)[0 if writable and not read_only else 1 :]
     for way in ways:
         connection = way(path)
         try:
@@ -169,7 +173,10 @@ def _prepared(
         _keep_log(connection)
         _migrate(connection)
     elif _version(connection) < SCHEMA_VERSION:
-        raise UnusableIndex(f"{path} is read-only and of an older version: copy it to a place where it can be upgraded")
+        raise UnusableIndex(
+            f"{path} is of an older version, and only read here: open it once where it can be written, with "
+            "'rifflux status' and without a state file"
+        )
     _check_tables(connection, path)
     for table in ("chunk_terms", "owned_terms"):
         connection.execute(_TERM_COUNTS.format(table=table))
@@ -265,7 +272,10 @@ def _in_our_words(location: str, error: apsw.Error | OSError) -> RiffluxError | 
         case apsw.FullError():
             return UnusableIndex(f"the disk that holds {location} is full: nothing was changed")
         case apsw.ReadOnlyError():
-            return UnusableIndex(f"{location} cannot be written: check its permissions and those of its folder")
+            return ReadOnlyIndex(
+                f"{location} cannot be written: check its permissions and those of its folder. Beside a state file an "
+                "index is only read"
+            )
         case apsw.CantOpenError() | apsw.IOError():
             return UnusableIndex(f"{location} cannot be opened ({error}): check its path and permissions")
         case apsw.ConnectionClosedError():

@@ -99,18 +99,21 @@ class DerivedFiles(Protocol):
 
 
 class Engine:
-    """A store's connections, for all views and threads. `lock` guards the one that writes."""
+    """A store's connections, for all views and threads. `lock` guards the one that writes.
 
-    def __init__(self, connection: apsw.Connection, location: str, *, read_only: bool = False) -> None:
-        self.connection = connection
+    With `only_reads` the file is never written, also where it could be.
+    """
+
+    def __init__(self, location: str, *, create: bool = True, only_reads: bool = False) -> None:
+        self.connection, self.read_only = connect(location, create=create, read_only=only_reads)
         self.location = location
-        self.read_only = read_only
+        self._only_reads = only_reads
         self.lock = threading.RLock()
-        self.readers = Readers(location)
+        self.readers = Readers(location, read_only=only_reads)
         self.followers: list[DerivedFiles] = []
         #: First rows by owner and statement, such as counts, which go through all rows.
         self.kept: GenerationCache[Any] = GenerationCache()
-        self.frozen = frozen(connection)
+        self.frozen = frozen(self.connection)
         self._memo = threading.local()
         #: Owners of whom the open transaction changes what they find.
         self.touched: set[int] = set()
@@ -130,7 +133,7 @@ class Engine:
         """Open a file again that was read as unchangeable, if its owner changed it nevertheless."""
         if frozen(self.connection) != self.frozen:
             self.connection.close()
-            self.connection, self.read_only = connect(self.location, create=False)
+            self.connection, self.read_only = connect(self.location, create=False, read_only=self._only_reads)
             self.frozen = frozen(self.connection)
 
     @contextmanager

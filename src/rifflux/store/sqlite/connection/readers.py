@@ -20,8 +20,9 @@ CACHE_KB = 8_000
 class Readers:
     """Lends connections to the index at `location`, each to one thread at a time, and opens them when needed."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, *, read_only: bool = False) -> None:
         self._location = location
+        self._read_only = read_only
         self._identity = _identity(location)
         # Lists append and pop in one step, also between threads.
         self._idle: list[apsw.Connection] = []
@@ -49,7 +50,7 @@ class Readers:
     def _another(self) -> apsw.Connection | None:
         if self._identity is None or self._closed or _identity(self._location) != self._identity:
             return None
-        connection, _ = connect(self._location, create=False)
+        connection, _ = connect(self._location, create=False, read_only=self._read_only)
         connection.execute(f"pragma cache_size = -{CACHE_KB}")
         return connection
 

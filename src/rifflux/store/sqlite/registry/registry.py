@@ -147,6 +147,10 @@ class SqliteRegistry(Registry):
         return self.view
 
     @property
+    def read_only(self) -> bool:
+        return self.view.engine.read_only
+
+    @property
     def sharing(self) -> Sharing:
         from rifflux.store.sqlite.registry.sharing import SqliteSharing
 

@@ -1,0 +1,240 @@
+"""The order of an answer: complete the question, gather evidence, refuse or write, and say how it came about."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from rifflux.answer.extract import extract
+from rifflux.answer.gather import Evidence, Source, gather
+from rifflux.answer.history import Turn, checked_history, completed, leans
+from rifflux.answer.model import EXTRACT, Answer, AnswerEvent, Done, Failed, Sources
+from rifflux.answer.sufficient import refusal
+from rifflux.answer.support import Passage
+from rifflux.answer.writing import Draft, quoted, written
+from rifflux.errors import ModelError, RiffluxError
+from rifflux.evidence.pack import Citing
+from rifflux.session.arguments import checked_budget, checked_deadline, checked_filter, checked_query, checked_whole
+from rifflux.session.searching import Searcher
+from rifflux.types import Filter
+
+if TYPE_CHECKING:
+    from rifflux.models.chat import ChatModel
+    from rifflux.models.streamed import Streaming
+
+__all__ = ["Answerer"]
+
+#: The most documents that an answer is taken from, and the passages that a refused one is given with.
+MOST_DOCUMENTS, NEAREST = 10, 3
+#: Tokens that a model may write of an answer, and of a question that it completes; seconds for the latter.
+ANSWER_TOKENS, REWRITE_TOKENS, REWRITE_S = 1_024, 80, 1.5
+#: Characters of a question that a model completed.
+LONGEST_QUESTION = 400
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """Answers questions from sources, whose first holds documents; with a `chat` model, in its words.
+
+    `citing` says how documents are cited.
+    """
+
+    sources: Sequence[Source]
+    citing: Citing
+    chat: ChatModel | None = None
+
+    def answer(self, question: str, history: Iterable[Any] = (), **how: Any) -> Answer:
+        """Return an answer; see `answering`. Raises what kept it from being given."""
+        for event in self.answering(question, history, **how):
+            if isinstance(event, Failed):
+                raise event.error
+            if isinstance(event, Done):
+                return event.answer
+        raise AssertionError("the last event is an answer or an error")
+
+    def answering(
+        self,
+        question: str,
+        history: Iterable[Turn | Mapping[str, Any] | Sequence[str]] = (),
+        *,
+        filter: Filter | Mapping[str, Any] | None = None,
+        top_k: int = 8,
+        max_tokens: int = 3_000,
+        deadline_ms: float | None = None,
+        extract: bool = False,
+        gone: Callable[[], bool] | None = None,
+    ) -> Iterator[AnswerEvent]:
+        """Give the events of an answer as it comes about; the last one is `Done` or `Failed`."""
+        checked_query(question)
+        checked_whole("top_k", top_k, 1, MOST_DOCUMENTS)
+        checked_budget(max_tokens)
+        turns, notes = checked_history(history)
+        asked = _Asked(question, turns, checked_filter(filter), top_k, max_tokens, checked_deadline(deadline_ms))
+        run = _Run(self, asked, None if extract else self.chat, gone or (lambda: False), notes)
+        return run.events()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question as it was asked."""
+
+    question: str
+    history: Sequence[Turn]
+    filter: Filter
+    top_k: int
+    max_tokens: int
+    deadline: float | None
+
+
+@dataclass
+class _Run:
+    """One question on its way to an answer; `chat` is None for one in quotations."""
+
+    answerer: Answerer
+    asked: _Asked
+    chat: ChatModel | None
+    gone: Callable[[], bool]
+    notes: list[str] = field(default_factory=list)
+    degraded: list[str] = field(default_factory=list)
+    tokens: int = 0
+    started: float = field(default_factory=time.perf_counter)
+
+    def events(self) -> Iterator[AnswerEvent]:
+        """Give the events; an error is the last one."""
+        try:
+            yield from self._events()
+        except RiffluxError as error:
+            yield Failed(str(error), error)
+
+    def _events(self) -> Iterator[AnswerEvent]:
+        asked, answerer = self.asked, self.answerer
+        searched = self._completed()
+        evidence = gather(
+            answerer.sources,
+            searched,
+            asked.filter,
+            answerer.citing,
+            top_k=asked.top_k,
+            max_tokens=asked.max_tokens,
+            deadline=asked.deadline,
+        )
+        self.degraded += evidence.degraded
+        self.notes += evidence.notes
+        reason = refusal(evidence)
+        if reason:
+            evidence = replace(evidence, pack=replace(evidence.pack, items=evidence.pack.items[:NEAREST]))
+        yield Sources(asked.question, searched, evidence.pack, evidence.pack.confidence, tuple(self.notes))
+        draft, by = Draft(), EXTRACT
+        if not reason:
+            passages = _passages(evidence)
+            if self.chat:
+                yield from self._by_model(self.chat, searched, draft, passages)
+                if self.gone():
+                    return
+                by = self.chat.model if draft.sentences or draft.declined else EXTRACT
+                if draft.declined:
+                    reason = f"{self.chat.model} finds no answer in these passages"
+            if by == EXTRACT:
+                quotations, missing = extract(evidence, passages)
+                self.degraded += missing
+                yield from quoted(draft, quotations)
+        yield Done(self._answer(searched, evidence, draft, reason, by))
+
+    def _answer(self, searched: str, evidence: Evidence, draft: Draft, reason: str, by: str) -> Answer:
+        if not reason and not draft.sentences:
+            reason = "no text of these passages can be quoted"
+        milliseconds = round((time.perf_counter() - self.started) * 1000, 3)
+        return Answer(
+            self.asked.question,
+            searched,
+            draft.text,
+            tuple(draft.sentences),
+            tuple(draft.citations),
+            refused=bool(reason),
+            reason=reason,
+            by=by,
+            pack=evidence.pack,
+            confidence=evidence.pack.confidence,
+            withdrawn=tuple(draft.withdrawn),
+            dropped=draft.dropped,
+            tokens=self.tokens,
+            degraded=tuple(dict.fromkeys(self.degraded)),
+            notes=tuple(dict.fromkeys(self.notes)),
+            milliseconds={**evidence.milliseconds, "answer": milliseconds},
+        )
+
+    def _by_model(
+        self, chat: ChatModel, question: str, draft: Draft, passages: Sequence[Passage]
+    ) -> Iterator[AnswerEvent]:
+        """Write what the model says; where it fails, what it said before that stands."""
+        from rifflux.answer.wording import answering
+
+        messages = answering(question, passages, self.asked.history)
+        pieces = self._streaming(chat)(
+            messages, max_tokens=ANSWER_TOKENS, deadline=self.asked.deadline, gone=self.gone, spent=self._spent
+        )
+        try:
+            yield from written(draft, pieces, passages)
+        except ModelError as error:
+            how = "the answer ends here" if draft.sentences else "sentences are quoted instead"
+            self.degraded.append(f"{error}; {how}")
+        else:
+            if not draft.sentences and not draft.declined:
+                self.degraded.append(
+                    f"nothing that {chat.model} wrote stands in the sources; sentences are quoted instead"
+                )
+        finally:
+            pieces.close()
+
+    def _completed(self) -> str:
+        """Return what is searched for: the question, completed where it leans on those before it."""
+        question, history = self.asked.question, self.asked.history
+        searcher = Searcher(self.answerer.sources[0].view)
+        if not history or not leans(question, searcher):
+            return question
+        joined = completed(question, history, searcher)
+        found = self._rewritten(question) if self.chat else ""
+        found = found or joined
+        if found != question:
+            self.notes.append(f"searched for: {found}")
+        return found
+
+    def _rewritten(self, question: str) -> str:
+        """Return the question as the model completes it; empty where it does not in time."""
+        from rifflux.answer.wording import rewriting
+
+        assert self.chat
+        streaming = replace(self._streaming(self.chat), first_s=REWRITE_S, next_s=REWRITE_S)
+        limit = time.perf_counter() + REWRITE_S
+        limit = min(limit, self.asked.deadline) if self.asked.deadline else limit
+        messages = rewriting(question, self.asked.history)
+        try:
+            said = "".join(
+                streaming(messages, max_tokens=REWRITE_TOKENS, deadline=limit, gone=self.gone, spent=self._spent)
+            )
+        except ModelError:
+            return ""
+        line = re.sub(r"<think>.*?(?:</think>|\Z)", "", said, flags=re.DOTALL).strip().partition("\n")[0].strip(" \"'")
+        return line if 0 < len(line) <= LONGEST_QUESTION else ""
+
+    def _streaming(self, chat: ChatModel) -> Streaming:
+        from rifflux.models.streamed import Streaming
+
+        return Streaming(chat, self.answerer.sources[0].view.calls)
+
+    def _spent(self, tokens: int) -> None:
+        self.tokens += tokens
+
+
+def _passages(evidence: Evidence) -> list[Passage]:
+    """Return the passages of the pack that have a text, as sentences are compared with them."""
+    found = list[Passage]()
+    for item in evidence.pack.items:
+        if item.text:
+            source = evidence.found_of(item)
+            code = any(hit.kind == "code" for hit in source.hits if hit.chunk_id == item.chunk_id)
+            found.append(Passage(item, source.searcher.analyzer, code))
+    return found

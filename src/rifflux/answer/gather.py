@@ -1,0 +1,200 @@
+"""Gather the evidence for a question: search each source, join neighbouring passages, and pack the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import chain, repeat
+from operator import attrgetter
+
+from rifflux.errors import NotFound
+from rifflux.evidence.choose import Citable, Limits
+from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Packer
+from rifflux.retrieve.pipeline import Stopwatch
+from rifflux.retrieve.query.reading import collections_in
+from rifflux.session.arguments import HYBRID
+from rifflux.session.searching import Searcher
+from rifflux.session.session import IndexView
+from rifflux.types import Document, Filter, Hit, Query, Trace
+
+__all__ = ["Evidence", "Found", "Source", "gather"]
+
+#: Passages that are looked at in each source, and those that stand side by side which are joined at most.
+READ, JOINED = 24, 3
+#: A passage that has less than this share of the best one's relevance is no evidence beside it.
+LEAST_SHARE = 0.25
+#: How evidence is chosen: passages of a document, and documents that share a small budget.
+LIMITS = Limits(per_document=2, least=4, noun="documents")
+#: The intent that packs are made with.
+INTENT = "answer"
+
+Place = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A part of what somebody has: a view, how it is searched now, and what counts of it.
+
+    What was said or is remembered `is_part` of no collection, and is left out where collections are named.
+    """
+
+    name: str
+    view: IndexView
+    mode: Callable[[], str] = lambda: HYBRID
+    filter: Callable[[], Filter] = Filter
+
+    def narrowed(self, asked: Filter) -> Filter:
+        """Return a filter that lets through what both the caller and the source want."""
+        own = self.filter()
+        kinds = tuple(kind for kind in asked.kinds or own.kinds if not own.kinds or kind in own.kinds)
+        return replace(
+            asked,
+            kinds=kinds if kinds or not asked.kinds else ("",),
+            bounds=(*asked.bounds, *own.bounds),
+            without=(*asked.without, *own.without),
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a question found in one source: the searcher, the question as it was read there, and the hits."""
+
+    source: Source
+    searcher: Searcher
+    query: Query
+    hits: Sequence[Hit]
+    trace: Trace
+
+    @cached_property
+    def documents(self) -> Mapping[Place, Document]:
+        """Return the documents of the hits as they may be shown."""
+        places = list(dict.fromkeys(map(attrgetter("place"), self.hits)))
+        visible = self.searcher.view.visible
+        known = self.searcher.store.catalog.documents_at(places)
+        return {place: visible.document(place[0], document) for place, document in known.items()}
+
+    def citable(self) -> Iterator[Citable]:
+        """Give the documents of the hits, best first, each with its passages; those that touch are joined."""
+        by_place: dict[Place, list[Hit]] = {}
+        for hit in self.hits:
+            by_place.setdefault(hit.place, []).append(hit)
+        for place, hits in by_place.items():
+            document = self.documents.get(place)
+            if document is not None:
+                yield Citable(hits[0], [*_joined(hits, document)], partial(self.documents.get, place))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The pack of a question, and what was found in each source; `relevance` is that of the best passage."""
+
+    pack: EvidencePack
+    found: Sequence[Found]
+    milliseconds: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+    of: Mapping[str, Found] = field(default_factory=dict)
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """Return what was missing in any source, each once."""
+        return tuple(dict.fromkeys(chain.from_iterable(each.trace.degraded for each in self.found)))
+
+    def found_of(self, item: EvidenceItem) -> Found:
+        """Return the source that a passage was found in."""
+        return self.of[item.chunk_id]
+
+
+def gather(
+    sources: Sequence[Source],
+    text: str,
+    filter: Filter,
+    citing: Citing,
+    *,
+    top_k: int,
+    max_tokens: int,
+    deadline: float | None,
+) -> Evidence:
+    """Return the evidence for a question, of the documents of all sources that are most relevant to it.
+
+    Within a source its own order holds; between sources, whose scores cannot be compared, relevance decides.
+    Raises `NotFound` for a collection that is not seen.
+    """
+    clock = Stopwatch()
+    outside = bool(filter.collections or collections_in(text))
+    asked = [each for each in sources if not (outside and each.view.is_part)]
+    if not asked:
+        raise NotFound("what was said or is remembered is in no collection: leave the collections out")
+    # The question is embedded once for all of them, and for what looks at its vector later.
+    load = asked[0].view.asking_once.load
+    asked = [replace(each, view=replace(each.view, load=load)) for each in asked]
+    found = [_searched(each, text, each.narrowed(filter), clock, deadline) for each in asked]
+    best = max((hit.relevance or 0.0 for each in found for hit in each.hits if not hit.withheld), default=0.0)
+    candidates, of = list[Citable](), dict[str, Found]()
+    for citable, each in _merged(found):
+        if (citable.hit.relevance or 0.0) >= LEAST_SHARE * best:
+            candidates.append(citable)
+            of.update(zip(map(attrgetter("chunk_id"), each.hits), repeat(each), strict=False))
+    closed = sum(all(hit.withheld for hit in each.passages) for each in candidates[:top_k])
+    known = {hit.chunk_id: hit.relevance or 0.0 for each in found for hit in each.hits}
+    packer = Packer(citing, LIMITS, max_tokens, top_k)
+    pack = packer(
+        text,
+        INTENT,
+        [each for each in candidates if any(not hit.withheld for hit in each.passages)],
+        asked[0].view.embedder.count_tokens,
+        lambda hits: max(known.get(hit.chunk_id, 0.0) for hit in hits),
+    )
+    notes = [f"no license is recorded that permits the text of {closed} documents: they are left out"] if closed else []
+    opened = {(item.namespace, item.license) for item in pack.items}
+    notes += found[0].searcher.view.visible.opened(opened) if opened else []
+    return Evidence(pack, found, clock.milliseconds, (*_told(found), *notes), of)
+
+
+def _searched(source: Source, text: str, filter: Filter, clock: Stopwatch, deadline: float | None) -> Found:
+    """Search a source."""
+    searcher = Searcher(source.view).narrowed(text, filter)
+    way = searcher.way(source.mode(), None, None, searcher.profile.diversity)
+    own = Stopwatch()
+    with searcher.store.memoized():
+        query = searcher.timed(text, replace(filter, collections=()), own, deadline)
+        results, _ = searcher.answer(query, READ, own, way)
+    for name, milliseconds in own.milliseconds.items():
+        clock.milliseconds[name] = round(clock.milliseconds.get(name, 0.0) + milliseconds, 3)
+    return Found(source, searcher, query, results.hits, results.trace)
+
+
+def _merged(found: Sequence[Found]) -> Iterator[tuple[Citable, Found]]:
+    """Give the documents of all sources: of those that are next in their own source, the most relevant first."""
+    queues = [(list(each.citable())[::-1], each) for each in found]
+    while queues := [queue for queue in queues if queue[0]]:
+        citables, each = max(queues, key=lambda queue: queue[0][-1].hit.relevance or 0.0)
+        yield citables.pop(), each
+
+
+def _joined(hits: Sequence[Hit], document: Document) -> Iterator[Hit]:
+    """Give passages of a document, best first, each joined with those found beside it; what was joined is gone."""
+    left = [hit for hit in hits if not hit.withheld]
+    yield from (hit for hit in hits if hit.withheld)
+    while left:
+        best = left.pop(0)
+        span, count = best.span, 1
+        while count < JOINED and (beside := _beside(span, left, document.text)):
+            left.remove(beside)
+            span, count = (min(span[0], beside.span[0]), max(span[1], beside.span[1])), count + 1
+        yield best if count == 1 else replace(best, span=span, content=document.text[slice(*span)])
+
+
+def _beside(span: tuple[int, int], hits: Sequence[Hit], text: str) -> Hit | None:
+    """Return the best passage that touches a span or overlaps it."""
+    for hit in hits:
+        start, end = hit.span
+        gap = text[span[1] : start] if start >= span[1] else text[end : span[0]] if end <= span[0] else ""
+        if not gap.strip():
+            return hit
+    return None
+
+
+def _told(found: Sequence[Found]) -> Iterator[str]:
+    """Give what the searches noted, each once."""
+    yield from dict.fromkeys(chain.from_iterable(each.trace.notes for each in found))

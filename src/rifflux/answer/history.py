@@ -1,0 +1,119 @@
+"""What was said before: the turns of a conversation, and questions that lean on them, completed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rifflux.errors import InvalidArgument
+from rifflux.session.searching import Searcher
+from rifflux.text.asking import framed
+
+__all__ = ["Turn", "checked_history", "completed", "leans"]
+
+#: Turns that are read, the latest ones, and characters of one.
+MOST_TURNS, LONGEST_TURN = 20, 20_000
+#: The roles of those who speak; whatever else has a role gives orders, and is not listened to.
+USER, ASSISTANT = "user", "assistant"
+#: A question of fewer words that mean something may lean on the one before it.
+FEW = 3
+#: In one of more words, what points may point at the question's own.
+MANY = 5
+
+# Words that stand for what was said before, by language; and what begins a question that goes on.
+_POINTING = {
+    "english": "it its they them their theirs this that these those he him his she her hers one ones there former"
+    " latter same else",
+    "german": "er sie es ihn ihm ihr ihre ihren seine seinen dies diese dieser dieses jene jener das davon dafür damit"
+    " darin dort derselbe",
+    "french": "il elle ils elles lui leur leurs cela ça ceci ceux celui celle celles y en",
+    "spanish": "él ella ellos ellas lo le les su sus esto eso ese esa esos esas aquello ahí allí",
+    "italian": "esso essa essi esse lui lei loro suo sua questo questa questi queste quello quella ciò lì",
+    "portuguese": "ele ela eles elas isso isto esse essa esses essas aquilo seu sua lá",
+    "dutch": "hij zij ze het hem haar hun dit dat deze die ervan daarvan daar",
+}
+_GOING_ON = re.compile(
+    r"\s*(?:and|but|or|also|so|then|why|how so|what about|how about|what if|und|aber|oder|warum|wieso|was ist mit"
+    r"|et|mais|ou|pourquoi|y|pero|o|por qué|e|ma|ed|perché|mas|porquê|en|maar|of|waarom)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What somebody said: `user` or `assistant`."""
+
+    role: str
+    content: str
+
+
+def checked_history(history: Iterable[Turn | Mapping[str, Any] | Sequence[str]]) -> tuple[list[Turn], list[str]]:
+    """Return the turns of a conversation, the latest ones, and notes on what is left out.
+
+    A turn is a mapping with `role` and `content`, as clients of chat models send it, or a pair. Raises
+    `InvalidArgument` for anything else.
+    """
+    if isinstance(history, str | Mapping) or not isinstance(history, Iterable):
+        raise InvalidArgument('history is a list of turns, such as {"role": "user", "content": "…"}')
+    turns, left_out = list[Turn](), 0
+    for given in history:
+        turn = _turn(given)
+        if turn.role not in (USER, ASSISTANT):
+            left_out += 1
+        elif turn.content.strip():
+            turns.append(turn)
+    notes = [f"messages that are neither a user's nor an assistant's were left out: {left_out}"] if left_out else []
+    return turns[-MOST_TURNS:], notes
+
+
+def _turn(given: Turn | Mapping[str, Any] | Sequence[str]) -> Turn:
+    if isinstance(given, Turn):
+        return given
+    if isinstance(given, Mapping):
+        role, content = given.get("role"), text_of(given.get("content"))
+    elif isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
+        role, content = given
+    else:
+        role, content = None, None
+    if not isinstance(role, str) or not isinstance(content, str):
+        raise InvalidArgument(
+            f'a turn has a role and a text, such as {{"role": "user", "content": "…"}}, not {given!r}'
+        )
+    return Turn(role, content[:LONGEST_TURN])
+
+
+def text_of(content: object) -> object:
+    """Return the text of a content, which may be a list of parts as clients of chat models send it."""
+    if not isinstance(content, list):
+        return content
+    parts = [part.get("text") for part in content if isinstance(part, Mapping) and part.get("type", "text") == "text"]
+    return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def leans(question: str, searcher: Searcher) -> bool:
+    """Return True if a question says too little by itself: it points at what was said, goes on, or is very short.
+
+    One that names something rare in this index, or an identifier, stands alone however short it is.
+    """
+    language = searcher.analyzer.language
+    pointing = frozenset(_POINTING.get("english" if language == "porter" else language, "").split())
+    query = searcher.read(question)
+    terms = len(dict.fromkeys(query.terms))
+    if pointing & {word.casefold() for word in _WORD.findall(question)}:
+        return terms <= MANY
+    if query.understanding and query.understanding.specificity > 0:
+        return False
+    return terms < FEW or bool(_GOING_ON.match(question) and terms <= FEW)
+
+
+def completed(question: str, history: Sequence[Turn], searcher: Searcher) -> str:
+    """Return a question with the subject of the last one that stands alone, as far back as they lean."""
+    parts = [question]
+    for turn in reversed([turn for turn in history if turn.role == USER]):
+        parts.append(framed(turn.content, searcher.analyzer.language).subject.strip(" ?!.\n"))
+        if not leans(turn.content, searcher):
+            break
+    return " ".join(dict.fromkeys(parts))

@@ -1,0 +1,194 @@
+"""Whether a sentence stands in a source: its numbers, names, dates, identifiers and quotations do, and its words.
+
+That is no proof: who says the contrary in the same words passes. It keeps out what the source does not speak of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rifflux.answer.sentences import pieces
+from rifflux.evidence.pack import EvidenceItem
+from rifflux.text.analyzer import Analyzer, fold
+from rifflux.text.identifiers import labelled
+from rifflux.text.moments import dates_in, moments_in
+from rifflux.types import Moment, Span
+
+__all__ = ["LEAST_SUPPORT", "Passage", "Supported", "supported"]
+
+#: The share of a sentence's words that must stand in its source.
+LEAST_SUPPORT = 0.5
+_NUMBER = re.compile(r"(?<![\w.,])[-+]?\d+(?:[.,]\d+)*")
+_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{3,})[\"”“»]")
+_URL = re.compile(r"(?:https?|ftp)://[^\s)>\]]+|www\.[^\s)>\]]+|\b[\w.+-]+@[\w-]+\.\w+")
+_NAME = re.compile(r"(?<=[^\s.!?:;\"“(\[*_-]\s)[A-Z][^\W\d_]+")
+_NEGATED = re.compile(
+    r"\b(?:not|no|never|none|neither|nor|without|cannot|n't|nicht|kein\w*|nie|ohne|pas|jamais|sans|ninguno?|nunca|sin"
+    r"|non|mai|senza|não|nem|sem|niet|geen|nooit|zonder)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage of a pack, as sentences are compared with it."""
+
+    item: EvidenceItem
+    analyzer: Analyzer
+    is_code: bool = False
+
+    @cached_property
+    def whole(self) -> str:
+        """Return all that is said by the passage: its title, its headings and its text."""
+        return "\n".join((self.item.title, self.item.heading_path, self.item.text))
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Return the terms of the passage."""
+        return frozenset(self.analyzer.terms(self.whole))
+
+    @cached_property
+    def plain(self) -> str:
+        """Return the passage folded, with single blanks."""
+        return _plain(self.whole)
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """Return its numbers, in one spelling."""
+        return frozenset(_numbers(self.whole))
+
+    @cached_property
+    def dates(self) -> frozenset[object]:
+        """Return the dates that it names."""
+        return frozenset(dates_in(self.whole))
+
+    @cached_property
+    def sentences(self) -> Sequence[tuple[Span, frozenset[str]]]:
+        """Return the places of its sentences in its text, with their terms."""
+        found = pieces(self.item.text, code=self.is_code)
+        return [(piece.span, frozenset(self.analyzer.terms(self.item.text[slice(*piece.span)]))) for piece in found]
+
+    def span_for(self, terms: frozenset[str]) -> Span:
+        """Return where in its document the sentence stands that shares most with some terms, the first of equals."""
+        start = self.item.span[0]
+        if not self.sentences:
+            return self.item.span
+        first, last = max(self.sentences, key=lambda each: (len(terms & each[1]), -each[0][0]))[0]
+        return start + first, start + last
+
+    def holds(self, sentence: _Claim) -> float:
+        """Return the share of a sentence's words that stand here; 0 where something stands here in no form."""
+        if not sentence.numbers <= self.numbers and not self._dated(sentence):
+            return 0.0
+        if not all(each in self.plain for each in sentence.exact) or not sentence.names <= self.terms:
+            return 0.0
+        if sentence.is_negated and not _NEGATED.search(self.item.text):
+            return 0.0
+        if not sentence.terms:
+            return 0.0
+        return len(sentence.terms & self.terms) / len(sentence.terms)
+
+    def _dated(self, sentence: _Claim) -> bool:
+        """Return True if all numbers that are missing here belong to dates that stand here in other words."""
+        if not sentence.dates or not sentence.dates <= self.dates:
+            return False
+        return sentence.undated <= self.numbers
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A sentence, taken apart into what its source must hold."""
+
+    text: str
+    analyzer: Analyzer
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        return frozenset(self.analyzer.terms(self.text))
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        return frozenset(_numbers(self.text))
+
+    @cached_property
+    def _moments(self) -> Sequence[Moment]:
+        """Return the days and months that are named with their year."""
+        return [each for each in moments_in(self.text) if not (each.yearly or each.words.isdecimal())]
+
+    @cached_property
+    def dates(self) -> frozenset[object]:
+        return frozenset((each.since, each.until) for each in self._moments)
+
+    @cached_property
+    def undated(self) -> frozenset[str]:
+        """Return the numbers that are no part of a date."""
+        rest = self.text
+        for moment in self._moments:
+            rest = rest.replace(moment.words, " ")
+        return frozenset(_numbers(rest))
+
+    @cached_property
+    def exact(self) -> tuple[str, ...]:
+        """Return what must stand in the source to the letter, as it is compared: identifiers, quotations, addresses."""
+        found = (
+            *(written for _, written in labelled(self.text)),
+            *_QUOTED.findall(self.text),
+            *_URL.findall(self.text),
+        )
+        return tuple(_plain(each.strip(" .,;:!?")) for each in found)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Return the terms of what is written with a capital inside the sentence; in German all nouns are."""
+        if self.analyzer.language == "german":
+            return frozenset()
+        return frozenset(term for name in _NAME.findall(self.text) for term in self.analyzer.terms(name))
+
+    @cached_property
+    def is_negated(self) -> bool:
+        return bool(_NEGATED.search(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Supported:
+    """The passages that a sentence stands in, with the place in each document that speaks for it, and how much does."""
+
+    passages: tuple[tuple[Passage, Span], ...]
+    support: float
+
+
+def supported(text: str, cited: Sequence[Passage], passages: Sequence[Passage]) -> Supported | None:
+    """Return those of the cited passages that a sentence stands in, else the one of all in which most of it does.
+
+    None if it stands in none of them.
+    """
+    if not passages:
+        return None
+    claim = _Claim(text, passages[0].analyzer)
+    for candidates, most in ((cited, len(cited)), (passages, 1)):
+        held = [(passage.holds(claim), passage) for passage in candidates]
+        good = sorted((each for each in held if each[0] >= LEAST_SUPPORT), key=lambda each: -each[0])[:most]
+        if good:
+            places = tuple((passage, passage.span_for(claim.terms)) for _, passage in good)
+            return Supported(places, round(good[0][0], 4))
+    return None
+
+
+def code_in(text: str, passages: Iterable[Passage]) -> Passage | None:
+    """Return the first passage that every line of a piece of code stands in, blanks aside."""
+    lines = [line for line in map(_plain, text.splitlines()) if line]
+    return next((each for each in passages if lines and all(line in each.plain for line in lines)), None)
+
+
+def _numbers(text: str) -> Iterator[str]:
+    """Give the numbers of a text, without signs and without what groups their digits."""
+    for match in _NUMBER.finditer(text):
+        yield re.sub(r",(?=\d{3}(?!\d))", "", match[0].lstrip("+-"))
+
+
+def _plain(text: str) -> str:
+    return _SPACE.sub(" ", fold(text)).strip()

@@ -1,0 +1,52 @@
+"""What a search can be narrowed by: the values that documents have, and how many have each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rifflux.index.collections import Collections
+from rifflux.session.arguments import checked_whole
+from rifflux.session.session import IndexView
+
+__all__ = ["Facet", "FacetValue", "facets_of"]
+
+#: Values of a facet at most.
+MOST_VALUES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class FacetValue:
+    """A value that a search can be narrowed to, and the number of documents that have it."""
+
+    value: str | int | float | bool
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A field that a search can be narrowed by, with its most frequent values; `more` says that there are others.
+
+    `collection`, `kind` and `folder` (the first part of a path) come first, then the metadata fields that are declared.
+    """
+
+    name: str
+    values: tuple[FacetValue, ...]
+    more: bool = False
+
+
+def facets_of(view: IndexView, limit: int = 20) -> tuple[Facet, ...]:
+    """Return the facets of all that the caller may read, each with up to `limit` values, the most frequent first.
+
+    Works count for their collection alone. Raises `InvalidArgument` for a limit that is none.
+    """
+    checked_whole("limit", limit, 1, MOST_VALUES)
+    held = sorted(Collections(view).list(), key=lambda each: (-each.documents, each.name))
+    catalog = view.reading().store.catalog
+    facets = [_facet("collection", [(each.name, each.documents) for each in held if each.documents], limit)]
+    fields = ("kind", "folder", *view.facets)
+    return (*facets, *(_facet(name, catalog.values(name, limit + 1), limit) for name in fields))
+
+
+def _facet(name: str, values: Sequence[tuple[str | int | float | bool, int]], limit: int) -> Facet:
+    return Facet(name, tuple(FacetValue(*each) for each in values[:limit]), len(values) > limit)

@@ -1,0 +1,62 @@
+"""A document opened at a passage: its text, the passage's place in it, and its outline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rifflux.errors import NotFound
+from rifflux.session.reading import Reader
+from rifflux.session.session import IndexView
+from rifflux.types import Document, Hit
+
+__all__ = ["DocumentAt", "Heading", "document_at"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of a document: its depth from 1, the passage that begins under it, and where that begins."""
+
+    title: str
+    depth: int
+    chunk_id: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentAt:
+    """A document opened at a passage, which its `text` has at `hit.span`; the text of a work may be withheld."""
+
+    document: Document
+    hit: Hit
+    outline: tuple[Heading, ...]
+
+
+def document_at(view: IndexView, name: str) -> DocumentAt:
+    """Return the document of a chunk's id, opened there, or what `document` takes, opened at its first passage.
+
+    Raises `NotFound` for an unknown name, and for a document without any passage.
+    """
+    reader = Reader(view)
+    found = reader.chunk(name)
+    place = found.place if found else reader.place_of(name)
+    document = reader.store.catalog.document(*place)
+    if document is None:
+        raise NotFound(f"{name!r} is no passage of a document: open the conversation or the memory that it is of")
+    chunks = reader.shown(reader.store.catalog.chunks_of(*place))
+    hit = next((each for each in chunks if found is None or each.chunk_id == found.chunk_id), None)
+    if hit is None:
+        raise NotFound(f"{name!r} has no passage yet: read it whole")
+    return DocumentAt(reader.view.visible.document(place[0], document), hit, tuple(_outline(chunks)))
+
+
+def _outline(chunks: Sequence[Hit]) -> Iterator[Heading]:
+    """Yield each heading where the passages under it begin."""
+    before: list[str] = []
+    for hit in chunks:
+        path = hit.heading_path.split(" > ") if hit.heading_path and not hit.withheld else []
+        same = next((depth for depth, pair in enumerate(zip(before, path, strict=False)) if pair[0] != pair[1]), None)
+        same = min(len(before), len(path)) if same is None else same
+        for depth, title in enumerate(path[same:], same + 1):
+            yield Heading(title, depth, hit.chunk_id, hit.span[0])
+        before = path

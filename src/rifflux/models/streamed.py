@@ -1,0 +1,193 @@
+"""Streams of chat models behind the guard: paid for, bounded in time, and ended as soon as nobody reads on."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from rifflux.errors import ModelError
+from rifflux.models.breaker import FAILURES, PAUSE_S
+from rifflux.models.chat import ChatModel, stream
+from rifflux.models.checked import foreign
+from rifflux.models.endpoint import Stop
+from rifflux.models.guarded import Bill, Guard, Refused, Stopped
+
+__all__ = ["Streaming"]
+
+#: Seconds until the first piece, and from one piece to the next.
+FIRST_S, NEXT_S = 20.0, 10.0
+#: Seconds after which a stream without news looks whether somebody waits for it.
+LOOK_S = 0.05
+#: Pieces that wait to be read.
+MOST_WAITING = 256
+
+Messages = Sequence[Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Streaming:
+    """Streams answers of a chat model; every call passes the guard, as `feature` of who pays.
+
+    A model that is silent for `first_s` seconds at the beginning or `next_s` later on is given up, and so is what
+    nobody reads on.
+    """
+
+    chat: ChatModel
+    guard: Guard
+    feature: str = "chat"
+    first_s: float = FIRST_S
+    next_s: float = NEXT_S
+
+    def __call__(
+        self,
+        messages: Messages,
+        *,
+        max_tokens: int,
+        deadline: float | None = None,
+        gone: Callable[[], bool] = lambda: False,
+        spent: Callable[[int], None] = lambda _: None,
+    ) -> Generator[str]:
+        """Give the pieces of an answer before a deadline, a moment of `time.perf_counter()`. Raises `ModelError`.
+
+        Once `gone` is true, or the iterator is closed, the model is stopped. `spent` receives the tokens it took.
+        """
+        model, guard = self.chat.model, self.guard
+        breaker = guard.breakers(model)
+        if not breaker.lets_through():
+            cause = f"{model} failed or hung {FAILURES} times: it is tried again within {PAUSE_S:g} s"
+            raise self._told("open", cause)
+        asked = sum(len(each["content"]) for each in messages)
+        try:
+            bill = guard.payer.bill(model, self.feature, lambda: asked // 4 + max_tokens, here=False)
+        except Refused as refused:
+            guard.stopped(Stopped("refused", model, refused.cause))
+            raise
+        call = _Call(self.chat, messages, max_tokens, _Bill(bill, spent))
+        try:
+            with ExitStack() as waiting:
+                waiting.enter_context(breaker.under_way(self.first_s))
+                for piece in self._pieces(call, deadline, gone):
+                    waiting.close()
+                    yield piece
+        except ModelError as error:
+            breaker.failed()
+            guard.stopped(Stopped("error", model, error.cause, error.__cause__))
+            raise
+        except _Silent as silent:
+            if not silent.is_callers:
+                breaker.failed()
+            raise self._told("late", f"{model} was given up: {silent}") from None
+        except Exception as error:  # whatever a client breaks with
+            breaker.failed()
+            ours = foreign(model, error)
+            guard.stopped(Stopped("error", model, ours.cause, error))
+            raise ours from error
+        finally:
+            call.end()
+        if not gone():
+            breaker.succeeded()
+
+    def _pieces(self, call: _Call, deadline: float | None, gone: Callable[[], bool]) -> Iterator[str]:
+        """Give the pieces as they come. Raises what the call raised, and `_Silent`."""
+        call.begin()
+        begun = time.perf_counter()
+        news, until = begun + self.first_s, begun + self.chat.timeout
+        callers = deadline is not None and deadline < until
+        until = min(until, deadline) if deadline is not None else until
+        while not gone():
+            try:
+                piece = call.pieces.get(timeout=LOOK_S)
+            except queue.Empty:
+                now = time.perf_counter()
+                if now > min(news, until):
+                    raise _Silent("it said nothing more in time", is_callers=callers and now < news) from None
+                continue
+            if piece is None:
+                return
+            if isinstance(piece, BaseException):
+                raise piece
+            yield piece
+            if time.perf_counter() > until:
+                raise _Silent("its answer was not done in time", is_callers=callers)
+            news = time.perf_counter() + self.next_s
+
+    def _told(self, sort: str, message: str) -> ModelError:
+        self.guard.stopped(Stopped(sort, self.chat.model, message))
+        return ModelError(message)
+
+
+class _Silent(Exception):
+    """A model was silent for too long; `is_callers` says that only the caller's own time was up."""
+
+    def __init__(self, message: str, *, is_callers: bool) -> None:
+        super().__init__(message)
+        self.is_callers = is_callers
+
+
+@dataclass
+class _Bill:
+    """The bill of a call, which its thread settles; what took no tokens is cancelled."""
+
+    bill: Bill
+    spent: Callable[[int], None]
+
+    def settle(self, tokens: int) -> None:
+        """Note the tokens of the call."""
+        self.spent(tokens)
+        self.bill.settle(tokens)
+
+    def cancel(self) -> None:
+        """Note that the call is over."""
+        self.bill.cancel()
+
+
+@dataclass
+class _Call:
+    """A request in a thread of its own, whose pieces wait in a queue: None at the end, or what it raised."""
+
+    chat: ChatModel
+    messages: Messages
+    max_tokens: int
+    bill: _Bill
+    stop: Stop = field(default_factory=Stop)
+    pieces: queue.Queue[str | BaseException | None] = field(default_factory=lambda: queue.Queue(MOST_WAITING))
+    thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Send the request."""
+        self.thread = threading.Thread(target=self._run, name=f"model {self.chat.model}", daemon=True)
+        self.thread.start()
+
+    def end(self) -> None:
+        """End the request, if it is still under way; its thread ends by itself."""
+        self.stop.set()
+        if self.thread is None:
+            self.bill.cancel()
+
+    def _run(self) -> None:
+        last: BaseException | None = None
+        try:
+            for piece in stream(
+                self.chat, self.messages, self.stop, max_tokens=self.max_tokens, spent=self.bill.settle
+            ):
+                if not self._put(piece):
+                    break
+        except BaseException as error:  # the reader's to handle
+            last = error
+        finally:
+            self.bill.cancel()
+            self._put(last)
+
+    def _put(self, piece: str | BaseException | None) -> bool:
+        """Have the reader read a piece; False if there is none any more."""
+        while not self.stop.is_set:
+            try:
+                self.pieces.put(piece, timeout=LOOK_S)
+            except queue.Full:
+                continue
+            return True
+        return False

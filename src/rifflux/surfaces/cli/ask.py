@@ -1,0 +1,147 @@
+"""`rifflux ask`: answer a question, each sentence with its citations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rifflux import Answer, AnswerEvent, Delta, Done, Failed, Index, Sources
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import OnlyIn, OpenOptions, Since, Until, WhoseOptions, app
+from rifflux.surfaces.shared.answers import answer_json, event_json
+
+if TYPE_CHECKING:
+    from rifflux import EvidenceItem
+
+
+@dataclass(frozen=True)
+class AskOptions(OpenOptions, WhoseOptions):
+    """How questions are answered, the same for `ask` and for `chat`."""
+
+    extract: Annotated[bool, typer.Option("--extract", help="Quote sentences, even where a chat model is set.")] = False
+    top_k: Annotated[int, typer.Option("-k", "--top-k", help="Documents to take evidence from.", min=1, max=10)] = 8
+    max_tokens: Annotated[int, typer.Option(help="Most tokens of evidence.", min=100)] = 3_000
+    path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None
+    kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None
+    collection: OnlyIn = None
+    since: Since = None
+    until: Until = None
+
+    def events(self, index: Index, question: str, history: Sequence[dict[str, str]] = ()) -> Iterator[AnswerEvent]:
+        """Give the events of an answer."""
+        from rifflux import Filter
+
+        kinds, paths, collections = tuple(self.kind or ()), tuple(self.path or ()), tuple(self.collection or ())
+        return index.answering(
+            question,
+            history,
+            filter=Filter(paths, kinds, self.since, self.until, collections=collections),
+            top_k=self.top_k,
+            max_tokens=self.max_tokens,
+            extract=self.extract,
+        )
+
+
+@app.command(
+    epilog="""Examples:  rifflux ask "how long do cache entries live"
+
+rifflux ask "who moves the cache" --json > answer.json && rifflux verify answer.json
+
+RIFFLUX_CHAT_URL=http://localhost:11434/v1 RIFFLUX_CHAT_MODEL=llama3.2 rifflux ask 'explain caching'""",
+)
+def ask(
+    how: AskOptions,
+    question: Annotated[str, typer.Argument(help="What to answer from what is indexed.")],
+    events: Annotated[bool, typer.Option("--events", help="Print each event as it comes, a line of JSON.")] = False,
+    fail_empty: Annotated[bool, typer.Option("--fail-empty", help="Exit status 1 if it is refused.")] = False,
+) -> None:
+    """Answer a question from what is indexed, each sentence with its citations.
+
+    Sentences are quoted word for word; where a chat model is set (chat_url, chat_model), it writes them, and what
+    stands in no source is left out. A question that nothing answers is refused, with the nearest passages.
+    """
+    with how.opened() as index:
+        if events:
+            answer = _printed_events(how.events(index, question))
+        elif how.json:
+            answer = answered(how.events(index, question))
+            show.print_json(answer_json(answer))
+        else:
+            answer = printed(how.events(index, question))
+    if fail_empty and answer.refused:
+        raise typer.Exit(1)
+
+
+def answered(events: Iterator[AnswerEvent]) -> Answer:
+    """Return the answer that events end with. Raises the error that they end with instead."""
+    for event in events:
+        if isinstance(event, Failed):
+            raise event.error
+        if isinstance(event, Done):
+            return event.answer
+    raise AssertionError("the last event is an answer or an error")
+
+
+def printed(events: Iterator[AnswerEvent]) -> Answer:
+    """Print an answer as it comes about, then its sources, and return it."""
+
+    def shown() -> Iterator[AnswerEvent]:
+        for event in events:
+            if isinstance(event, Sources) and event.searched != event.question:
+                show.note(f"searched for: {event.searched}", "dim")
+            if isinstance(event, Delta):
+                typer.echo(show.safe(event.text), nl=False)
+            yield event
+
+    answer = answered(shown())
+    if answer.text:
+        typer.echo()
+    _print_sources(answer)
+    _print_notes(answer)
+    return answer
+
+
+def _printed_events(events: Iterator[AnswerEvent]) -> Answer:
+    def shown() -> Iterator[AnswerEvent]:
+        for event in events:
+            show.print_json({"event": event.name, **event_json(event)}, one_line=True)
+            yield event
+
+    return answered(shown())
+
+
+def _print_sources(answer: Answer) -> None:
+    """Print the passages that are cited, or the nearest ones of a refused answer, a line each."""
+    from rich.text import Text
+
+    console = show.console()
+    cited = {citation.number for citation in answer.citations}
+    if answer.refused:
+        typer.echo(show.safe(answer.reason))
+    items = [item for item in answer.pack.items if item.number in cited or answer.refused]
+    if items:
+        console.print()
+    for item in items:
+        show.hanging(console, Text.assemble((f"[{item.number}] ", "bold"), (_place(item), "cyan")), 4)
+
+
+def _place(item: EvidenceItem) -> str:
+    collection = f"{item.collection}: " if "/" in item.collection else ""
+    title = f"  {item.title}" if item.title and item.title != item.heading_path.partition(" > ")[0] else ""
+    heading = f"  {item.heading_path}" if item.heading_path else ""
+    return show.safe(f"{collection}{item.key}{title}{heading}")
+
+
+def _print_notes(answer: Answer) -> None:
+    """Print what is to be known about the answer, on stderr."""
+    if answer.withdrawn:
+        what = "sentence that stands" if len(answer.withdrawn) == 1 else "sentences that stand"
+        show.note(f"left out: {len(answer.withdrawn)} {what} in no source")
+    for reason in answer.degraded:
+        show.note(reason)
+    for remark in answer.notes:
+        if not remark.startswith("searched for: "):
+            show.note(remark, "dim")

@@ -1,0 +1,60 @@
+"""`rifflux chat`: ask one question after the other, each in the light of those before it."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from rifflux import RiffluxError
+from rifflux.surfaces.cli import show
+from rifflux.surfaces.cli.app import app
+from rifflux.surfaces.cli.ask import AskOptions, answered, printed
+from rifflux.surfaces.shared.answers import answer_json
+
+#: Before each line that is read from a terminal.
+PROMPT = "> "
+#: Lines that end a conversation, and one that begins a new one.
+ENDS, AGAIN = ("/quit", "/exit"), "/new"
+
+
+@app.command(
+    epilog="""Examples:  rifflux chat
+
+printf 'how long do cache entries live\\nand jobs?\\n' | rifflux chat --json"""
+)
+def chat(how: AskOptions) -> None:
+    """Answer questions as they are typed, a line each, until /quit or the end of the input.
+
+    A question that leans on the last one is completed, and what was searched for is shown. /new forgets what was said.
+    """
+    with how.opened() as index:
+        history: list[dict[str, str]] = []
+        while (line := _line()) is not None:
+            question = line.strip()
+            if question in ENDS:
+                break
+            if question == AGAIN or not question:
+                history = [] if question else history
+                continue
+            try:
+                events = how.events(index, question, history)
+                answer = answered(events) if how.json else printed(events)
+            except RiffluxError as error:  # the next question may do better
+                show.note(str(error))
+                continue
+            if how.json:
+                show.print_json(answer_json(answer), one_line=True)
+            said = answer.text or answer.reason
+            history += [{"role": "user", "content": question}, {"role": "assistant", "content": said}]
+
+
+def _line() -> str | None:
+    """Return the next line that is typed; None at the end."""
+    if sys.stdin.isatty():
+        try:
+            return input(PROMPT)
+        except EOFError:
+            typer.echo()
+            return None
+    return sys.stdin.readline() or None

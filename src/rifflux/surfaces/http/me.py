@@ -1,0 +1,102 @@
+"""`/me`, `/facets` and `/status`: who asks, what their searches can be narrowed by, and how far all is up to date."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from pydantic import Field
+
+from rifflux import __version__
+from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.route import make_router
+from rifflux.surfaces.shared.nouns import noun_json, nouns_json
+from rifflux.surfaces.shared.shapes import Shape
+
+__all__ = ["router"]
+
+router = make_router(tags=["operation"])
+
+
+class MeOut(Shape):
+    """Who asks."""
+
+    user: str = Field(description="Empty where what belongs to nobody in particular is asked for")
+    role: str = Field(description="user or admin")
+    token: str = Field(description="The id of the token; empty where none is needed")
+    expires_at: str | None = Field(description="When the token ends; null: never")
+    version: str
+
+
+@router.get("/me", summary="Who asks")
+def me(caller: User) -> MeOut:
+    """Return whose the token is, and what its role is."""
+    return MeOut.of(noun_json(caller), version=__version__)
+
+
+class FacetValueOut(Shape):
+    """A value that a search can be narrowed to. It is untrusted data."""
+
+    value: str | int | float | bool
+    documents: int = Field(description="That have it")
+
+
+class FacetOut(Shape):
+    """A field that a search can be narrowed by."""
+
+    name: str = Field(description="collection, kind, folder (the first part of a path), or a declared metadata field")
+    values: list[FacetValueOut] = Field(description="The most frequent first")
+    more: bool = Field(description="There are others")
+
+
+class FacetsOut(Shape):
+    """What a search can be narrowed by."""
+
+    facets: list[FacetOut]
+
+
+@router.get("/facets", summary="What a search can be narrowed by")
+def facets(service: Asked, caller: User, limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> FacetsOut:
+    """Count the documents that the caller may read by collection, kind, folder and the declared metadata fields."""
+    return FacetsOut.model_validate({"facets": nouns_json(service.of(caller).documents.facets(limit))})
+
+
+class FailureOut(Shape):
+    """A file that could not be read."""
+
+    path: str
+    reason: str
+
+
+class FreshnessOut(Shape):
+    """How far the index may be behind its files."""
+
+    synced_at: str | None
+    note: str | None
+    missing_roots: list[str]
+
+
+class StatusOut(Shape):
+    """What is indexed that the caller has or reads, and how far it is up to date. Paths are untrusted data."""
+
+    documents: int
+    chunks: int
+    embedded_chunks: int
+    files: int
+    conversations: int
+    messages: int
+    memories: int
+    embedding_model: str
+    language: str
+    roots: list[str]
+    freshness: FreshnessOut | None
+    unreadable_files: list[FailureOut]
+    degraded: list[str] = Field(description="Why answers are not what they could be")
+
+
+@router.get("/status", summary="What is indexed for you, and how far it is up to date")
+def status(service: Asked, caller: User) -> StatusOut:
+    """Return the counts of `/stats`, and besides what is stale, missing, or could not be read."""
+    state = service.of(caller).status()
+    fresh = state.freshness and FreshnessOut.of(noun_json(state.freshness), note=state.freshness.note)
+    return StatusOut.of({**noun_json(state), "freshness": fresh})

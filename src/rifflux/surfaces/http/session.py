@@ -1,0 +1,99 @@
+"""`/session`: signing in and out of the page, by a cookie that scripts cannot read."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
+
+from rifflux.surfaces.http.auth import Refused, admit, cookie_name, credentials_of, service_of, token_of
+from rifflux.surfaces.http.service import Caller
+from rifflux.surfaces.http.uploads import FORM, JSON
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+#: Seconds that a browser stays signed in.
+LONGEST_S = 30 * 86_400
+_PLAIN_FORM = "application/x-www-form-urlencoded"
+
+
+@router.post("/session", include_in_schema=False)
+async def enter(request: Request) -> Response:
+    """Take a token, or the pass of a visit, and give the cookie for it; a form is led back to the page."""
+    given = await _given(request)
+    service, text = service_of(request), str(given.get("token") or "").strip()
+    if service.visit and (key := service.visit.enter(str(given.get("pass") or ""))):
+        text = key
+    try:
+        caller = await run_in_threadpool(admit, request, token_of(text))
+    except Refused:
+        if _kind(request) == _PLAIN_FORM:
+            return RedirectResponse(f"{_path(request)}?refused=1", 303)
+        raise
+    response = _answer(request)
+    _give(request, response, text, caller)
+    return response
+
+
+@router.get("/session", include_in_schema=False)
+async def signed_in(request: Request) -> JSONResponse:
+    """Tell whether the browser is signed in: to a page that asks before it knows, a refusal would be an error."""
+    try:
+        await run_in_threadpool(admit, request, await credentials_of(request))
+    except Refused as error:
+        if error.status != 401:
+            raise
+        return JSONResponse({"signed_in": False})
+    return JSONResponse({"signed_in": True})
+
+
+@router.post("/session/end", include_in_schema=False)
+async def leave(request: Request) -> Response:
+    """Take the cookie back."""
+    response = _answer(request)
+    response.delete_cookie(cookie_name(request), path=_path(request))
+    return response
+
+
+def _kind(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def _given(request: Request) -> dict[str, Any]:
+    if _kind(request) in (_PLAIN_FORM, FORM):
+        return {**await request.form(max_files=0, max_fields=4)}
+    try:
+        given = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        raise Refused(422, "invalid", f"send a token as {JSON} or as a form")
+    return given
+
+
+def _answer(request: Request) -> Response:
+    """Return the answer to a form, which goes on to the page, or to a script."""
+    return RedirectResponse(_path(request), 303) if _kind(request) == _PLAIN_FORM else Response(status_code=204)
+
+
+def _path(request: Request) -> str:
+    return f"{request.scope.get('root_path', '').rstrip('/')}/"
+
+
+def _give(request: Request, response: Response, text: str, caller: Caller) -> None:
+    left = LONGEST_S if caller.expires_at is None else min(LONGEST_S, max(0, int(caller.expires_at - time.time())))
+    response.set_cookie(
+        cookie_name(request),
+        text,
+        max_age=left if caller.token else None,
+        path=_path(request),
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )

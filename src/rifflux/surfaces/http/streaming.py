@@ -1,0 +1,125 @@
+"""Answers that come about while they are sent: server-sent events, within limits of time and number."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import structlog
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from rifflux import AnswerEvent, Failed, RiffluxError
+from rifflux.surfaces.http.problems import problem_of
+from rifflux.surfaces.shared.answers import event_json
+from rifflux.surfaces.shared.nouns import JsonObject
+
+__all__ = ["CHAT_S", "GIVEN_UP_S", "EventStream", "Events", "frame"]
+
+#: Seconds that an answer may take, and after which it is given up if it does not keep to them.
+CHAT_S, GIVEN_UP_S = 90.0, 100.0
+#: Seconds without an event after which a comment says that there is still somebody.
+PING_S = 10.0
+_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
+
+log = structlog.get_logger("rifflux.http")
+
+
+@dataclass
+class Events:
+    """The events of an answer, which a thread of its own brings about; `ended` is called when that is over.
+
+    `begin` gets a function that says that nobody waits any more, and gives the events.
+    """
+
+    begin: Callable[[Callable[[], bool]], Iterator[AnswerEvent]]
+    ended: Callable[[], None]
+    _gone: threading.Event = field(default_factory=threading.Event)
+    _waiting: asyncio.Queue[AnswerEvent | BaseException | None] = field(default_factory=asyncio.Queue)
+
+    def start(self) -> None:
+        """Begin, from the loop that the events are awaited in."""
+        put = asyncio.get_running_loop().call_soon_threadsafe
+        threading.Thread(target=self._run, args=(put,), name="answer", daemon=True).start()
+
+    def stop(self) -> None:
+        """Say that nobody waits any more."""
+        self._gone.set()
+
+    async def next(self, seconds: float) -> AnswerEvent | None:
+        """Return the next event, None behind the last one. Raises `TimeoutError`, or what broke in the thread."""
+        async with asyncio.timeout(seconds):
+            found = await self._waiting.get()
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    def _run(self, put: Callable[..., object]) -> None:
+        last: BaseException | None = None
+        try:
+            for event in self.begin(self._gone.is_set):
+                put(self._waiting.put_nowait, event)
+        except Exception as error:  # whatever nobody foresaw: the request answers for it
+            last = error
+        finally:
+            self.ended()
+            with suppress(RuntimeError):  # the service is being stopped
+                put(self._waiting.put_nowait, last)
+
+
+class EventStream(StreamingResponse):
+    """Sends events as they come, from the `first` on; an answer always has an end of its own."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, first: AnswerEvent, events: Events) -> None:
+        super().__init__(self._frames(first), headers=_HEADERS)
+        self.events = events
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them until the end, or until nobody reads on: then no model is kept at work."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self.events.stop()
+
+    async def _frames(self, first: AnswerEvent) -> AsyncIterator[str]:
+        yield frame(first.name, event_json(first))
+        loop = asyncio.get_running_loop()
+        last_at = loop.time() + GIVEN_UP_S
+        while True:
+            try:
+                event = await self.events.next(PING_S)
+            except TimeoutError:
+                if loop.time() > last_at:
+                    yield frame("error", _error("timeout", "the answer was given up: ask for less, or again later"))
+                    return
+                yield ": still at it\n\n"
+                continue
+            except Exception:
+                log.exception("answer")
+                yield frame("error", _error("error", "this should not have happened: an administrator finds it"))
+                return
+            if event is None:
+                return
+            told = _failed(event.error) if isinstance(event, Failed) else event_json(event)
+            yield frame(event.name, told)
+
+
+def frame(name: str, data: JsonObject) -> str:
+    """Return an event as it is sent."""
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+def _failed(error: RiffluxError) -> JsonObject:
+    """Return an error as routes answer it; one of the index names a file, which is the administrator's to know."""
+    told: JsonObject = json.loads(bytes(problem_of(error).body))
+    return told
+
+
+def _error(code: str, message: str) -> JsonObject:
+    return {"error": {"code": code, "message": message}}

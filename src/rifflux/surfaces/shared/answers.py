@@ -1,0 +1,20 @@
+"""The JSON of answers and of their events, the same on every surface."""
+
+from __future__ import annotations
+
+from rifflux import Answer, AnswerEvent, Cited, Done
+from rifflux.surfaces.shared.nouns import JsonObject, noun_json
+
+__all__ = ["answer_json", "event_json"]
+
+
+def answer_json(answer: Answer) -> JsonObject:
+    """Return an answer with its evidence pack."""
+    return noun_json(answer)
+
+
+def event_json(event: AnswerEvent) -> JsonObject:
+    """Return what an event holds: the last one the answer itself."""
+    if isinstance(event, Done):
+        return answer_json(event.answer)
+    return noun_json(event.citation if isinstance(event, Cited) else event)

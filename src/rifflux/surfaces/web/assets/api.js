@@ -1,0 +1,45 @@
+// Calls of the service that served the page; the browser sends the cookie.
+
+export const root = document.documentElement.dataset.root;
+
+/** An answer that is an error, with its status and what to do about it. */
+export class Problem extends Error {
+  constructor(status, code, message) {
+    super(message);
+    Object.assign(this, {status, code});
+  }
+}
+
+/** Send a request; once too many were sent, wait as long as the service says and send it again. */
+export async function send(method, path, body, signal) {
+  const form = body instanceof FormData;
+  const options = {method, signal, headers: body && !form ? {"Content-Type": "application/json"} : {}};
+  if (body) options.body = form ? body : JSON.stringify(body);
+  for (;;) {
+    let reply;
+    try { reply = await fetch(root + path, options); } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new Problem(0, "offline", "The service does not answer: is it still running?");
+    }
+    if (reply.status !== 429) return reply;
+    await new Promise((go) => setTimeout(go, 1000 * (Number(reply.headers.get("Retry-After")) || 1)));
+  }
+}
+
+async function read(reply) {
+  if (reply.status === 204) return null;
+  let told = null;
+  try { told = await reply.json(); } catch { /* told below */ }
+  if (reply.ok && told !== null) return told;
+  const error = told?.error ?? {code: "error", message: `The service answers ${reply.status}.`};
+  throw new Problem(reply.status, error.code, error.message);
+}
+
+export const get = async (path, signal) => read(await send("GET", path, null, signal));
+export const post = async (path, body, signal) => read(await send("POST", path, body, signal));
+export const put = async (path, body) => read(await send("PUT", path, body));
+export const patch = async (path, body) => read(await send("PATCH", path, body));
+export const remove = async (path) => read(await send("DELETE", path));
+
+/** Names in a path, each as one part of it. */
+export const at = (parts, ...names) => parts.reduce((path, part, place) => path + encodeURIComponent(names[place - 1]) + part);

@@ -1,0 +1,125 @@
+// The page: who is signed in, which view the address asks for, and the keys that work everywhere.
+
+import {get, post, root} from "./api.js";
+import {fill, h, problem, say} from "./dom.js";
+import * as dashboard from "./dashboard.js";
+import * as library from "./library.js";
+import * as reader from "./reader.js";
+import * as search from "./search.js";
+import * as settings from "./settings.js";
+import * as status from "./status.js";
+import * as talks from "./talks.js";
+import * as works from "./works.js";
+
+const main = document.getElementById("main"), names = document.getElementById("views"), who = document.getElementById("who");
+const VIEWS = [
+  {name: "", title: "Search", show: search.show},
+  {name: "works", title: "Works", show: works.show},
+  {name: "talks", title: "Conversations", show: talks.show},
+  {name: "library", title: "Library", show: library.show},
+  {name: "status", title: "Status", show: status.show},
+  {name: "settings", title: "Settings", show: settings.show},
+  {name: "dashboard", title: "Dashboard", show: dashboard.show, admin: true},
+];
+const KEYS = [
+  ["/", "search"], ["↓ ↑ or j k", "next and last result"], ["Enter", "open it"], ["e", "why it is here"], ["+ −", "right, not right"],
+  ["c", "copy its citation"], ["Esc", "back"], ["?", "these keys"],
+];
+let shown = {}, leaving = null;
+
+/** What the address says. */
+export const asked = () => new URLSearchParams(location.search);
+
+/** The address of some values; those that are empty are left out. */
+export function address(values) {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(values))
+    for (const each of [value].flat()) if (each !== "" && each !== null && each !== undefined && each !== false) given.append(name, each);
+  return root + (given.size ? `?${given}` : "");
+}
+
+/** Go to an address of the page; with `quiet`, the view that is shown has done what it says already. */
+export function go(to, {replace = false, quiet = false} = {}) {
+  history[replace ? "replaceState" : "pushState"](null, "", to);
+  if (!quiet) show(true);
+}
+
+async function show(anew) {
+  const given = asked(), name = given.get("view") ?? "";
+  const view = given.has("doc") || given.has("chunk") ? {name: "reader", title: "Document", show: reader.show} : VIEWS.find((each) => each.name === name && (!each.admin || shown.me.role === "admin")) ?? VIEWS[0];
+  for (const link of names.children) link.toggleAttribute("aria-current", link.dataset.name === view.name);
+  document.querySelector("nav [aria-current]")?.scrollIntoView({block: "nearest", inline: "nearest"});
+  leaving?.abort();
+  leaving = new AbortController();
+  const signal = leaving.signal, place = h("div", {class: "stack"});
+  document.title = `${view.title} · Rifflux`;
+  shown.keys = null;
+  fill(main, place);
+  try {
+    shown.keys = await view.show(place, given, {me: shown.me, signal});
+    if (anew && !signal.aborted && !place.contains(document.activeElement)) main.focus({preventScroll: true});
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (error.status === 401) location.reload();
+    fill(place, problem(error));
+  }
+}
+
+function frame(me) {
+  fill(names, VIEWS.filter((each) => !each.admin || me.role === "admin").map((each) =>
+    h("a", {href: address({view: each.name}), "data-name": each.name}, each.title)));
+  fill(who, h("span", {class: "soft"}, me.user),
+    h("button", {class: "plain", type: "button", "aria-label": "Keys", onclick: help}, "?"),
+    me.token && h("form", {method: "post", action: `${root}session/end`, onsubmit: () => leaving?.abort()}, h("button", {class: "plain"}, "Sign out")));
+}
+
+function help() {
+  const box = h("dialog", {"aria-labelledby": "keys", onclose: () => box.remove()}, h("h2", {id: "keys"}, "Keys"),
+    h("dl", null, KEYS.map(([key, does]) => [h("dt", null, h("kbd", null, key)), h("dd", null, does)])),
+    h("form", {method: "dialog"}, h("button", {class: "main"}, "Close")));
+  document.body.append(box);
+  box.showModal();
+}
+
+function pressed(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  const typing = event.target.matches("input:not([type=checkbox]), textarea, select");
+  if (shown.keys?.(event, typing)) return event.preventDefault();
+  if (typing) return;
+  if (event.key === "?") help();
+  else if (event.key === "/") {
+    const field = document.querySelector(".ask input, .ask textarea");
+    if (field) field.select(), field.focus();
+    else go(root);
+    event.preventDefault();
+  }
+}
+
+function clicked(event) {
+  const link = event.target.closest("a");
+  if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || !link || link.download || link.origin !== location.origin) return;
+  if (link.pathname !== root || link.hash) return;
+  event.preventDefault();
+  go(link.href);
+  scrollTo(0, 0);
+}
+
+async function begin() {
+  const pass = /^#pass=(.+)$/.exec(location.hash);
+  if (pass) {
+    history.replaceState(null, "", location.pathname + location.search);
+    await post("session", {pass: pass[1]}).catch((error) => say(error.message, true));
+  }
+  try {
+    // A link from elsewhere brings no cookie along; what the page itself asks then does.
+    if (!(await get("session")).signed_in) return;
+    shown.me = await get("me");
+  } catch (error) { return void fill(main, problem(error)); }
+  frame(shown.me);
+  addEventListener("popstate", () => show(false));
+  addEventListener("keydown", pressed);
+  document.addEventListener("click", clicked);
+  show(false);
+}
+
+begin();

@@ -1,0 +1,167 @@
+// Searching as one types. The address is the state: what is asked, and what it is narrowed by.
+
+import {post} from "./api.js";
+import {copy, day, fill, h, icon, marked, note, problem, say, some} from "./dom.js";
+import {body, chips, panel} from "./filters.js";
+import {address, asked, go} from "./page.js";
+import {bars, best, unfolds, whyNot} from "./why.js";
+
+const PAGE = 10, MOST = 100, DEBOUNCE_MS = 20, SETTLED_MS = 1500, HEARD_MS = 500;
+const THUMB = "M2 10h4v11H2zM8 21V10l4-8c2 0 3 1.5 2.5 3.5L14 9h6c1.5 0 2.3 1.3 2 2.7l-1.7 7.3c-.3 1.3-1 2-2.3 2z";
+const CODE = new Set(["code", "table", "notebook", "json"]);
+
+export async function show(place, given, {me, signal}) {
+  const field = h("input", {name: "q", type: "search", value: given.get("q") ?? "", autocomplete: "off", spellcheck: "false", placeholder: "What are you looking for?", "aria-label": "Search", "aria-keyshortcuts": "/", oninput: typed});
+  const chosen = h("div", {class: "chips"}), told = h("p", {class: "soft"}), notes = h("div", {class: "stack"}), list = h("ol", {class: "hits"}), rest = h("div", {class: "stack"});
+  let timer = 0, settling = 0, hearing = 0, busy = false, again = false, kept = true, last = "";
+
+  /* The question of the address; it is replaced while one types, and kept once it stands. */
+  function state(change, {keep = false} = {}) {
+    const now = asked();
+    change(now);
+    go(address(grouped(now)), {replace: !kept, quiet: true});
+    kept = keep;
+    fill(chosen, chips(now, choose));
+  }
+  function typed() {
+    state((now) => now.set("q", field.value));
+    clearTimeout(timer);
+    clearTimeout(settling);
+    timer = setTimeout(() => ask(true), DEBOUNCE_MS);
+  }
+  function settle() {
+    clearTimeout(settling);
+    kept = true;
+    if (field.value.trim() && last === "typing") ask(false);
+  }
+  function choose(name, value, on, only = false) {
+    state((now) => {
+      const others = only ? [] : now.getAll(name).filter((each) => each !== value);
+      now.delete(name);
+      for (const each of on ? [...others, value] : others) now.append(name, each);
+    }, {keep: true});
+    if (!on && !only) fill(side, panel(asked(), choose, {me, signal}));
+    ask(false);
+  }
+
+  /* One search at a time: what was typed meanwhile is asked once it is answered. */
+  async function ask(typing) {
+    if (busy) return void (again = true);
+    busy = true;
+    list.classList.add("stale");
+    do {
+      again = false;
+      await answer(typing).catch((error) => error.name !== "AbortError" && fill(notes, problem(error)));
+    } while (again && !signal.aborted);
+    busy = false;
+    list.classList.remove("stale");
+    last = typing ? "typing" : "settled";
+    if (typing) settling = setTimeout(settle, SETTLED_MS);
+  }
+  async function answer(typing) {
+    const now = asked();
+    if (!now.get("q")?.trim()) return blank();
+    const began = performance.now(), all = now.get("in") === "everything";
+    const reply = await post(all ? "everything" : "search", all ? {...body(now), top_k: PAGE} : {...body(now), top_k: PAGE, typing}, signal);
+    draw(reply, now, performance.now() - began);
+  }
+  function blank() {
+    fill(list), fill(told), fill(rest);
+    fill(notes, h("div", {class: "empty"}, h("h2", null, "Find the passage"), h("p", null, "Words, a question, a \"phrase\", -without, prefix*, kind:pdf"), h("p", null, "Press ", h("kbd", null, "?"), " for the keys.")));
+  }
+  function draw(reply, now, took) {
+    const {results, diagnostics} = reply, all = now.get("in") === "everything";
+    fill(notes, [...diagnostics.notes, ...diagnostics.degraded].map(note));
+    fill(list, results.map((each) => hit(each, now)));
+    const about = results.length ? `${results.length === PAGE && !all ? "The first " : ""}${some(results.length, "result")}` : "No results";
+    fill(told, `${about} in ${Math.round(took)} ms · ${diagnostics.effective_mode}${diagnostics.fusion ? ` · ${diagnostics.fusion}` : ""}`);
+    clearTimeout(hearing);
+    hearing = setTimeout(() => say(about), HEARD_MS);
+    fill(rest, results.length === PAGE && !all && more(now, PAGE), whyNot(asked));
+  }
+  function more(now, offset) {
+    return h("button", {type: "button", onclick: async (event) => {
+      const button = event.currentTarget;
+      button.disabled = true;
+      try {
+        const {results} = await post("search", {...body(now), top_k: PAGE, offset, typing: true}, signal);
+        const made = results.map((each) => hit(each, now));
+        list.append(...made);
+        if (results.length === PAGE && offset + PAGE < MOST) button.replaceWith(more(now, offset + PAGE));
+        else button.remove();
+        made[0]?.querySelector("a").focus();
+        say(`${some(results.length, "result")} more`);
+      } catch (error) { say(error.message, true); button.disabled = false; }
+    }}, "More");
+  }
+
+  const side = h("div");
+  fill(side, panel(given, choose, {me, signal}));
+  fill(place, h("h1", {class: "hidden"}, "Search"), h("form", {class: "ask", role: "search", onsubmit: (event) => { event.preventDefault(); clearTimeout(timer); kept = true; ask(false); }}, field, h("button", {class: "main"}, "Search")), chosen,
+    h("div", {class: "found"}, side.firstChild, h("div", {class: "stack"}, told, notes, list, rest)));
+  fill(chosen, chips(given, choose));
+  field.focus({preventScroll: true});
+  signal.addEventListener("abort", () => { [timer, settling, hearing].forEach(clearTimeout); });
+  list.addEventListener("click", (event) => event.target.closest("h2 a") && settle());
+  if (given.get("q")?.trim()) await ask(true);
+  else blank();
+  return (event, typing) => keys(event, typing, field, list);
+}
+
+/** The values of an address by their names. */
+export function grouped(given) {
+  const values = {};
+  for (const [name, value] of given) (values[name] ??= []).push(value);
+  return values;
+}
+
+function keys(event, typing, field, list) {
+  const links = [...list.querySelectorAll("h2 a")], item = document.activeElement?.closest(".hit");
+  const place = links.indexOf(item?.querySelector("h2 a")), plain = !typing && event.key.length === 1;
+  const to = (link) => { link?.focus(); link?.closest(".hit").scrollIntoView({block: "nearest"}); return Boolean(link); };
+  if (event.key === "ArrowDown" && (event.target === field || item) || plain && event.key === "j") return to(links[Math.min(place + 1, links.length - 1)]);
+  if (event.key === "ArrowUp" && item || plain && event.key === "k") return place > 0 ? to(links[place - 1]) : (field.focus(), true);
+  if (event.key === "Escape" && item) return field.focus(), true;
+  const button = plain && item && {e: ".why", "+": ".right", "-": ".wrong", c: ".cite-it"}[event.key];
+  if (button) item.querySelector(button)?.click();
+  return Boolean(button);
+}
+
+const titled = (hit) => hit.title || hit.path || hit.document;
+const placed = (hit) => [hit.path || hit.document, hit.lines && `:${hit.lines[0]}`, hit.page && `, page ${hit.page}`].filter(Boolean).join("");
+
+/* Lines that were broken to fit go on; the text stays as long as it was. */
+const flowing = (text) => text.replace(/([^\n|]{40,})\n(?=[\p{L}(“"‘])/gu, "$1 ");
+
+/** How a passage is cited. */
+export const citation = (hit) => `${titled(hit)}${hit.heading_path ? `, ${hit.heading_path}` : ""} (${hit.collection ? `${hit.collection}/` : ""}${placed(hit)})`;
+
+function hit(found, given) {
+  const query = given.get("q"), why = h("div");
+  const talk = found.kind === "message" && found.path.slice(0, -found.document.length - 1);
+  const to = talk ? address({view: "talks", id: talk, message: found.document}) : address({...grouped(given), doc: found.document, chunk: found.chunk_id});
+  const [first, last] = found.snippet_span;
+  const tell = (kind, grade) => post("feedback", {kind, query, document: found.chunk_id, grade}).catch((error) => say(error.message, true));
+  const judge = (button, other, grade) => {
+    for (const each of [button, other]) each.setAttribute("aria-pressed", each === button);
+    tell("judgement", grade);
+    if (!grade) tell("not_relevant");
+    say(grade ? "Noted: right" : "Noted: not right", true);
+  };
+  const right = h("button", {type: "button", class: "plain right", "aria-pressed": "false", "aria-label": "Right", onclick: () => judge(right, wrong, 1)}, icon(THUMB));
+  const wrong = h("button", {type: "button", class: "plain wrong", "aria-pressed": "false", "aria-label": "Not right", onclick: () => judge(wrong, right, 0)}, icon(THUMB, true));
+  return h("li", {class: "hit"},
+    h("div", {class: "row"}, h("h2", null, h("a", {href: to, onclick: () => tell("click")}, titled(found))),
+      found.quality && h("span", {class: `level ${found.quality} push`, title: "Probability that it answers"}, `${found.quality} ${Math.round(100 * found.relevance)} %`)),
+    h("p", {class: "where"}, h("b", null, found.collection), ` · ${placed(found)}`, found.heading_path && found.heading_path !== found.title && ` · ${found.heading_path}`, found.created_at && ` · ${day(found.created_at)}`),
+    h("p", {class: CODE.has(found.kind) ? "passage code" : "passage"}, first > 0 && "… ", marked(CODE.has(found.kind) ? found.content : flowing(found.content), found.highlights, [first, last]), last < [...found.content].length && " …"),
+    h("div", {class: "acts"}, unfolds("Why here?", why, () => explain(found, given)),
+      h("button", {type: "button", class: "plain cite-it", onclick: () => copy(citation(found))}, "Cite"), h("span", {class: "push"}), right, wrong), why);
+}
+
+async function explain(found, given) {
+  const all = given.get("in") === "everything";
+  const {results} = await post(all ? "everything" : "search", {...body(given), top_k: all ? 20 : MOST, explain: true, ...(all ? {} : {typing: true})});
+  const own = results.find((each) => each.chunk_id === found.chunk_id);
+  return own ? bars(own.why, best(results.map((each) => each.why))) : note("It is not among the results any more: search again.");
+}

@@ -1,0 +1,155 @@
+"""`/`: the page, with a plain list of results for whoever has no JavaScript, and the files that it loads."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+
+from rifflux import Filter, RiffluxError
+from rifflux.surfaces.http.auth import Asked, Refused, admit, credentials_of
+from rifflux.surfaces.http.service import Caller, Service
+from rifflux.surfaces.shared.nouns import JsonObject, document_at_json, found_json
+
+__all__ = ["ASSETS", "router"]
+
+router = APIRouter()
+
+ASSETS = files("rifflux.surfaces.web").joinpath("assets")
+_MEDIA = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+#: Nothing is run but what this service serves, and no text becomes markup: scripts have no way to parse any.
+POLICY = "; ".join(
+    (
+        *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"),
+        *("form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"),
+        *("require-trusted-types-for 'script'", "trusted-types 'none'"),
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cache-Control": "no-store",
+    # Without any, a form would name no origin.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+#: Results of a page without JavaScript, and the last that can be asked for.
+PAGE, LAST = 10, 1_000
+#: Parts of an address that ask for something.
+_ASKING = frozenset({"q", "doc", "chunk"})
+
+
+@cache
+def _template() -> Any:
+    loader = PackageLoader("rifflux.surfaces.web")
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return made.get_template("page.html")
+
+
+@router.get("/", include_in_schema=False)
+async def page(request: Request, service: Asked) -> Response:
+    """Return the page; where its address asks something, with the answer as plain text in it."""
+    given, status, caller, told, headers = request.query_params, 200, None, {}, {}
+    try:
+        caller = await run_in_threadpool(admit, request, await credentials_of(request))
+        told = await run_in_threadpool(_answer, service, caller, given)
+    except Refused as error:
+        asks = error.status != 401 or not _ASKING.isdisjoint(given)
+        status, headers = error.status if asks else 200, error.headers or {}
+        told = {"problem": "" if error.status == 401 else error.message}
+    except RiffluxError as error:
+        told = {"problem": str(error)}
+    if "refused" in given:
+        told = {"problem": "That token is not valid, or not any more."}
+    shown = _template().render(
+        root=f"{request.scope.get('root_path', '').rstrip('/')}/",
+        signed=caller is not None,
+        modules=sorted(each.name for each in ASSETS.iterdir() if each.name.endswith(".js")),
+        **{"query": given.get("q", ""), "results": None, "document": None, "more": "", "notes": [], "problem": ""}
+        | told,
+    )
+    return HTMLResponse(shown, status, {**headers, **HEADERS})
+
+
+@router.get("/dashboard", include_in_schema=False)
+def dashboard(request: Request) -> Response:
+    """Lead to the view of the page that shows how the service does."""
+    return RedirectResponse(f"{request.scope.get('root_path', '').rstrip('/')}/?view=dashboard", 307)
+
+
+@router.get("/assets/{name}", include_in_schema=False)
+def asset(name: str, request: Request) -> Response:
+    """Return a file that the page loads; a browser that has it already is told so."""
+    found = _assets().get(name)
+    if found is None:
+        return Response(status_code=404)
+    content, tag = found
+    headers = {"ETag": tag, "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=_MEDIA[name.rpartition(".")[2]], headers=headers)
+
+
+@cache
+def _assets() -> Mapping[str, tuple[bytes, str]]:
+    """Return the files by their name, each with a tag that changes with it."""
+    read = {each.name: each.read_bytes() for each in ASSETS.iterdir() if each.name.rpartition(".")[2] in _MEDIA}
+    return {name: (content, f'"{hashlib.sha256(content).hexdigest()[:20]}"') for name, content in read.items()}
+
+
+def _answer(service: Service, caller: Caller, given: Any) -> JsonObject:
+    """Return what the page tells of the passage, or the question, in its address."""
+    if "view" in given:
+        return {}
+    if given.get("chunk") or given.get("doc"):
+        return _document(service, caller, given)
+    return _results(service, caller, given) if given.get("q", "").strip() else {}
+
+
+def _document(service: Service, caller: Caller, given: Any) -> JsonObject:
+    index = service.of(caller)
+    told = document_at_json(
+        index.documents.at(given.get("chunk") or given["doc"]), given.get("q", ""), index.profile.analyzer
+    )
+    around, text = told["around"], told["text"]
+    start, end = (place - around["text_span"][0] for place in around["span"])
+    marks = [[start, end]] if end > start else []
+    return {"document": {**told, "parts": [*parts(text, marks, (0, len(text)))]}}
+
+
+def _results(service: Service, caller: Caller, given: Any) -> JsonObject:
+    query, index = given["q"], service.of(caller)
+    collections, kinds, paths = (tuple(filter(None, given.getlist(name))) for name in ("collection", "kind", "path"))
+    limits = Filter(paths, kinds, given.get("since") or None, given.get("until") or None, collections=collections)
+    offset = int(given.get("offset", "0")) if given.get("offset", "0").isdecimal() else 0
+    found = index.search(query, top_k=PAGE, offset=min(offset, LAST - PAGE), filter=limits)
+    service.searched(caller, query, found.trace)
+    asked = [(name, value) for name, value in given.multi_items() if name != "offset"]
+    return {
+        "results": [_result(each, query) for each in found_json(found, index.profile.analyzer)],
+        "more": urlencode([*asked, ("offset", offset + PAGE)]) if len(found) == PAGE else "",
+        "notes": [*found.trace.notes, *found.trace.degraded],
+    }
+
+
+def _result(found: JsonObject, query: str) -> JsonObject:
+    words = parts(found["content"], found["highlights"], found["snippet_span"])
+    return {**found, "parts": [*words], "address": urlencode({"chunk": found["chunk_id"], "q": query})}
+
+
+def parts(text: str, marks: Sequence[Sequence[int]], span: Sequence[int]) -> Iterator[tuple[str, bool]]:
+    """Yield the pieces of a span of a text, each with True where it is marked."""
+    place, end = span
+    for first, last in ((max(place, first), min(end, last)) for first, last in marks):
+        if first < last:
+            yield from ((text[place:first], False), (text[first:last], True))
+            place = last
+    yield text[place:end], False
