@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -96,7 +98,7 @@ def extract(
             counts = store.united(each.owner for each in chosen).counts()
             accounts = Accounts(store.registry, view.session.now)
             if former:
-                _take_over(store, former)
+                _take_over(store, former, target)
             issued = [replace(each, token=accounts.create(each.user, each.role)[1]) for each in tokens]
             store.accelerate()
         seal(target)
@@ -113,13 +115,15 @@ def _holds(view: IndexView, owner: str) -> bool:
     return view.session.store.of(owner).counts()["documents"] > 0
 
 
-def _take_over(store: Store, former: str | Path) -> None:
-    """Give an index the valid tokens of another."""
-    with closing(open_store(former, create=False)) as other:
-        for token in other.registry.tokens():
-            found = other.registry.token(token.id)
-            if found and token.revoked_at is None:
-                store.registry.put_token(*found)
+def _take_over(store: Store, former: str | Path, target: Path) -> None:
+    """Give an index the valid tokens of another, which is only read: a copy of it may need the tables of today."""
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        copy = shutil.copyfile(former, Path(folder) / "former.db")
+        with closing(open_store(copy, create=False)) as other:
+            for token in other.registry.tokens():
+                found = other.registry.token(token.id)
+                if found and token.revoked_at is None:
+                    store.registry.put_token(*found)
 
 
 def _portable(spec: str) -> tuple[str, dict[str, str]]:
