@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.service.accounts import Accounts
 from rifflux.session.policies import FACTS, HYBRID_SEARCH, LICENSES, key_of
 from rifflux.session.session import IndexView
@@ -67,9 +69,11 @@ def extract(
     """Copy collections to a new index file, for reading alone, with these tokens, and those of a `former` one.
 
     Without names, they are those that are shared with everyone, and those that belong to nobody; no others can be
-    named. Whoever has a token reads all of them. Raises `NotFound`, `InvalidArgument` if there is nothing in them, and
-    `UnusableIndex` if the file cannot be written; nothing is left of it then.
+    named. Whoever has a token reads all of them. Raises `NotFound`, `InvalidArgument` if there is nothing in them,
+    `UnusableIndex` if the file cannot be written (nothing is left of it then), and `OutOfScope` in a scope.
     """
+    if view.scope:
+        raise OutOfScope("what leaves the index is no single user's to decide: ask an administrator")
     target = Path(path).expanduser()
     chosen = [each for each in view.rights.public(collections) if collections or _holds(view, each.owner)]
     if not chosen:
@@ -94,7 +98,7 @@ def extract(
             counts = store.united(each.owner for each in chosen).counts()
             accounts = Accounts(store.registry, view.session.now)
             if former:
-                _take_over(store, former)
+                _take_over(store, former, target)
             issued = [replace(each, token=accounts.create(each.user, each.role)[1]) for each in tokens]
             store.accelerate()
         seal(target)
@@ -111,13 +115,15 @@ def _holds(view: IndexView, owner: str) -> bool:
     return view.session.store.of(owner).counts()["documents"] > 0
 
 
-def _take_over(store: Store, former: str | Path) -> None:
-    """Give an index the valid tokens of another."""
-    with closing(open_store(former, create=False)) as other:
-        for token in other.registry.tokens():
-            found = other.registry.token(token.id)
-            if found and token.revoked_at is None:
-                store.registry.put_token(*found)
+def _take_over(store: Store, former: str | Path, target: Path) -> None:
+    """Give an index the valid tokens of another, which is only read: a copy of it may need the tables of today."""
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        copy = shutil.copyfile(former, Path(folder) / "former.db")
+        with closing(open_store(copy, create=False)) as other:
+            for token in other.registry.tokens():
+                found = other.registry.token(token.id)
+                if found and token.revoked_at is None:
+                    store.registry.put_token(*found)
 
 
 def _portable(spec: str) -> tuple[str, dict[str, str]]:
