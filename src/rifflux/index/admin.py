@@ -93,6 +93,13 @@ class Admin:
         known = self.view.store.semantic.model()
         return known.name if known else self.view.embedder.name
 
+    @property
+    def embeds_here(self) -> bool:
+        """Return True if the embedder runs in this process."""
+        from rifflux.models.guarded import runs_here
+
+        return runs_here(self.view.embedder)
+
     def count_tokens(self, text: str) -> int:
         """Return how many tokens the embedder reads a text as."""
         return self.view.embedder.count_tokens(text)

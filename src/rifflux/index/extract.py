@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.service.accounts import Accounts
 from rifflux.session.policies import FACTS, HYBRID_SEARCH, LICENSES, key_of
 from rifflux.session.session import IndexView
@@ -69,9 +69,11 @@ def extract(
     """Copy collections to a new index file, for reading alone, with these tokens, and those of a `former` one.
 
     Without names, they are those that are shared with everyone, and those that belong to nobody; no others can be
-    named. Whoever has a token reads all of them. Raises `NotFound`, `InvalidArgument` if there is nothing in them, and
-    `UnusableIndex` if the file cannot be written; nothing is left of it then.
+    named. Whoever has a token reads all of them. Raises `NotFound`, `InvalidArgument` if there is nothing in them,
+    `UnusableIndex` if the file cannot be written (nothing is left of it then), and `OutOfScope` in a scope.
     """
+    if view.scope:
+        raise OutOfScope("what leaves the index is no single user's to decide: ask an administrator")
     target = Path(path).expanduser()
     chosen = [each for each in view.rights.public(collections) if collections or _holds(view, each.owner)]
     if not chosen:

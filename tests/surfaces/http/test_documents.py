@@ -83,7 +83,7 @@ class TestText:
         assert found(ann, "heron") == [("bird", "library")]
         told = ann.get("/documents/bird").json()
         assert (told["text"], told["title"], told["metadata"]) == (given["text"], "Birds", {"legs": [2], "n": 1.5})
-        assert "put it under this key" in refusal(ann.post("/documents", json=given), 422)
+        assert "put it under this key" in refusal(ann.post("/documents", json=given), 409)
         new = ann.put("/documents/bird", json={"text": "The kingfisher dives."})
         assert (new.status_code, new.json()["created"]) == (200, False)
         assert (found(ann, "heron"), found(ann, "kingfisher")) == ([], [("bird", "library")])
