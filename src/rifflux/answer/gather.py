@@ -196,5 +196,6 @@ def _beside(span: tuple[int, int], hits: Sequence[Hit], text: str) -> Hit | None
 
 
 def _told(found: Sequence[Found]) -> Iterator[str]:
-    """Give what the searches noted, each once."""
-    yield from dict.fromkeys(chain.from_iterable(each.trace.notes for each in found))
+    """Give what the searches noted, each once; of a source where nothing is, only if nothing is anywhere."""
+    telling = [each for each in found if each.hits] or found
+    yield from dict.fromkeys(chain.from_iterable(each.trace.notes for each in telling))
