@@ -27,8 +27,7 @@ ALONE, MAYBE, POINTS = "alone", "maybe", "points"
 
 # Words that stand for what was said before, by language; and what begins a question that goes on.
 _POINTING = {
-    "english": "it its they them their theirs this that these those he him his she her hers one ones there former"
-    " latter same else",
+    "english": "it its they them their theirs this these those he him his she her hers",
     "german": "er sie es ihn ihm ihr ihre ihren seine seinen dies diese dieser dieses jene jener das davon dafür damit"
     " darin dort derselbe",
     "french": "il elle ils elles lui leur leurs cela ça ceci ceux celui celle celles y en",

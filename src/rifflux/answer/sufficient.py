@@ -36,6 +36,8 @@ LOOKED_AT = 10
 STATED, TERMS = 0.35, 4.0
 #: The share that it must hold where the relevance is medium.
 HALF = 0.5
+#: Passages of an index that is too small to tell how rare a term is.
+SMALL = 100
 #: A question of at most so many terms may be a name.
 LONGEST_NAME = 6
 #: Headings name things where half of them have at most so many terms.
@@ -94,7 +96,7 @@ def _is_enough(found: Found) -> bool:
     if not hits:
         return False
     best = max(hit.relevance or 0.0 for hit in hits)
-    weights = weights_of(found.searcher.store, found.query)
+    weights = _weights(found)
     if best < NAMED_RELEVANCE or not weights:
         return best >= HIGH and not weights
     if _held_to_the_letter(found, hits):
@@ -106,6 +108,12 @@ def _is_enough(found: Found) -> bool:
     first = max(passages, key=lambda passage: passage.relevance)
     least = min(STATED, TERMS / len(weights)) if best >= HIGH else HALF
     return best >= MEDIUM and first.stated >= least
+
+
+def _weights(found: Found) -> Mapping[Clause, float]:
+    """Return what each clause of the question counts; in a small index all alike, for there few terms are rare."""
+    weights, statistics = weights_of(found.searcher.store, found.query), found.query.statistics
+    return dict.fromkeys(weights, 1.0) if statistics and statistics.chunks < SMALL else weights
 
 
 def _is_about(passages: Sequence[_Passage], same: float) -> bool:
