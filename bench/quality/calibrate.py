@@ -1,6 +1,7 @@
 """Fit the relevance of hits on judged collections, and measure it on those left out.
 
     python -m bench calibrate FOLDER_OF_COLLECTIONS FOLDER_OF_INDEXES [NAME ...] [--questions 150] [--write]
+        [--markdown FILE]
 
 The indexes are those of `bench ranking --keep`; what is missing is built. Every collection is asked
 
@@ -15,16 +16,19 @@ need what evidence there is. What is fitted is how likely a hit is for a questio
 is as likely as not. Errors and Brier scores are those of an even mix, half of it hits without an answer that were found
 for own questions.
 
-Printed is first how well that holds which users see: by collection, the Brier score of the hits of a default search,
-ten equal bins of relevance (its mean, the share of answers, how many hits there are), and how many of the answers, of
-the other hits of its own questions, and of the hits of the rest are called high, medium and low.
+Printed are, as tables in Markdown, first how well that holds which users see: by collection, Brier score, expected
+calibration error and ten equal bins of the relevance of the hits of a default search (the share of answers, how many
+hits there are); how many first hits are low that are right, and high that are not judged right, and how many questions
+without an answer have any hit above low; and how many of the answers, of the other hits of its own questions, and of
+the hits of the rest are called high, medium and low. Then follow the same of words with cosines and of words alone,
+each collection by coefficients fitted on the others.
 
-Then follow, for each collection with the coefficients fitted on the others: the expected calibration error (ten bins,
-in that even mix), the share of answers among the hits of its own questions by level (a lower bound: most collections
-judge only few documents a question), the share of its answers above low, and the share of questions without an answer
-that have any hit above low. Brier score and bins follow as above. `--write` stores the coefficients beside the bundled
-model; those for words alone, and those for cosines by the scale of any model, are printed, and stand in
-rifflux/retrieve/steps/calibrate.py.
+From medium on, of what the logarithm of the odds is more, only a share counts (`above`): hits are told from what is
+found where nothing answers, and of hits on the subject the features know less. Printed is which share has the least
+logarithmic loss, in the even mix, for each collection; the one in use lies amid them.
+
+`--write` stores the coefficients beside the bundled model; those for words alone, and those for cosines by the scale of
+any model, are printed, and stand in rifflux/retrieve/steps/calibrate.py.
 """
 
 from __future__ import annotations
@@ -33,14 +37,14 @@ import argparse
 import json
 import random
 import string
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bench.quality.reliability import FEATURES, MADE_UP, OTHERS, OWN, Sample, summed_up
 from rifflux.evaluate import Cache, Collection, JudgedQuestion, read_beir
 from rifflux.index import Index
 from rifflux.models.embedder import BUNDLED
@@ -49,50 +53,20 @@ from rifflux.models.scale import stored_scale
 from rifflux.retrieve.steps.calibrate import MEANING as ANY_MODEL
 from rifflux.retrieve.steps.calibrate import STORED, WORDS, Calibration, Relevance
 from rifflux.retrieve.steps.rerank import Rerank, Scored
-from rifflux.retrieve.table import HIGH, MEDIUM, Candidates
+from rifflux.retrieve.table import Candidates
 from rifflux.types import Hit, Query, Scores
 
 NAMES = ("scifact", "nfcorpus", "cacm", "cosqa", "locomo", "cfr30", "srd5e", "stacks", "stacks:terms")
 SCOPES = {"locomo": "conversation"}
 #: Collections about the same things, whose questions may well have answers in each other.
 NEIGHBOURS = ({"scifact", "nfcorpus"}, {"cacm", "cosqa"}, {"stacks", "stacks:terms"})
-PAGE, FOREIGN, NONSENSE, BINS = 10, 25, 60, 10
-MEANING = ("cosine", "coverage", "length", "named", "title")
+PAGE, FOREIGN, NONSENSE = 10, 25, 60
+MEANING = FEATURES
 #: What hits of a collection's own questions that nobody judged weigh, where answers weigh .5: by meaning, by words.
 UNJUDGED, UNJUDGED_BY_WORDS = 0.07, 0.25
 LOREM = ["lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "adipiscing", "elit", "sed", "do", "eiusmod"]
-Mask = NDArray[np.bool_]
-OWN, OTHERS, MADE_UP = "own", "others", "made up"
-
-
-@dataclass
-class Sample:
-    """Hits with their features or relevance: whose question found them, which, and whether they answer it."""
-
-    origin: list[str] = field(default_factory=list)
-    question: list[str] = field(default_factory=list)
-    answer: list[bool] = field(default_factory=list)
-    values: list[Scores] = field(default_factory=list)
-    relevance: list[float] = field(default_factory=list)
-
-    def add(self, origin: str, question: JudgedQuestion, documents: Iterable[str]) -> None:
-        """Add the hits of a question by their documents."""
-        answers = [question.grades.get(document, 0) > 0 for document in documents]
-        self.origin += [origin] * len(answers)
-        self.question += [question.text] * len(answers)
-        self.answer += answers
-
-    def features(self) -> Mapping[str, Scores]:
-        """All features, one array each."""
-        return dict(zip(MEANING, np.concatenate(self.values, axis=1), strict=True))
-
-    def weights(self, unjudged: float = 0.25) -> Scores:
-        """Half of the weight on answers, `unjudged` on other hits of own questions, what is left on the others."""
-        own, answer = np.array(self.origin) == OWN, np.array(self.answer)
-        weights = np.zeros(len(own))
-        for which, share in ((own & answer, 0.5), (own & ~answer, unjudged), (~own, 0.5 - unjudged)):
-            weights[which] = share / max(1, which.sum())
-        return weights
+#: Shares of the odds above medium that are tried.
+SHARES = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 1.0)
 
 
 @dataclass
@@ -120,22 +94,27 @@ def main() -> None:
     with Cache(arguments.indexes) as cache:
         shown = {name: _shown(name, collections, arguments.questions, cache) for name in collections}
         samples = {name: _sampled(name, collections, arguments.questions, cache) for name in collections}
-    seen = {name: np.array(sample.relevance) for name, sample in shown.items()}
-    print("\n".join(["as users see it", *_reliability(shown, seen), *_called(shown, seen)]))
-    for title, names in (("meaning and words", MEANING), ("words alone", MEANING[1:])):
-        print(f"\n{title}\n{'left out':<13} {'error':>6} {'high':>11} {'medium':>11} {'low':>11} {'found':>6}"
-              f" {'others':>7} {'made up':>7}")  # fmt: skip
-        relevance = {name: _left_out(name, samples, names) for name in samples}
-        for name, sample in samples.items():
-            print(f"{name:<13} {_told(sample, relevance[name])}")
-        print("\n".join(_reliability(samples, relevance)))
-        found = fit(list(samples.values()), names)
-        print(f"fitted to all: {_spelled(found)}")
+    lines = [*_report(shown, samples)]
+    print("\n".join(lines))
+    if arguments.markdown:
+        arguments.markdown.write_text("\n".join([*lines, ""]), "utf-8")
+    if arguments.write:
+        _write(fit([*samples.values()], MEANING))
+
+
+def _report(shown: Mapping[str, Sample], samples: Mapping[str, Sample]) -> Iterator[str]:
+    yield from ("## As users see it", "")
+    yield from summed_up(shown, {name: np.array(sample.relevance) for name, sample in shown.items()})
+    for title, names in (("Meaning and words", MEANING), ("Words alone", MEANING[1:])):
+        yield from ("", f"## {title}, fitted on the other collections", "")
+        yield from summed_up(samples, {name: _left_out(name, samples, names) for name in samples})
+        found = fit([*samples.values()], names)
+        yield from ("", f"Fitted to all: {_spelled(found)}.")
         if names == MEANING:
-            print(f"the same by the scale of a model: {_spelled(_scaled(found))}")
-            if arguments.write:
-                _write(found)
-    print(f"in use: {_spelled(ANY_MODEL)} by the scale of a model, {_spelled(WORDS)} by words alone")
+            yield f"The same by the scale of a model: {_spelled(_scaled(found))}."
+            least = (f"{name} {_best_share(found, sample)}" for name, sample in samples.items())
+            yield f"The best share above medium: {', '.join(least)}."
+    yield f"In use: {_spelled(ANY_MODEL)} by the scale of a model, {_spelled(WORDS)} by words alone."
 
 
 def _arguments() -> argparse.Namespace:
@@ -145,6 +124,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--questions", type=int, default=150, help="of each collection, at most")
     parser.add_argument("--write", action="store_true", help="store what was fitted beside the bundled model")
+    parser.add_argument("--markdown", type=Path)
     return parser.parse_args()
 
 
@@ -237,7 +217,19 @@ def fit(samples: Sequence[Sample], names: Sequence[str], ridge: float = 1e-4) ->
         if np.abs(step).max() < 1e-9:
             break
     intercept, *rest = found.tolist()
-    return Calibration(intercept, dict(zip(names, rest, strict=True)))
+    above = ANY_MODEL.above if "cosine" in names else WORDS.above
+    return Calibration(intercept, dict(zip(names, rest, strict=True)), above)
+
+
+def _best_share(found: Calibration, sample: Sample) -> float:
+    """The share of the odds above medium that has the least logarithmic loss, in an even mix."""
+    features, weights, answer = sample.features(), sample.weights(), np.array(sample.answer)
+
+    def loss(share: float) -> float:
+        likely = replace(found, above=share)(features)
+        return float(-(weights * np.log(np.where(answer, likely, 1 - likely))).sum())
+
+    return min(SHARES, key=loss)
 
 
 def _left_out(name: str, samples: Mapping[str, Sample], names: Sequence[str]) -> Scores:
@@ -246,82 +238,12 @@ def _left_out(name: str, samples: Mapping[str, Sample], names: Sequence[str]) ->
     return fit(rest, names)(samples[name].features())
 
 
-def _told(sample: Sample, relevance: Scores) -> str:
-    """The figures of one collection, as a row."""
-    origin, answer = np.array(sample.origin), np.array(sample.answer)
-    own = origin == OWN
-    levels = (relevance >= HIGH, (relevance >= MEDIUM) & (relevance < HIGH), relevance < MEDIUM)
-    told = [f"{calibration_error(relevance, answer, sample.weights()):6.3f}"]
-    told += [
-        f"{answer[own & level].mean() if (own & level).any() else 0:5.2f}/{(own & level).sum():<5}" for level in levels
-    ]
-    told.append(f"{(relevance[own & answer] >= MEDIUM).mean():6.2f}")
-    told += [f"{_fooled(sample, relevance, origin == each):7.3f}" for each in (OTHERS, MADE_UP)]
-    return " ".join(told)
-
-
-def calibration_error(relevance: Scores, answer: Mask, weights: Scores) -> float:
-    """The expected calibration error: how far the share of answers in each bin is from what it should be.
-
-    Naeini, Cooper and Hauskrecht, "Obtaining Well Calibrated Probabilities Using Bayesian Binning", AAAI 2015.
-    """
-    place = np.minimum((relevance * BINS).astype(int), BINS - 1)
-    errors = [abs(float((weights * (relevance - answer))[place == each].sum())) for each in range(BINS)]
-    return sum(errors) / float(weights.sum())
-
-
-def brier(relevance: Scores, answer: Mask, weights: Scores) -> float:
-    """The mean square of how far relevance is from the truth: 0 for an oracle, 0.25 for always one half.
-
-    Brier, "Verification of Forecasts Expressed in Terms of Probability", Monthly Weather Review 78, 1950.
-    """
-    return float((weights * (relevance - answer) ** 2).sum() / weights.sum())
-
-
-def reliability(relevance: Scores, answer: Mask, weights: Scores) -> Iterator[tuple[float, float, int]]:
-    """For each of ten equal bins: the mean relevance, the share of answers, how many hits; nan where there is none."""
-    place = np.minimum((relevance * BINS).astype(int), BINS - 1)
-    for each in range(BINS):
-        here = place == each
-        weight = float(weights[here].sum()) or np.nan
-        mean, share = (float((weights * values)[here].sum()) / weight for values in (relevance, answer))
-        yield mean, share, int(here.sum())
-
-
-def _reliability(samples: Mapping[str, Sample], relevance: Mapping[str, Scores]) -> Iterator[str]:
-    """A row for each collection: its Brier score, and each bin as mean relevance, share of answers and hits."""
-    yield f"\n{'collection':<13} {'brier':>6} " + " ".join(f"{f'{each / BINS:.1f}':>14}" for each in range(BINS))
-    for name, sample in samples.items():
-        given = relevance[name], np.array(sample.answer), sample.weights()
-        bins = (f"{mean:.2f} {share:.2f} {hits:<4}" if hits else "-" for mean, share, hits in reliability(*given))
-        yield f"{name:<13} {brier(*given):6.3f} " + " ".join(f"{each:>14}" for each in bins)
-
-
-def _called(samples: Mapping[str, Sample], relevance: Mapping[str, Scores]) -> Iterator[str]:
-    """A row for each collection: the shares called high, medium and low of its answers, and of what is none."""
-    groups = ("answers", "others of its questions", "without an answer")
-    yield f"\n{'high, medium, low of':<21}" + " ".join(f"{group:>24}" for group in groups)
-    for name, sample in samples.items():
-        own, answer, seen = np.array(sample.origin) == OWN, np.array(sample.answer), relevance[name]
-        cells = []
-        for group in (own & answer, own & ~answer, ~own):
-            high, above = (float((seen[group] >= level).mean()) for level in (HIGH, MEDIUM))
-            cells.append(f"{high:.3f} {above - high:.3f} {1 - above:.3f} of {group.sum():<4}")
-        yield f"{name:<21}" + " ".join(f"{cell:>24}" for cell in cells)
-
-
-def _fooled(sample: Sample, relevance: Scores, which: Mask) -> float:
-    """The share of some questions that have a hit above low."""
-    asked = np.array(sample.question)
-    return len(set(asked[which & (relevance >= MEDIUM)])) / max(1, len(set(asked[which])))
-
-
 def _rounded(weights: Mapping[str, float]) -> dict[str, float]:
     return {name: round(weight, 2) for name, weight in weights.items()}
 
 
 def _spelled(found: Calibration) -> str:
-    return f"{found.intercept:.2f}, {_rounded(found.weights)}"
+    return f"{found.intercept:.2f}, {_rounded(found.weights)}, {found.above}"
 
 
 def _scaled(found: Calibration) -> Calibration:
@@ -329,7 +251,8 @@ def _scaled(found: Calibration) -> Calibration:
     scale = stored_scale(OnnxEmbedder.load(BUNDLED))
     assert scale
     cosine, missed, found_at = found.weights["cosine"], scale.missed, scale.found
-    return Calibration(found.intercept + cosine * missed, {**found.weights, "cosine": cosine * (found_at - missed)})
+    weights = {**found.weights, "cosine": cosine * (found_at - missed)}
+    return replace(found, intercept=found.intercept + cosine * missed, weights=weights)
 
 
 def _write(found: Calibration) -> None:
@@ -337,5 +260,6 @@ def _write(found: Calibration) -> None:
         "fingerprint": OnnxEmbedder.load(BUNDLED).fingerprint,
         "intercept": round(found.intercept, 2),
         "weights": _rounded(found.weights),
+        "above": found.above,
     }
     (BUNDLED / STORED).write_text(json.dumps(content, indent=2) + "\n", "utf-8")

@@ -9,7 +9,8 @@ Markdown, a row for each collection and model
     default - RRF        what the default search gains: its fusion and its reranker
     noise to agreement   what was read of the vectors (`src/rifflux/retrieve/scale.py`)
     right low            right first hits of the default search that are called low
-    foreign, made up     questions without an answer here, of other collections and made up, with no hit above low
+    foreign, made up     questions without an answer here, of other collections and made up, with no hit above low;
+                         they are of all collections of the folder, whichever are asked
 
 and a row for each model with the means. With `--notes`, a folder of Markdown, a second table follows to choose a model
 by: the mean nDCG@10 by default, and what indexing the folder took (`bench sizes`).
@@ -27,8 +28,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.quality.calibrate import MADE_UP, OTHERS, unanswerable
+from bench.quality.calibrate import NAMES, unanswerable
 from bench.quality.kept import markdown
+from bench.quality.reliability import MADE_UP, OTHERS
 from bench.shared import SCOPES
 from bench.speed.sizes import Costs, costs, named
 from rifflux.evaluate import Cache, Collection, Run, compare, parse_run, read_beir
@@ -53,12 +55,12 @@ class Row:
 def main() -> None:
     """Print a line for each collection and model as it comes, then the table."""
     arguments = _arguments()
-    collections = {name: _read(arguments.data, name) for name in arguments.names}
+    collections = {name: _read(arguments.data, name) for name in dict.fromkeys((*NAMES, *arguments.names))}
     rows = []
     with tempfile.TemporaryDirectory() as temporary:
         for model in arguments.models:
             with Cache(arguments.keep or temporary, model=None if model == "minilm" else model) as cache:
-                for name in collections:
+                for name in arguments.names:
                     rows.append(_row(name, model, collections, cache))
                     print(_line(rows[-1]), file=sys.stderr, flush=True)
     print(_table(rows))

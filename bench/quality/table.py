@@ -1,7 +1,7 @@
 """Compare modes, fusions, rerankers, models and OpenSearch as a user asks: ten hits with relevance, warm.
 
     python -m bench table FOLDER_OF_COLLECTIONS [NAME ...] [--keep FOLDER] [--models FOLDER ...]
-        [--cross-encoder FOLDER] [--questions 150] [--peers ENGINE ...] [--json] [--markdown FILE]
+        [--cross-encoder FOLDER] [--questions 150] [--peers ENGINE ...] [--measured FILE] [--json] [--markdown FILE]
 
 Every question is asked in every way once, the ways in turns that begin with another one each time, so that what else
 the machine does falls on all; what was remembered of passages is forgotten before each search. P@5, nDCG@10 and MRR@10
@@ -11,7 +11,8 @@ how much more of it a way takes than that in `than` in the same question: both h
 
 Peers get our passages, titles and vectors, and the questions' vectors: their times are without embedding. They are
 engines of `bench peers`; `--peers` without a name leaves them out. Indexes are built in a temporary folder, or kept in
---keep FOLDER, where the engines are installed too.
+--keep FOLDER, where the engines are installed too. `--measured` keeps every time and value in a file, and goes on from
+it: what is in there is not asked again, so that the table may be made collection by collection.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,11 @@ class Row:
     processor: list[float] = field(default_factory=list)
     added: list[float] = field(default_factory=list)
 
+    @property
+    def name(self) -> str:
+        """Return the name of the engine and of the way."""
+        return f"{self.engine}: {self.way.name}"
+
     def mean(self, measure: str) -> float:
         """Return the mean of a measure over the collections."""
         return float(np.mean([values[measure] for values in self.values.values()]))
@@ -101,10 +107,13 @@ def main() -> None:
     """Print the table; what is written grows with every collection, so that an interruption leaves something."""
     arguments = _arguments()
     with tempfile.TemporaryDirectory() as temporary:
-        measuring = Measuring(arguments, arguments.keep or Path(temporary))
+        measuring = Measuring(arguments, arguments.keep or Path(temporary), _measured(arguments.measured))
         for model in (BUNDLED, *arguments.models):
             for name in arguments.names or NAMES:
                 measuring(model, name)
+                if arguments.measured:
+                    kept = [asdict(row) for row in measuring.rows.values()]
+                    arguments.measured.write_text(json.dumps(kept), "utf-8")
                 if arguments.markdown:
                     arguments.markdown.write_text("\n".join([*_tables(measuring.told()), ""]), "utf-8")
     told = measuring.told()
@@ -120,9 +129,18 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--cross-encoder", default="", help="its folder; without it there is no such row")
     parser.add_argument("--questions", type=int, default=150, help="of each collection, at most")
     parser.add_argument("--peers", nargs="*", default=PEERS, choices=list(ENGINES))
+    parser.add_argument("--measured", type=Path, help="a file of what was measured, to go on from")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--markdown", type=Path)
     return parser.parse_args()
+
+
+def _measured(path: Path | None) -> dict[str, Row]:
+    """Read the rows that an earlier run left."""
+    if path is None or not path.exists():
+        return {}
+    kept = (Row(**{**row, "way": Way(**row["way"])}) for row in json.loads(path.read_text("utf-8")))
+    return {row.name: row for row in kept}
 
 
 def ways(cross_encoder: bool = False) -> Iterator[Way]:
@@ -154,18 +172,27 @@ class Measuring:
         collection = _read(self.arguments.data, name, self.arguments.questions)
         engine = "rifflux" if model == BUNDLED else f"rifflux, {Path(model).name}"
         settings = RerankSettings(cross_encoder=self.arguments.cross_encoder)
-        print(f"{name}: {engine} …", file=sys.stderr, flush=True)
+        peers = [peer for peer in self.arguments.peers if model == BUNDLED and not self._has(peer, name)]
         with Cache(self.keep, model=None if model == BUNDLED else model, rerankers=settings) as cache:
-            index, every = cache.index(collection), [*ways(bool(self.arguments.cross_encoder))]
-            found = asked(index, collection, every)
-            for way in every:
-                answers = found[way.name]
-                row = self._count(engine, way, name, collection, answers.rankings, answers.clock)
-                row.processor += answers.processor
-                if way.than:
-                    row.added += np.subtract(answers.processor, found[way.than].processor).tolist()
-            for peer in self.arguments.peers if model == BUNDLED else ():
-                self._ask_peer(peer, name, collection, index)
+            if not self._has(engine, name):
+                self._ask(engine, name, collection, cache.index(collection))
+            for peer in peers:
+                self._ask_peer(peer, name, collection, cache.index(collection))
+
+    def _has(self, engine: str, name: str) -> bool:
+        return any(row.engine == engine and name in row.values for row in self.rows.values())
+
+    def _ask(self, engine: str, name: str, collection: Collection, index: Index) -> None:
+        """Add what each way finds."""
+        print(f"{name}: {engine} …", file=sys.stderr, flush=True)
+        every = [*ways(bool(self.arguments.cross_encoder))]
+        found = asked(index, collection, every)
+        for way in every:
+            answers = found[way.name]
+            row = self._count(engine, way, name, collection, answers.rankings, answers.clock)
+            row.processor += answers.processor
+            if way.than:
+                row.added += np.subtract(answers.processor, found[way.than].processor).tolist()
 
     def _ask_peer(self, engine: str, name: str, collection: Collection, index: Index) -> None:
         """Add what a peer finds with the same passages and vectors; it has no row if it fails once."""
@@ -193,7 +220,8 @@ class Measuring:
         ranking: Mapping[str, Sequence[str]],
         milliseconds: Sequence[float],
     ) -> Row:
-        row, values = self.rows.setdefault(f"{engine}: {way.name}", Row(engine, way)), {}
+        fresh, values = Row(engine, way), dict[str, float]()
+        row = self.rows.setdefault(fresh.name, fresh)
         for measure, each in measured(collection.questions, ranking).items():
             values[measure] = round(float(each.mean()), 6)
         row.values[name] = values

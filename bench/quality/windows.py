@@ -33,7 +33,7 @@ from rifflux.conversations.writing import MessagePreparer, MessageWriter, Window
 from rifflux.evaluate import Collection, read_beir
 from rifflux.evaluate.measures import measured
 from rifflux.index import Index, open_index
-from rifflux.store import DocumentChange, FieldWeights
+from rifflux.store import DocumentChange
 from rifflux.types import Scope
 
 Values = np.ndarray[Any, np.dtype[np.float64]]
@@ -78,7 +78,7 @@ def asked(stored: Iterable[Thread], before: int, after: int) -> Iterator[Index]:
 def rated(index: Index, collection: Collection, weight: float, *, scoped: bool) -> Values:
     """The measure of every question, with the neighbours' words at a weight."""
     fields = CONVERSATIONS.weights
-    profile = replace(CONVERSATIONS, weights=FieldWeights(fields.title, weight, fields.body))
+    profile = replace(CONVERSATIONS, weights=replace(fields, headings=weight))
     part = index.scoped(Scope("judge")).admin.view.part(CONVERSATIONS.name, profile)
     talks = Conversations(part, index.admin.policies)
     rankings = {}

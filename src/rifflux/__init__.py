@@ -63,6 +63,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.index.documents import DocumentPage as DocumentPage
     from rifflux.index.documents import Documents as Documents
     from rifflux.index.documents import Stored as Stored
+    from rifflux.index.extract import Extracted as Extracted
+    from rifflux.index.extract import Issued as Issued
     from rifflux.index.facets import Facet as Facet
     from rifflux.index.facets import FacetValue as FacetValue
     from rifflux.index.federated import Everything as Everything
@@ -172,6 +174,7 @@ _PUBLIC = {
     "index.admin": "Admin",
     "index.collections": "CollectionInfo Collections",
     "index.documents": "DocumentInfo DocumentPage Documents Stored",
+    "index.extract": "Extracted Issued",
     "index.facets": "Facet FacetValue",
     "index.federated": "Everything",
     "index.places": "DocumentAt Heading",

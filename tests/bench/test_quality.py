@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.quality import calibrate, cutoff, notes, ranking
+from bench.quality import cutoff, notes, ranking, reliability
 from bench.quality.definitions import Definition, definitions, parts
 from bench.quality.forms import FORMS, Name, beginnings, in_form, unique
 from bench.quality.invented import COLLECTIONS, PROSE, invent, pronounceable
@@ -139,11 +139,11 @@ def test_rules_end_a_page_where_they_say() -> None:
 def test_relevance_that_is_as_often_right_as_it_says_is_reliable() -> None:
     relevance = np.array([0.25] * 4 + [0.75] * 4)
     answer = np.array([True, False, False, False, True, True, True, False])
-    bins = list(calibrate.reliability(relevance, answer, np.ones(8)))
+    bins = list(reliability.reliability(relevance, answer, np.ones(8)))
     assert [each for each in bins if each[2]] == [(0.25, 0.25, 4), (0.75, 0.75, 4)]
     assert len(bins) == 10
-    assert calibrate.brier(relevance, answer, np.ones(8)) == 0.1875
-    assert calibrate.brier(answer.astype(float), answer, np.ones(8)) == 0
+    assert reliability.brier(relevance, answer, np.ones(8)) == 0.1875
+    assert reliability.brier(answer.astype(float), answer, np.ones(8)) == 0
 
 
 def test_a_mode_may_be_the_name_of_a_run_of_an_ablation() -> None:

@@ -11,7 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rifflux
-from rifflux import Document, DocumentInfo, Index, InvalidArgument, ModelError, NotFound, OutOfScope, Scope, Unreadable
+from rifflux import (
+    Conflict,
+    Document,
+    DocumentInfo,
+    Index,
+    InvalidArgument,
+    ModelError,
+    NotFound,
+    OutOfScope,
+    Scope,
+    Unreadable,
+)
 from rifflux.service.accounts import Accounts
 from rifflux.works import Work
 from tests.support.files import make_pdf
@@ -64,7 +75,7 @@ class TestPutting:
         ann = of(index, "ann")
         assert ann.documents.put(Document("", "heron")).key != ann.documents.put(Document("", "heron")).key
         ann.documents.put(Document("bird", "heron"), new=True)
-        with pytest.raises(InvalidArgument, match="already: put it under this key"):
+        with pytest.raises(Conflict, match="already: put it under this key"):
             ann.documents.put(Document("bird", "another"), new=True)
         assert ann.document("bird").text == "heron"
 

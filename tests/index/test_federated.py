@@ -67,6 +67,19 @@ def test_where_the_first_source_answers_well_the_others_are_not_asked(index: Ind
     assert any("not asked" in note for note in results.trace.notes)
 
 
+def test_a_source_of_which_there_is_nothing_is_not_asked(index: Index) -> None:
+    index.add(Document("heron.1", "the heron fishes at dawn", kind="markdown"))
+    index.remove(*(f"{name}.1" for name in ("knowledge", "tasks")))
+    results = index.everything("how long do cache entries live")
+    assert list(results.trace.counts) == ["files", "notes", "conversations"]
+    assert {hit.document for hit in results} >= {"files.1", "notes.1", "conversations.1"}
+
+
+def test_where_there_is_nothing_at_all_the_answer_is_empty(index: Index) -> None:
+    index.remove(*(f"{name}.1" for name in KINDS))
+    assert index.everything("how long do cache entries live").hits == ()
+
+
 def test_quality_is_never_read_from_fused_ranks(index: Index) -> None:
     hits = asked_of_all(index)("cache entries").hits
     assert max(hit.score for hit in hits) < 0.1 <= quality_of(hits, {})

@@ -131,6 +131,7 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "admin.counts": lambda w, a: w.ann.admin.counts(),
     "admin.nothing": lambda w, a: w.ann.admin.nothing,
     "admin.embedding_model": lambda w, a: w.ann.admin.embedding_model,
+    "admin.embeds_here": lambda w, a: w.ann.admin.embeds_here,
     "admin.warm": lambda w, a: w.ann.admin.warm(),
     "view.scope": lambda w, a: w.ann.admin.view.scope,
     "admin.policies": lambda w, a: (w.ann.admin.policies.all(), w.ann.admin.policies.get(HYBRID_SEARCH)),
@@ -213,6 +214,7 @@ REFUSED: Mapping[str, Callable[[World, Asked], Any]] = {
     "admin.check": lambda w, a: w.ann.admin.check(),
     "admin.repair": lambda w, a: w.ann.admin.repair(),
     "admin.backup": lambda w, a: w.ann.admin.backup("nowhere.db"),
+    "admin.extract": lambda w, a: w.ann.admin.extract("nowhere.db"),
     "admin.models": lambda w, a: w.ann.admin.models(),
     "admin.switch": lambda w, a: w.ann.admin.switch("hash:32"),
     "admin.switching": lambda w, a: w.ann.admin.switching(),
@@ -246,7 +248,8 @@ def told(call: Callable[[World, Asked], Any], world: World, asked: Asked) -> str
 
 def without(answer: str, asked: Asked) -> str:
     """An answer without what was asked: an echo tells nothing."""
-    given = sorted({*asked.question.replace('"', " ").split(), asked.question, asked.id, *KEYS}, key=len)
+    said = {*asked.question.replace('"', " ").split(), *asked.narrow.get("metadata", {}).values()}
+    given = sorted({*said, asked.question, asked.id, *KEYS}, key=len)
     for text in (*sorted(COLLECTIONS, key=len, reverse=True), *reversed(given)):
         answer = answer.replace(text, "")
     return answer

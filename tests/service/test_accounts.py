@@ -155,15 +155,6 @@ class TestWhoAsks:
         clock.moment += 3600
         ann.create("ann")
 
-    def test_pages_follow_each_other(self, accounts: Accounts) -> None:
-        ids = [accounts.create("ann")[0].id for _ in range(5)]
-        first, following = accounts.page(None, None, 3)
-        second, end = accounts.page(None, following, 3)
-        assert sorted(each.id for each in (*first, *second)) == sorted(ids)
-        assert end is None
-        with pytest.raises(NotFound, match="begin again"):
-            accounts.page("bob", following, 3)
-
 
 class TestLog:
     def test_it_names_who_decided_and_no_secret(self, accounts: Accounts) -> None:

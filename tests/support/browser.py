@@ -22,6 +22,9 @@ CHROMIUM = shutil.which("chromium")
 AXE = Path(__file__).parents[2] / ".browser" / "node_modules" / "axe-core" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
+#: Milliseconds that an element may take to come, on a machine that does other things.
+PATIENCE_MS = 20_000
+
 needs_browser = [
     pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: run scripts/browser.sh"),
@@ -32,6 +35,7 @@ needs_browser = [
 def launched() -> Iterator[Browser]:
     """A browser without a window."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+    sync_api.expect.set_options(timeout=PATIENCE_MS)
     with sync_api.sync_playwright() as playwright:
         # Chromium has no sandbox where root runs it, as in a container.
         flags = ["--no-sandbox", "--disable-dev-shm-usage"]
@@ -85,7 +89,7 @@ def _axe() -> str:
 def opened(browser: Browser, url: str, **options: Any) -> Iterator[Opened]:
     """A tab with cookies of its own; at the end nothing may have gone wrong in it."""
     context = browser.new_context(**options)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE_MS)
     tab = Opened(context.new_page(), url)
 
     def note(what: str) -> None:

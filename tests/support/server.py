@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx2 as httpx
 
-__all__ = ["Running", "free_port", "ready", "serving"]
+__all__ = ["Running", "free_port", "ready", "serving", "tokens_of"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,14 @@ def serving(run: Any, *arguments: object) -> Iterator[Running]:
     finally:
         process.terminate()
         process.wait(30)
+
+
+def tokens_of(run: Any, **roles: str) -> dict[str, str]:
+    """New tokens of users by their names, each of a role, for a service on `index.db`."""
+    return {
+        user: run.json("tokens", "create", "--user", user, "--role", role, "--db", "index.db")["token"]
+        for user, role in roles.items()
+    }
 
 
 def free_port() -> int:

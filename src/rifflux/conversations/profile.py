@@ -19,8 +19,9 @@ CONVERSATIONS = Profile(
     # A part of a long message leaves room for the turns before it in what is embedded.
     chunker=Chunker(target_tokens=180, tolerance=0.25),
     facets=("role", "speaker", "project", "source"),
-    # Fields are: conversation, speaker and date; the neighbours' words; the message's own.
-    weights=FieldWeights(title=2.0, headings=0.5, body=1.0),
+    # Fields are: conversation, speaker and date; the neighbours' words; the message's own. Its length is for the most
+    # part that of its neighbours, and says little of it.
+    weights=FieldWeights(title=2.0, headings=0.5, body=1.0, b=0.4),
     pool=pool_of_forty,
     diversity=Diversity(group=DOCUMENT),
 )

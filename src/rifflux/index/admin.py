@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument
@@ -14,8 +15,10 @@ from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.store import Store
+from rifflux.types import Progress
 
 if TYPE_CHECKING:
+    from rifflux.index.extract import Extracted, Issued
     from rifflux.models import Embedder
     from rifflux.store import Erased, LogEntry
 
@@ -41,6 +44,20 @@ class Admin:
     switch = delegated(Maintenance, Maintenance.switch)
     switching = delegated(Maintenance, Maintenance.switching)
     abort_switch = delegated(Maintenance, Maintenance.abort_switch)
+
+    def extract(
+        self,
+        path: str | Path,
+        collections: Sequence[str] = (),
+        *,
+        tokens: Sequence[Issued] = (),
+        former: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Extracted:
+        """Copy what everyone may read to a new index file, and nothing else; see `rifflux.index.extract`."""
+        from rifflux.index.extract import extract
+
+        return extract(self._view, path, collections, tokens=tokens, former=former, progress=progress)
 
     def delete_user(self, user: str) -> Erased:
         """Delete all that is kept of a user and return the counts; see `Accounts.delete`. Raises `NotFound`."""
@@ -75,6 +92,13 @@ class Admin:
         """Return the name of the model whose vectors the index holds, or will hold."""
         known = self.view.store.semantic.model()
         return known.name if known else self.view.embedder.name
+
+    @property
+    def embeds_here(self) -> bool:
+        """Return True if the embedder runs in this process."""
+        from rifflux.models.guarded import runs_here
+
+        return runs_here(self.view.embedder)
 
     def count_tokens(self, text: str) -> int:
         """Return how many tokens the embedder reads a text as."""

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import InvalidArgument, Unreadable
+from rifflux.errors import Conflict, InvalidArgument, Unreadable
 from rifflux.service.collections import VisibleCollection
 from rifflux.session.arguments import checked_document, checked_text, checked_whole
 from rifflux.session.reading import Reader
@@ -195,9 +195,7 @@ class Documents:
             # Somebody else may have taken the key meanwhile.
             known = _known(view.store, key)
             if new and known:
-                raise InvalidArgument(
-                    f"there is a document {key!r} already: put it under this key, or leave out the key"
-                )
+                raise Conflict(f"there is a document {key!r} already: put it under this key, or leave out the key")
             for namespace, name in known:
                 if (namespace, name) not in wanted:
                     view.store.catalog.remove(namespace, [name])

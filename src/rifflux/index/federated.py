@@ -93,18 +93,18 @@ class Everything:
         deadline, load = checked_deadline(deadline_ms), self.view.asking_once.load
         asked = _Round(self, self.modes(), load, query, top_k, mode, fusion, checked_filter(filter), deadline)
         ignored = Searcher(self.view).way(mode, fusion, None, self.view.profile.diversity).notes
-        first = self.sources[0]
+        first, *others = sources = asked.sources()
         found = {first.name: asked.of(first)}
-        if quality_of(found[first.name], asked.cosines) >= HIGH:
+        if first is self.sources[0] and quality_of(found[first.name], asked.cosines) >= HIGH:
             note = f"{first.name} answers well by itself: the other sources were not asked"
             return self._fused(query, found, top_k, *ignored, note)
-        found |= {source.name: asked.of(source) for source in self.sources[1:]}
+        found |= {source.name: asked.of(source) for source in others}
         results = self._fused(query, found, top_k, *ignored)
         wider = widened(query)
         if len(results) >= FEW or quality_of(results, asked.cosines) >= MEDIUM or wider == query:
             return results
-        asked = replace(asked, query=wider, read={})
-        found = {source.name: asked.of(source) for source in self.sources}
+        asked = replace(asked, query=wider, read={}, searchers={})
+        found = {source.name: asked.of(source) for source in sources}
         return self._fused(query, found, top_k, *ignored, f"little was found: asked again as {wider!r}")
 
     def _fused(self, query: str, found: Mapping[str, Results], top_k: int, *notes: str) -> Results:
@@ -133,7 +133,10 @@ class Everything:
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """A question on its way to the sources, `read` once for each view; `cosines` are those of the hits by chunk id."""
+    """A question on its way to the sources, `read` once for each view by its searcher.
+
+    `cosines` are those of the hits by chunk id.
+    """
 
     everything: Everything
     modes: Mapping[str, str]
@@ -145,15 +148,33 @@ class _Round:
     filter: Filter
     deadline: float | None
     read: dict[str, Query] = field(default_factory=dict)
+    searchers: dict[str, Searcher] = field(default_factory=dict)
     cosines: dict[str, float] = field(default_factory=dict)
+
+    def sources(self) -> Sequence[Source]:
+        """Return the sources that have documents of their kinds, at least one."""
+        return [each for each in self.everything.sources if self._has_some(each)] or self.everything.sources[:1]
+
+    def _has_some(self, source: Source) -> bool:
+        kinds = source.filter.kinds
+        return not kinds or self._searcher(source).store.catalog.any_passes(Filter(kinds=kinds))
+
+    def _searcher(self, source: Source) -> Searcher:
+        """Return the searcher of a source; those of one view share it."""
+        view = self._view_of(source)
+        if view not in self.searchers:
+            seen = replace(self.everything.parts.get(view, self.everything.view), load=self.load)
+            self.searchers[view] = Searcher(seen) if seen.is_part else Searcher(seen).narrowed(self.query, self.filter)
+        return self.searchers[view]
+
+    def _view_of(self, source: Source) -> str:
+        """Return the name of the view that a source is searched in, empty if it has none of its own."""
+        return source.name if source.name in self.everything.parts else ""
 
     def of(self, source: Source) -> Results:
         """Return the answer of one source."""
-        parts, clock = self.everything.parts, Stopwatch()
-        seen = replace(parts.get(source.name, self.everything.view), load=self.load)
-        searcher = Searcher(seen) if seen.is_part else Searcher(seen).narrowed(self.query, self.filter)
+        searcher, view, clock = self._searcher(source), self._view_of(source), Stopwatch()
         way = searcher.way(self.modes.get(source.name, self.mode), self.fusion, None, searcher.profile.diversity)
-        view = source.name if source.name in parts else ""
         with searcher.store.memoized():
             if view not in self.read:
                 self.read[view] = searcher.timed(self.query, None, clock)

@@ -206,5 +206,10 @@ def _pair(spec: str) -> tuple[str, str] | None:
     return next((pair for pair in splits if all(map(_is_known, pair))), None)
 
 
+def parts_of(spec: str) -> list[str]:
+    """Return the names, or folders, of the models that one is made of."""
+    return [*(_pair(spec) or (spec,))]
+
+
 def _is_known(spec: str) -> bool:
     return spec in BUNDLED_NAMES or spec.partition(":")[0] in SCHEMES or Path(spec).expanduser().is_dir()

@@ -8,7 +8,7 @@ import operator
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -121,16 +121,6 @@ class Accounts:
                 raise OutOfScope("another user's tokens are an administrator's to see: leave out the user")
             user = self.by.user
         return self.register.tokens(user)
-
-    def page(self, user: str | None, after: str | None, limit: int) -> tuple[Sequence[Token], str | None]:
-        """Return some of what `list` returns, those behind the token `after`, and the last one's id if more follow."""
-        found = self.list(user)
-        ids = [each.id for each in found]
-        if after is not None and after not in ids:
-            raise NotFound(f"no token {after!r} to go on after: begin again without it")
-        start = 0 if after is None else ids.index(after) + 1
-        page = found[start : start + limit]
-        return page, page[-1].id if start + limit < len(found) else None
 
     def delete(self, user: str) -> Erased:
         """Delete a user in one transaction: all they have, documents, conversations, memories, collections and tokens.

@@ -87,6 +87,22 @@ class Rights:
             if record.user or not self.administrator:
                 yield VisibleCollection(record, self.label(record), owned=False, writable=write)
 
+    def public(self, names: Sequence[str] = ()) -> tuple[VisibleCollection, ...]:
+        """Return the collections that everyone may read and those of nobody, or those of them that are named.
+
+        Raises `OutOfScope` but for whoever looks after the index, and `NotFound`.
+        """
+        if self.user:
+            raise OutOfScope("only who looks after the index hands it on: ask an administrator")
+        shared = (
+            VisibleCollection(each, self.label(each), owned=False, writable=False)
+            for each in self._sharing.all()
+            if each.user and any(grant.who == EVERYONE for grant in self._sharing.grants(each.owner))
+        )
+        everything = (*self._owned(), *shared)
+        chosen = {each.owner for name in names for each in _named(name, everything)}
+        return tuple(each for each in everything if not names or each.owner in chosen)
+
     def label(self, record: CollectionRecord) -> str:
         """Return what the caller calls a collection by."""
         return record.name if record.user == self.user else f"{record.user}/{record.name}"

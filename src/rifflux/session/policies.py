@@ -16,7 +16,7 @@ from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.store import LogEntry, Store
 from rifflux.text.licenses import NO_LICENSE_OPENS, checked_rules, rules_in, spelled
 
-__all__ = ["FACTS", "HYBRID_SEARCH", "LICENSES", "OWN_TEXTS", "POLICIES", "Policies", "Policy"]
+__all__ = ["FACTS", "HYBRID_SEARCH", "LICENSES", "OWN_TEXTS", "POLICIES", "Policies", "Policy", "key_of"]
 
 #: Characters of a value that the log tells.
 LONGEST_TOLD = 500
@@ -106,7 +106,7 @@ class Policies:
     def get(self, name: str) -> Any:
         """Return what was decided. What was stored and cannot be read opens nothing."""
         policy, registry = _known(name), self.store.registry
-        stored = registry.setting(_key(name)) if policy.own else registry.policy(_key(name))
+        stored = registry.setting(key_of(name)) if policy.own else registry.policy(key_of(name))
         try:
             return policy.default if stored is None else policy.read(stored)
         except InvalidArgument:
@@ -124,7 +124,7 @@ class Policies:
         told = policy.write(wanted)
         cut = told if len(told) <= LONGEST_TOLD else f"{told[:LONGEST_TOLD]}…"
         entry = None if policy.own else LogEntry(self.by, "setting.change", time.time(), name, detail=cut)
-        self.store.registry.set(_key(name), told, entry=entry)
+        self.store.registry.set(key_of(name), told, entry=entry)
 
     def all(self) -> dict[str, Any]:
         """Return every policy by its name."""
@@ -137,5 +137,6 @@ def _known(name: str) -> Policy:
     return POLICIES[name]
 
 
-def _key(name: str) -> str:
+def key_of(name: str) -> str:
+    """Return the name of the setting that keeps a policy."""
     return f"policy {name}"

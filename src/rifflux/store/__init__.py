@@ -20,7 +20,7 @@ from rifflux.store.store import Store
 if TYPE_CHECKING:
     from rifflux.store.sqlite.maintenance.salvage import Salvaged
 
-__all__ = ["STORES", "close_to_others", "exposure", "open_store", "salvage_store"]
+__all__ = ["STORES", "close_to_others", "exposure", "open_store", "salvage_store", "seal"]
 __all__ += catalog.__all__
 __all__ += lexical.__all__
 __all__ += mending.__all__
@@ -62,6 +62,13 @@ def close_to_others(path: str | Path) -> list[str]:
     from rifflux.store.sqlite.maintenance.modes import close
 
     return close(path)
+
+
+def seal(path: str | Path) -> None:
+    """Leave an index that nobody has open as files to be read alone, without a log of writes and locks."""
+    from rifflux.store.sqlite.maintenance.modes import seal
+
+    seal(path)
 
 
 def salvage_store(path: str | Path) -> Salvaged:

@@ -13,15 +13,18 @@ __all__ = ["VARIANT", "FieldWeights", "Lexical"]
 #: What a query's variants count, where the words asked for count 1: a guess may be wrong, and a rare word that was
 #: guessed would weigh more than the common one that is meant.
 VARIANT = 0.75
+#: The constants of SQLite's bm25().
+K1, B = 1.2, 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class FieldWeights:
-    """How much a term counts by where it stands, for BM25 over fields."""
+    """How much a term counts by where it stands, and how much of that the length of a chunk takes away: BM25's `b`."""
 
     title: float = 2.0
     headings: float = 1.0
     body: float = 1.0
+    b: float = B
 
 
 class Lexical(Protocol):

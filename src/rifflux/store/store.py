@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +10,7 @@ from typing import Protocol
 from rifflux.store.catalog import Catalog
 from rifflux.store.lexical import Lexical
 from rifflux.store.mending import Analysis, Mended, Problem
-from rifflux.store.registry import Registry
+from rifflux.store.registry import CollectionRecord, Registry
 from rifflux.store.semantic import Semantic
 from rifflux.types import Progress
 
@@ -84,6 +84,24 @@ class Store(Protocol):
         What is kept apart in a state file goes to another one beside it, named so with `.state` at the end.
         Raises InvalidArgument where something is there that `force` does not allow to be replaced, and OutOfScope for
         the view of a named owner.
+        """
+
+    def extract(
+        self,
+        target: Path,
+        collections: Sequence[CollectionRecord],
+        *,
+        settings: Collection[str],
+        may_leave: Callable[[str, str | None], bool],
+        model: str | None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Copy collections to a new file, where everyone may read them, and nothing else of the index.
+
+        Nothing of other owners is left in it, of tokens, usage, questions, feedback, groups or the log, of files and
+        where they were: documents stay, without one. Of the settings those that are named go along; documents whose
+        namespace and license `may_leave` refuses do not, and their number is returned. `model` is how the model in use
+        is loaded there, None for no vectors. Raises OutOfScope as `backup` does.
         """
 
     def troubles(self) -> list[str]:

@@ -27,12 +27,12 @@ _REACH = 40
 def matches(text: str, terms: Collection[str], analyzer: Analyzer) -> list[Span]:
     """Return the spans of the words of `text` that share a term with the question, in order, none overlapping."""
     wanted = set(terms)
-    shares: dict[str, bool] = {}  # words repeat, and analyzing one costs more than looking it up
+    shares: dict[str, bool] = {}
     found: list[Span] = []
     for start, end in _words(text):
         word = text[start:end]
         if word not in shares:
-            shares[word] = not wanted.isdisjoint(analyzer.terms(word))
+            shares[word] = not wanted.isdisjoint(analyzer.of_word(word))
         if not shares[word]:
             continue
         if found and start < found[-1][1]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from functools import lru_cache
 from typing import Any
 
 from rifflux.types import Hit
@@ -95,16 +95,18 @@ def beside(hit: Hit) -> tuple[str, ...]:
     return (*said.names, *said.at(hit.chunk_index), *key)
 
 
+@lru_cache(maxsize=16384)
 def key_names(key: str) -> tuple[str, ...]:
     """Return the names that a key has for who types it: a file's, with its folder and without; else the key.
 
     A number alone, a hash, or a long list of pieces is none.
     """
-    path = PurePosixPath(key)
     if "/" not in key and not _SUFFIX.search(key):
         return (key,) if _is_name(key) else ()
-    stem = _SUFFIX.sub("", path.name)
-    whole = f"{path.parent.name}/{stem}" if path.parent.name else stem
+    # A search asks this of each of its candidates; pathlib would take as long as all the rest of naming.
+    *folders, name = [part for part in key.split("/") if part not in ("", ".")] or [""]
+    stem = _SUFFIX.sub("", name)
+    whole = f"{folders[-1]}/{stem}" if folders else stem
     return tuple(dict.fromkeys(name for name in (whole, stem) if _is_name(name)))
 
 

@@ -17,7 +17,7 @@ from rifflux import Document, Index
 from rifflux.errors import ModelError
 from rifflux.models import load_embedder
 from rifflux.retrieve.steps.calibrate import WORDS, Calibration, calibration_of
-from rifflux.retrieve.table import quality
+from rifflux.retrieve.table import MEDIUM, quality
 
 PAGES = {
     "cache": "Cache entries live for an hour. After that they are read from the disk again.",
@@ -121,3 +121,29 @@ class TestStored:
     def test_a_calibration_names_only_features(self) -> None:
         with pytest.raises(ValueError, match="charm"):
             Calibration(0.0, {"charm": 1.0})
+
+
+class TestAbove:
+    """From medium on, of the logarithm of the odds only a share counts."""
+
+    COSINES = np.linspace(0, 1, 50)
+
+    def relevance(self, above: float) -> np.ndarray:
+        nothing = dict.fromkeys(("coverage", "length", "named", "title"), np.zeros(50))
+        return Calibration(-4, {"cosine": 9}, above)({"cosine": self.COSINES, **nothing})
+
+    def test_below_medium_nothing_changes(self) -> None:
+        plain, flat = self.relevance(1.0), self.relevance(0.5)
+        assert (flat[plain < MEDIUM] == plain[plain < MEDIUM]).all()
+        assert ((flat >= MEDIUM) == (plain >= MEDIUM)).all()
+
+    def test_above_it_the_odds_rise_less(self) -> None:
+        odds = [np.log(each / (1 - each)) for each in (self.relevance(1.0), self.relevance(0.5))]
+        medium = np.log(MEDIUM / (1 - MEDIUM))
+        above = odds[0] > medium
+        assert odds[1][above] - medium == pytest.approx(0.5 * (odds[0][above] - medium))
+
+    @pytest.mark.parametrize("above", [0.0, -1.0, 1.5])
+    def test_it_is_a_share(self, above: float) -> None:
+        with pytest.raises(ValueError, match="share"):
+            self.relevance(above)

@@ -20,22 +20,12 @@ MANY = 12
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Any:
-    """The command line in a folder with an index."""
-    run = command_line(tmp_path_factory.mktemp("accounts"))
+def run(tmp_path_factory: pytest.TempPathFactory, command_line: Any, failing: dict[str, str]) -> Any:
+    """The command line in a folder with an index, and with a model that fails."""
+    run = command_line(tmp_path_factory.mktemp("accounts"), failing)
     (run.folder / "note.md").write_text("The heron stands in the river.")
     run.json("index", "note.md", "--collection", "wiki", "--no-embed", "--db", "index.db")
     return run
-
-
-@pytest.fixture(scope="module")
-def tokens(run: Any) -> dict[str, str]:
-    """A token of each sort."""
-    roles = {"ann": "user", "bob": "user", "root": "admin"}
-    return {
-        user: run.json("tokens", "create", "--user", user, "--role", role, "--db", "index.db")["token"]
-        for user, role in roles.items()
-    }
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def run(server: StreamServer, tmp_path_factory: pytest.TempPathFactory, command_
         "RIFFLUX_CHAT_URL": server.url,
         "RIFFLUX_CHAT_MODEL": "gpt",
         "RIFFLUX_CHAT_KEY": "sk-SECRET",
-        "RIFFLUX_CHAT_TIMEOUT": "3",
+        "RIFFLUX_CHAT_TIMEOUT": "30",
         "RIFFLUX_PRICES": "gpt=1000",
         "RIFFLUX_MODEL": "",
         "RIFFLUX_DB": "index.db",
@@ -140,24 +140,34 @@ def test_a_model_that_hangs_or_fails_ends_in_an_event(client: Any, server: Strea
         assert "SECRET" not in json.dumps(found)
 
 
+def begun(stream: Any) -> Iterator[str]:
+    """What is still to come of a stream once a sentence is there: as long as it is held, the stream is open."""
+    rest: Iterator[str] = stream.iter_text()
+    while "event: delta" not in next(rest):
+        pass
+    return rest
+
+
 def test_a_token_has_two_answers_under_way_over_all_workers(client: Any, server: StreamServer) -> None:
     server.says = lambda body: [*frames(RIGHT + " The", end=False), HANG]
+    asked = {"question": QUESTION}
     with ExitStack() as open_streams:
-        for _ in range(2):
-            stream = open_streams.enter_context(client.stream("POST", "/chat", json={"question": QUESTION}))
-            next(stream.iter_text())
+        streams = [open_streams.enter_context(client.stream("POST", "/chat", json=asked)) for _ in range(2)]
+        held = [*map(begun, streams)]
         for _ in range(6):  # whichever worker takes it
-            refused = client.post("/chat", json={"question": QUESTION})
+            refused = client.post("/chat", json=asked)
             assert refused.status_code == 429
             assert refused.json()["error"]["code"] == "too_many_streams"
+        assert len(held) == 2
     assert server.left.wait(10)
 
 
 def test_a_model_is_stopped_when_the_reader_leaves(client: Any, server: StreamServer) -> None:
     server.says = lambda body: [*frames(RIGHT + " The", end=False), HANG]
     with client.stream("POST", "/chat", json={"question": QUESTION}) as stream:
-        next(stream.iter_text())
+        held = begun(stream)
     assert server.left.wait(10)
+    assert held is not None
     server.says = lambda body: frames(RIGHT)
     for _ in range(50):  # the lease is given back as soon as the thread has ended
         answer = client.post("/chat", json={"question": QUESTION, "stream": False})
@@ -168,10 +178,9 @@ def test_a_model_is_stopped_when_the_reader_leaves(client: Any, server: StreamSe
 
 def test_answers_are_paid_for_within_the_budget_of_all_workers(run: Any, server: StreamServer) -> None:
     server.status, server.says = 200, lambda body: frames(RIGHT)
-    spent = sum(row["cost"] for row in run.json("usage", "--by", "feature") if row["feature"] == "chat")
     token = run.json("tokens", "create", "--user", "ben")["token"]
     run.json("index", "cache.md", "--user", "ben")
-    poor = run.__class__(run.folder, run.settings | {"RIFFLUX_BUDGET": "4"})
+    poor = run.__class__(run.folder, run.settings | {"RIFFLUX_BUDGET": "2"})
     with (
         serving(poor, "--workers", 2) as service,
         service.client(token) as client,
@@ -187,6 +196,5 @@ def test_answers_are_paid_for_within_the_budget_of_all_workers(run: Any, server:
     row = next(
         row for row in run.json("usage", "--by", "user,feature") if row["user"] == "ben" and row["feature"] == "chat"
     )
-    assert row["cost"] <= 4
+    assert row["cost"] <= 2
     assert row["calls"] == by.count("gpt")
-    assert spent >= 0

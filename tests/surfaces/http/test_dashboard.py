@@ -1,12 +1,9 @@
-"""Running the service: what the dashboard shows in a real browser, and alerts that name what is there."""
+"""Running the service: what the dashboard is told, and alerts that name what is there."""
 
 from __future__ import annotations
 
-import html
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +19,6 @@ from tests.support.server import Running, serving
 pytestmark = pytest.mark.slow
 
 RULES = Path(__file__).parents[3] / "deploy" / "prometheus" / "rifflux-alerts.yml"
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
@@ -80,14 +76,6 @@ class TestAlerts:
 
 
 class TestDashboard:
-    def test_the_page_carries_all_it_needs_and_lets_nothing_else_run(self, service: Running) -> None:
-        with service.client() as client:
-            page = client.get("/dashboard")
-        policy = page.headers["Content-Security-Policy"]
-        assert policy.startswith("default-src 'none';")
-        assert "unsafe" not in policy
-        assert not re.search(r"""(?:src|href)\s*=|@import|url\(|innerHTML|insertAdjacent|document\.write""", page.text)
-
     def test_what_it_shows_is_for_administrators(self, run: Any) -> None:
         user, admin = (
             run.json("tokens", "create", "--user", "ann", "--role", role, "--db", "index.db")["token"]
@@ -97,7 +85,6 @@ class TestDashboard:
             for token, status in (("", 401), (user, 403), (admin, 200)):
                 with service.client(token) as client:
                     assert client.get("/dashboard/data").status_code == status
-                    assert "cache" not in client.get("/dashboard").text.lower().replace("cache-control", "")
 
     def test_its_counts_are_those_of_the_metrics(self, service: Running) -> None:
         with service.client() as client:
@@ -111,24 +98,3 @@ class TestDashboard:
         assert data["online"][-1]["questions"] == 2  # the same words thrice are one
         assert data["online"][-1]["click_through"] == 0.5
         assert HOSTILE not in json.dumps(data)
-
-    @pytest.mark.skipif(BROWSER is None, reason="no browser is installed")
-    def test_a_browser_shows_it_under_its_own_policy(self, service: Running, tmp_path: Path) -> None:
-        shown = browse(service, tmp_path, "--dump-dom")
-        text = html.unescape(re.sub(r"<style>.*?</style>|<script>.*?</script>|<[^>]+>", " ", shown, flags=re.DOTALL))
-        assert "read at" in text, text
-        assert "/retrieve" in text
-        assert re.search(r"\d+(?:\.\d)? ms", text)
-        assert "50.0 %" in text
-        assert 'class="p95"' in shown
-
-
-def browse(service: Running, folder: Path, *more: str) -> str:
-    """What a browser makes of the page after some seconds."""
-    assert BROWSER
-    done = subprocess.run(
-        [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}",
-         "--virtual-time-budget=4000", *more, f"{service.url}/dashboard"],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    return done.stdout

@@ -21,17 +21,9 @@ PDF = make_pdf([["The heron stands in the river."], ["A kingfisher dives."]])
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Any:
-    return command_line(tmp_path_factory.mktemp("documents"))
-
-
-@pytest.fixture(scope="module")
-def tokens(run: Any) -> dict[str, str]:
-    roles = {"ann": "user", "bob": "user", "root": "admin"}
-    return {
-        user: run.json("tokens", "create", "--user", user, "--role", role, "--db", "index.db")["token"]
-        for user, role in roles.items()
-    }
+def run(tmp_path_factory: pytest.TempPathFactory, command_line: Any, failing: dict[str, str]) -> Any:
+    """The command line in an empty folder, with a model that fails."""
+    return command_line(tmp_path_factory.mktemp("documents"), failing)
 
 
 @pytest.fixture(scope="module")
@@ -76,20 +68,22 @@ class TestText:
         given = {"text": "The heron stands.", "document": "bird", "title": "Birds", "metadata": {"legs": [2], "n": 1.5}}
         reply = ann.post("/documents", json=given)
         assert reply.status_code == 201
+        (degraded,) = reply.json()["degraded"]
+        assert degraded.endswith("text is kept, and found by words")
         assert reply.json() == {
             "document": "bird",
             "collection": "library",
             "created": True,
             "documents": 1,
             "chunks": 1,
-            "embedded_chunks": 1,
+            "embedded_chunks": 0,
             "failed": [],
-            "degraded": [],
+            "degraded": [degraded],
         }
         assert found(ann, "heron") == [("bird", "library")]
         told = ann.get("/documents/bird").json()
         assert (told["text"], told["title"], told["metadata"]) == (given["text"], "Birds", {"legs": [2], "n": 1.5})
-        assert "put it under this key" in refusal(ann.post("/documents", json=given), 422)
+        assert "put it under this key" in refusal(ann.post("/documents", json=given), 409)
         new = ann.put("/documents/bird", json={"text": "The kingfisher dives."})
         assert (new.status_code, new.json()["created"]) == (200, False)
         assert (found(ann, "heron"), found(ann, "kingfisher")) == ([], [("bird", "library")])

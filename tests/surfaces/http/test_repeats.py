@@ -15,15 +15,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Any:
-    """The command line in an empty folder."""
-    return command_line(tmp_path_factory.mktemp("service"))
-
-
-@pytest.fixture(scope="module")
-def tokens(run: Any) -> dict[str, str]:
-    """A token of each of two users."""
-    return {user: run.json("tokens", "create", "--user", user, "--db", "index.db")["token"] for user in ("ann", "bob")}
+def run(tmp_path_factory: pytest.TempPathFactory, command_line: Any, failing: dict[str, str]) -> Any:
+    """The command line in an empty folder, with a model that fails."""
+    return command_line(tmp_path_factory.mktemp("service"), failing)
 
 
 @pytest.fixture(scope="module")

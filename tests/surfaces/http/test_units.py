@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shlex
 import shutil
 import signal
@@ -11,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from typing import Any
 import pytest
 
 import rifflux
+from tests.support.elsewhere import as_user, packages, python_of
 from tests.support.server import Running, free_port, ready
 
 #: They start processes.
@@ -52,21 +51,15 @@ class Machine:
         environment = {name: value.replace(STATE, str(self.state)) for name, value in settings.items()}
         environment |= {"PATH": os.defpath, "HOME": "/nonexistent", "RIFFLUX_MODEL": "hash"}
         environment["PYTHONPATH"] = packages()
-        who: dict[str, Any] = {"user": self.user, "group": self.user_group, "extra_groups": []} if self.user else {}
         return subprocess.Popen(
             [*shlex.split(command.replace(PROGRAM, program)), *map(str, more)],
             cwd="/",
             env=environment,
             umask=int(lines(unit, "UMask")[0], 8),
             start_new_session=True,
-            **who,
+            **as_user(self.user),
             **options,
         )
-
-    @property
-    def user_group(self) -> int:
-        """The group of the user."""
-        return pwd.getpwnam(self.user or "").pw_gid
 
     def run(self, unit: str, number: int) -> None:
         """Run a command of a unit to its end."""
@@ -89,21 +82,6 @@ class Machine:
         service = Running(f"http://127.0.0.1:{port}", process, log)
         ready(service)
         return service
-
-
-def packages() -> str:
-    """Where this process finds its modules."""
-    return os.pathsep.join([str(Path(rifflux.__file__).parents[1]), *filter(None, sys.path)])
-
-
-def python_of(user: str) -> str | None:
-    """A Python of this version that a user may run, with all that this one has; None if this user's alone has that."""
-    for python in (sys.executable, f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}"):
-        with suppress(OSError):
-            command, environment = [python, "-c", "import rifflux, numpy, apsw"], {"PYTHONPATH": packages()}
-            if subprocess.run(command, user=user, env=environment, cwd="/", check=False).returncode == 0:
-                return python
-    return None
 
 
 @pytest.fixture

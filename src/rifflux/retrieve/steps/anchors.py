@@ -108,11 +108,13 @@ class Anchors:
     def _by_key(self, names: Mapping[int, ChunkNames], rarity: Mapping[str, float], query: Query) -> Sequence[int]:
         """Return the chunks of files that the question names by their folder and name, or else by name."""
         asked = atoms(_SUFFIX.sub("", query.semantic_text), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
+        words = tuple(atom.written for atom in asked if atom.written)
+        called = {id: key_names(each.key) for id, each in names.items() if each.key}
         for part in (slice(1), slice(-1, None)):
             keys = defaultdict[str, list[int]](list)
-            for id, each in names.items():
-                for name in key_names(each.key)[part] if each.key else ():
-                    if _has_word(_read(self.analyzer, name), asked):
+            for id, every in called.items():
+                for name in every[part]:
+                    if _has_word(_read(self.analyzer, name), words):
                         keys[name].append(id)
             if named := self._named(keys, rarity, asked, query):
                 return [*chain(*map(keys.__getitem__, named))]
@@ -168,10 +170,9 @@ class Anchors:
                 yield id
 
 
-def _has_word(name: Title, asked: Sequence[Atom]) -> bool:
+def _has_word(name: Title, words: tuple[str, ...]) -> bool:
     """Return True if a name has a word of the question: a number alone, such as a year, names no file."""
-    words = [atom.written for atom in asked if atom.written]
-    return any(atom.written and atom.written.startswith(tuple(words)) for atom in name)
+    return any(atom.written and atom.written.startswith(words) for atom in name)
 
 
 @lru_cache(maxsize=8192)

@@ -14,9 +14,10 @@ by logistic regression (Platt, "Probabilistic Outputs for Support Vector Machine
 
 What it estimates: were as many questions asked that have an answer here as questions that have none, what share of
 hits like this one would be for the former? Which of several passages on the subject answers best is for the order to
-tell. `bench/quality/calibrate.py` fits it on judged collections and tells how well it holds on those left out. A model
-may have coefficients of its own; without them those of any model are used, and where nothing is known of the vectors,
-or there are none, words alone are judged.
+tell; since these features do not, the odds rise less from medium on than up to there. `bench/quality/calibrate.py` fits
+it on judged collections and tells how well it holds on those left out. A model may have coefficients of its own;
+without them those of any model are used, and where nothing is known of the vectors, or there are none, words alone are
+judged.
 """
 
 from __future__ import annotations
@@ -68,24 +69,32 @@ FEATURES = ("cosine", "coverage", "length", "named", "title")
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The coefficients of a logistic regression on `FEATURES`, by name; what is not named does not count."""
+    """The coefficients of a logistic regression on `FEATURES`, by name; what is not named does not count.
+
+    Of what the logarithm of the odds is more than that of `MEDIUM`, the share `above` counts.
+    """
 
     intercept: float
     weights: Mapping[str, float]
+    above: float = 1.0
 
     def __post_init__(self) -> None:
         if unknown := sorted(self.weights.keys() - set(FEATURES)):
             raise ValueError(f"no feature {unknown[0]!r}; choose from {', '.join(sorted(FEATURES))}")
+        if not 0 < self.above <= 1:
+            raise ValueError(f"above must be a share, more than 0 and at most 1, not {self.above}")
 
     def __call__(self, features: Mapping[str, Scores]) -> Scores:
         """Return the relevance of each candidate."""
         ones = np.ones(len(features["cosine"]))
         odds, _ = weighed({"": ones, **features}, {"": self.intercept, **self.weights})
+        odds = odds - (1 - self.above) * np.maximum(odds - _MEDIUM_ODDS, 0)
         return np.asarray(1 / (1 + np.exp(-odds)))
 
 
+_MEDIUM_ODDS = math.log(MEDIUM / (1 - MEDIUM))
 #: For cosines by the scale of a model. Printed by bench/quality/calibrate.py.
-MEANING = Calibration(-7.18, {"cosine": 5.41, "coverage": 5.5, "length": 1.45, "named": 3.66, "title": 2.44})
+MEANING = Calibration(-7.18, {"cosine": 5.41, "coverage": 5.5, "length": 1.45, "named": 3.66, "title": 2.44}, 0.5)
 #: For hits that have no cosine, or one that nothing is known of. Printed by bench/quality/calibrate.py.
 WORDS = Calibration(-5.34, {"coverage": 5.12, "length": 1.5, "named": 2.26, "title": 3.66})
 
@@ -103,6 +112,7 @@ def calibration_of(embedder: Embedder) -> Calibration | None:
         found = Calibration(
             float(content["intercept"]),
             dict(zip(content["weights"], map(float, content["weights"].values()), strict=True)),
+            float(content.get("above", 1.0)),
         )
         return found if content["fingerprint"] == embedder.fingerprint else None
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from rifflux.errors import OutOfScope
 from rifflux.store.catalog import Catalog
 from rifflux.store.lexical import Lexical
 from rifflux.store.mending import Analysis, Mended, Problem
-from rifflux.store.registry import Registry
+from rifflux.store.registry import CollectionRecord, Registry
 from rifflux.store.semantic import Semantic
 from rifflux.store.sqlite.catalog.catalog import SqliteCatalog
 from rifflux.store.sqlite.connection.connect import MEMORY
@@ -224,6 +224,25 @@ class SqliteStore(Store):
         if self.database.state:
             with self.database.state.alone() as connection:
                 backup(connection, target.with_name(f"{target.name}.state"), force=force, progress=progress)
+
+    def extract(
+        self,
+        target: Path,
+        collections: Sequence[CollectionRecord],
+        *,
+        settings: Collection[str],
+        may_leave: Callable[[str, str | None], bool],
+        model: str | None,
+        progress: Progress | None = None,
+    ) -> int:
+        if self.owner:
+            raise OutOfScope("only the whole index is extracted from: ask who looks after it")
+        from rifflux.store.sqlite.maintenance.extract import extract
+
+        with self.database.engine.alone() as connection:
+            return extract(
+                connection, target, collections, settings=settings, may_leave=may_leave, model=model, progress=progress
+            )
 
     def troubles(self) -> list[str]:
         if self.owner:

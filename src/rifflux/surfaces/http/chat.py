@@ -28,7 +28,15 @@ MOST_MESSAGES = 100
 Content = Annotated[str, StringConstraints(max_length=100_000)]
 _EVENTS = {
     "text/event-stream": {
-        "schema": {"type": "string", "description": "Events `sources`, `delta`, `cited`, `withdrawn`, `done`, `error`"}
+        "schema": {
+            "type": "object",
+            "description": "Of each event; its data is JSON",
+            "properties": {
+                "event": {"enum": ["sources", "delta", "cited", "withdrawn", "done", "error"]},
+                "data": {"type": "string"},
+            },
+            "required": ["event", "data"],
+        }
     }
 }
 

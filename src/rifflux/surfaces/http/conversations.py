@@ -16,6 +16,7 @@ from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Date, Deadline, Diagnostics, Fusion, Name, Request, Text
 from rifflux.surfaces.http.uploads import bodies, done, file_of
+from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
@@ -183,7 +184,7 @@ async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) ->
     """Import the conversations of a file, as `rifflux conversations import` does; what did not change is left alone."""
     file, given = await file_of(incoming, ConversationsFile)
     work = partial(mine.import_upload, file.name, file.data, **given.model_dump())
-    return await done(service, work, reads=True)
+    return worded(await done(service, work, reads=True))
 
 
 @router.get("/conversations/{id}", summary="A conversation")
@@ -219,13 +220,13 @@ def add(id: str, given: MessageIn, mine: Mine) -> WrittenMessage:
 
     `degraded` says why it is found by words alone for now, where that is so.
     """
-    return mine.add_message(id, **given.model_dump())
+    return worded(mine.add_message(id, **given.model_dump()))
 
 
 @router.post("/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message")
 def add_message(given: NewMessage, mine: Mine) -> WrittenMessage:
     """Add a message, as below its conversation."""
-    return mine.add_message(**given.model_dump())
+    return worded(mine.add_message(**given.model_dump()))
 
 
 @router.get("/conversations/{id}/messages/{message}", summary="A message")
@@ -237,7 +238,7 @@ def message(id: str, message: str, mine: Mine) -> Message:
 @router.patch("/conversations/{id}/messages/{message}", summary="Change a message")
 def edit_message(id: str, message: str, given: MessageEdit, mine: Mine) -> WrittenMessage:
     """Change the given fields; the others stay."""
-    return mine.edit_message(id, message, **given.model_dump())
+    return worded(mine.edit_message(id, message, **given.model_dump()))
 
 
 @router.delete("/conversations/{id}/messages/{message}", status_code=204, summary="Delete a message")

@@ -1,19 +1,16 @@
-"""A page that shows how the service does, and what it reads: counts, times and shares, never contents."""
+"""`/dashboard/data`: how the service does, in counts, times and shares, never contents."""
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from importlib.resources import files
 
-from fastapi.responses import HTMLResponse
 from prometheus_client.samples import Sample
 from pydantic import Field
 
 from rifflux.surfaces.http.auth import Admin, Asked
 from rifflux.surfaces.http.counters import BOUNDS, LIMIT_P50_S, LIMIT_P95_S, Counters
 from rifflux.surfaces.http.operation import OnlineRow, online_rows
-from rifflux.surfaces.http.pages import page_headers
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.shapes import Shape
 
@@ -23,7 +20,6 @@ router = make_router(tags=["operation"])
 
 #: Days of online measures that the page shows.
 DAYS_S = 14 * 86_400.0
-PAGE = files("rifflux.surfaces.http").joinpath("dashboard.html").read_text("utf-8")
 
 
 class Series(Shape):
@@ -54,12 +50,6 @@ class DashboardOut(Shape):
     embedder_failures: list[Series]
     hits: list[Series]
     online: list[OnlineRow]
-
-
-@router.get("/dashboard", include_in_schema=False)
-def dashboard() -> HTMLResponse:
-    """Return the page itself, which is empty until its script reads the data with an administrator's token."""
-    return HTMLResponse(PAGE, headers=page_headers(PAGE))
 
 
 @router.get("/dashboard/data", summary="What the dashboard shows")

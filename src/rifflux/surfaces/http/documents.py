@@ -18,6 +18,7 @@ from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Date, Name, Request
 from rifflux.surfaces.http.uploads import bodies, body_of, done
+from rifflux.surfaces.http.wording import Told
 from rifflux.surfaces.shared.nouns import JsonObject, document_at_json, document_json, noun_json
 from rifflux.surfaces.shared.shapes import ChunkShape, Shape
 
@@ -83,7 +84,7 @@ class StoredOut(Shape):
     chunks: int = Field(description="Passages that were stored; 0 where nothing changed")
     embedded_chunks: int = Field(description="Those of them that can be found by meaning by now")
     failed: list[Failure] = Field(description="Parts of the file that could not be read")
-    degraded: list[str]
+    degraded: list[Told]
 
 
 class DocumentRow(Shape):

@@ -31,10 +31,10 @@ DRAIN_S, PIECE_S = 10.0, 1.0
 _UPLOADS = re.compile(r"/documents(/.+)?|/(conversations|works)/import")
 _FORM = b"multipart/form-data"
 _BODY = "http.response.body"
-
-log = structlog.get_logger("rifflux.http")
 #: The rest of a body that nobody reads is not waited for.
 _CLOSE = {"Connection": "close"}
+
+log = structlog.get_logger("rifflux.http")
 
 
 class _TooLarge(Exception):

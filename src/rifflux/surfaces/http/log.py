@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Query
 from pydantic import Field
 
 from rifflux.surfaces.http.auth import Admin, Asked
+from rifflux.surfaces.http.paging import After, Limit, Next, number_of
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.nouns import nouns_json
 from rifflux.surfaces.shared.shapes import Shape
@@ -34,20 +32,20 @@ class LogOut(Shape):
     """A page of decisions, the newest first."""
 
     entries: list[LogRow]
-    next: int | None = Field(description="Send it as `after` for the next page; null at the end")
+    next: Next
 
 
 @router.get("/log", summary="Who decided what")
 def log(
     service: Asked,
     caller: Admin,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-    after: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="The `next` of the page before")] = None,
+    limit: Limit = 100,
+    after: After = "",
 ) -> LogOut:
     """List what was decided about tokens, sharing, groups, collections, users and settings; for administrators.
 
     Entries are kept for two years, the newest 10,000 of each user.
     """
-    found = service.index.admin.store.registry.log(after, limit + 1)
+    found = service.index.admin.store.registry.log(number_of(after), limit + 1)
     rows = [LogRow.model_validate(row) for row in nouns_json(found[:limit])]
-    return LogOut(entries=rows, next=rows[-1].id if len(found) > limit else None)
+    return LogOut(entries=rows, next=str(rows[-1].id) if len(found) > limit else None)

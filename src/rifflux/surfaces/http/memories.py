@@ -14,6 +14,7 @@ from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Deadline, Diagnostics, Name, Request, Text
+from rifflux.surfaces.http.wording import Told
 from rifflux.surfaces.shared.nouns import noun_json, nouns_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
@@ -87,7 +88,7 @@ class SavedOut(Shape):
     outcome: str
     reason: str
     memory: MemoryOut | None
-    degraded: list[str] = Field(default=[], description="Why it is found by words alone for now")
+    degraded: list[Told] = Field(default=[], description="Why it is found by words alone for now")
 
 
 class RecallIn(Request):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, TypeVar
 
@@ -10,12 +11,15 @@ from pydantic import Field
 
 from rifflux import InvalidArgument
 
-__all__ = ["MOST_LISTED", "After", "Limit", "Next", "page"]
+__all__ = ["MOST_LISTED", "After", "Limit", "Next", "number_of", "page"]
 
 Entry = TypeVar("Entry")
 
 #: Entries of a list that are told at once.
 MOST_LISTED = 1000
+
+#: What SQLite can count to has up to nineteen digits.
+_NUMBER = re.compile(r"[1-9]\d{0,17}", re.ASCII)
 
 After = Annotated[str, Query(max_length=8_000, description="The `next` of the page before")]
 Limit = Annotated[int, Query(ge=1, le=MOST_LISTED)]
@@ -28,9 +32,20 @@ def page(
     """Return so many entries behind that of a name, and the name to ask on with. Raises `InvalidArgument`."""
     start = next((number for number, each in enumerate(entries, 1) if name(each) == after), 0) if after else 0
     if after and not start:
-        raise InvalidArgument(
-            "that is no place in this list, or it was deleted meanwhile: give the `next` of the page before as it is, "
-            "or begin again without it"
-        )
+        raise _nowhere()
     end = start + limit
     return entries[start:end], name(entries[end - 1]) if end < len(entries) else None
+
+
+def number_of(after: str) -> int | None:
+    """Return the number of the entry that a page goes on behind, None for the first page. Raises `InvalidArgument`."""
+    if after and not _NUMBER.fullmatch(after):
+        raise _nowhere()
+    return int(after) if after else None
+
+
+def _nowhere() -> InvalidArgument:
+    return InvalidArgument(
+        "that is no place in this list, or it was deleted meanwhile: give the `next` of the page before as it is, "
+        "or begin again without it"
+    )

@@ -17,6 +17,7 @@ from rifflux import (
     Unreadable,
     UnusableIndex,
 )
+from rifflux.surfaces.http.wording import for_clients
 
 __all__ = ["problem", "problem_of"]
 
@@ -44,4 +45,4 @@ def problem(status: int, code: str, message: str, headers: dict[str, str] | None
 def problem_of(error: RiffluxError) -> JSONResponse:
     """Return the answer to an error of ours."""
     status, code = next((status, code) for kind, status, code in _STATUS if isinstance(error, kind))
-    return problem(status, code, str(error), {"Retry-After": "1"} if status == 503 else None)
+    return problem(status, code, for_clients(str(error)), {"Retry-After": "1"} if status == 503 else None)

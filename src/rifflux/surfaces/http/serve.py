@@ -57,6 +57,8 @@ def serve(settings: ServiceSettings) -> None:
         if settings.workers > 1:
             # A folder of its own: every database there is read as one of counts.
             os.environ[SHARED] = tempfile.mkdtemp(dir=shared)
+            # Workers compute side by side; threads of each for numpy would only wait for one another.
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         uvicorn.run(
             "rifflux.surfaces.http.serve:worker",
             factory=True,

@@ -171,16 +171,28 @@ class Service:
         self._lock = threading.Lock()
 
     def prepare(self) -> None:
-        """Load the model before somebody waits for it, if there are vectors to search. Searches tell if that fails."""
+        """Do what the first who asks would wait for. If it fails, searches tell why."""
         try:
             self.index.admin.warm()
+            self._ask_something()
         except RiffluxError as error:
-            log.warning("model", cause=str(error))
+            log.warning("warming", cause=str(error))
         # What is there by now stays: looking through it for garbage would hold up requests for a tenth of a second.
         gc.collect()
         gc.freeze()
         # An answer makes thousands of objects that go with it: garbage is looked for after many, not during each.
         gc.set_threshold(GARBAGE_AFTER, 20, 50)
+
+    def _ask_something(self) -> None:
+        """Ask for something that is there, as the user of the token that was used last; no model elsewhere is asked."""
+        tokens = [each for each in self.index.admin.store.registry.tokens() if not each.revoked_at]
+        latest = max(tokens, key=lambda each: each.used_at or 0.0, default=None)
+        view = self._view(latest.user, False) if latest else self.index
+        for document in view.documents.list(limit=1).documents:
+            if self.index.admin.embeds_here:
+                view.everything(document.title)
+            else:
+                view.search(document.title, mode="lexical")
 
     def of(self, caller: Caller) -> Index:
         """Return the index as a caller sees it: with what their user has and what is shared with that user."""

@@ -87,11 +87,11 @@ def _path(request: Request) -> str:
 
 
 def _give(request: Request, response: Response, text: str, caller: Caller) -> None:
-    left = LONGEST_S if caller.expires_at is None else min(LONGEST_S, int(caller.expires_at - time.time()))
+    left = LONGEST_S if caller.expires_at is None else min(LONGEST_S, max(0, int(caller.expires_at - time.time())))
     response.set_cookie(
         cookie_name(request),
         text,
-        max_age=max(left, 0),
+        max_age=left if caller.token else None,
         path=_path(request),
         secure=request.url.scheme == "https",
         httponly=True,

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from rifflux import Filter
+from rifflux.surfaces.http.wording import Told
 from rifflux.surfaces.shared.config import chosen_fusion
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.renamed import UNTIL, former, normalized
@@ -100,6 +101,7 @@ ERRORS: dict[int | str, JsonObject] = {
         (405, "Not with this method"),
         (413, "Too large"),
         (414, "An address that is too long"),
+        (415, "A body of another form than is taken"),
         (421, "Addressed to another host"),
         (422, "A value that cannot be used"),
         (429, "Too many requests"),
@@ -175,5 +177,5 @@ class Diagnostics(Shape):
     reranker: str | None
     milliseconds: dict[str, float]
     counts: dict[str, int]
-    degraded: list[str] = Field(description="What was missing, and how to mend it")
-    notes: list[str]
+    degraded: list[Told] = Field(description="What was missing, and how to mend it")
+    notes: list[Told]

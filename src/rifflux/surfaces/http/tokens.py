@@ -10,6 +10,7 @@ from pydantic import Field
 
 from rifflux import Token
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Request
 from rifflux.surfaces.shared.nouns import noun_json
@@ -56,7 +57,7 @@ class TokenList(Shape):
     """A page of tokens, in the order of their making."""
 
     tokens: list[TokenOut]
-    next: str | None = Field(description="Send it as `after` for the next page; null at the end")
+    next: Next
 
 
 @router.get("", summary="List tokens")
@@ -64,11 +65,11 @@ def list_(
     service: Asked,
     caller: User,
     user: Annotated[str | None, Query(max_length=200, description="Whose; administrators may name others")] = None,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-    after: Annotated[str | None, Query(max_length=40, description="The `next` of the page before")] = None,
+    limit: Limit = 100,
+    after: After = "",
 ) -> TokenList:
     """List the caller's own tokens, also those that are revoked or expired; for administrators those of all users."""
-    found, following = service.accounts_of(caller).page(user, after, limit)
+    found, following = page(service.accounts_of(caller).list(user), lambda each: each.id, after, limit)
     return TokenList(tokens=[_out(token) for token in found], next=following)
 
 

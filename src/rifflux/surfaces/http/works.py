@@ -15,6 +15,7 @@ from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Name, Request
 from rifflux.surfaces.http.uploads import bodies, done, file_of
+from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.nouns import JsonObject, work_json
 from rifflux.surfaces.shared.shapes import Shape
 
@@ -117,7 +118,7 @@ def bring(given: WorksIn, service: Asked, caller: User) -> WorksReport:
     What takes longer than a request may is finished all the same: sent again, it is unchanged.
     """
     works = service.of(caller).works
-    return works.import_text(given.text(), source=given.source, format=given.format, license=given.license)
+    return worded(works.import_text(given.text(), source=given.source, format=given.format, license=given.license))
 
 
 @router.post("/import", dependencies=REPEATABLE, summary="Import works of a file", openapi_extra=bodies(WorksFile))
@@ -125,7 +126,7 @@ async def bring_file(incoming: Incoming, service: Asked, caller: User) -> WorksR
     """Import the works of a file, as `rifflux works import` does; no other file is looked for."""
     file, given = await file_of(incoming, WorksFile)
     work = partial(service.of(caller).works.import_upload, file.name, file.data, **given.model_dump())
-    return await done(service, work, reads=True)
+    return worded(await done(service, work, reads=True))
 
 
 @router.post("/export", summary="Works as a bibliography")

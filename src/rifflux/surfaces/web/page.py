@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 
@@ -77,6 +77,12 @@ async def page(request: Request, service: Asked) -> Response:
         | told,
     )
     return HTMLResponse(shown, status, {**headers, **HEADERS})
+
+
+@router.get("/dashboard", include_in_schema=False)
+def dashboard(request: Request) -> Response:
+    """Lead to the view of the page that shows how the service does."""
+    return RedirectResponse(f"{request.scope.get('root_path', '').rstrip('/')}/?view=dashboard", 307)
 
 
 @router.get("/assets/{name}", include_in_schema=False)

@@ -1,7 +1,7 @@
 """BM25 with the statistics of one owner, for a table of terms that holds many owners'.
 
 FTS5's own bm25() counts the rows of the whole table. Scores would then change with what others store, and show it,
-and rare words would count hardly more than common ones. The formula and its constants are those of bm25().
+and rare words would count hardly more than common ones. The formula is that of bm25(), which has one `b`.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ from typing import Any
 
 import apsw
 
-__all__ = ["K1", "B", "Bm25Scoring", "bm25", "weighed_count"]
+from rifflux.store.lexical import K1, FieldWeights
 
-K1, B = 1.2, 0.75
+__all__ = ["Bm25Scoring", "bm25", "weighed_count"]
 
 
 @dataclass(frozen=True, slots=True)
 class Bm25Scoring:
-    """How to score by a query: each phrase's idf, times its worth, a chunk's mean length, a weight for each field."""
+    """How to score by a query: each phrase's idf, times its worth, a chunk's mean length, the weights."""
 
     idf: Sequence[float]
     mean_length: float
-    weights: Sequence[float]
+    weights: FieldWeights
 
 
 def bm25(row: apsw.FTS5ExtensionApi, /, *given: Any) -> float:
     """Score a matched row as an auxiliary function of FTS5, given a `Bm25Scoring`: negated, as bm25() has it."""
     query: Bm25Scoring = given[0]
-    norm = K1 * (1 - B + B * row.column_size() / query.mean_length)
-    title, headings, body = query.weights
+    weights = query.weights
+    title, headings, body, b = weights.title, weights.headings, weights.body, weights.b
+    norm = K1 * (1 - b + b * row.column_size() / query.mean_length)
     # Most rows hold one of the phrases: when all that the row holds is found, the others need not be asked for.
     left, score = row.inst_count, 0.0
     for phrase, idf in enumerate(query.idf):

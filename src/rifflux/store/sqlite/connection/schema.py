@@ -10,7 +10,7 @@ __all__ = ["APPLICATION_ID", "FORMER", "SCHEMA_VERSION", "upgrade"]
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
-SCHEMA_VERSION = 18
+SCHEMA_VERSION = 19
 #: Tables whose columns changed, each with the first version that has them as they are.
 _CHANGED = {"file": 6, "vector": 6, "event": 16, "chunk": 9, "document": 16, "token": 18}
 #: What columns were called before. A column that is gone takes its values with it.

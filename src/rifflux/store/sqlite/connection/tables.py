@@ -73,6 +73,7 @@ create table if not exists document (
 create index document_file on document (file);
 create index document_key on document (owner, key);
 create index document_path on document (owner, path);
+create index document_kind on document (owner, kind);
 create index document_time on document (owner, time);
 -- What has no date comes last.
 create index document_order on document (owner, namespace, coalesce(time, 9e18), id);

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy as np
 
-from rifflux.store.lexical import FieldWeights, Lexical
+from rifflux.store.lexical import B, FieldWeights, Lexical
 from rifflux.store.sqlite.connection.bm25 import Bm25Scoring
 from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.connection.view import View
@@ -177,7 +177,7 @@ class SqliteLexical(Lexical):
     def _by_tables(self, query: Query, limit: int, weights: FieldWeights, rows: Sequence[int] | None = None) -> Ranking:
         """Rank by the full-text tables, some `rows` or all."""
         levels = sorted({1.0, *worths_of(query)})
-        if self.view.owner or len(levels) == 1:
+        if self._scores_itself(weights) or len(levels) == 1:
             return self._by_bm25(query, limit, weights, rows)
         # SQLite's bm25() weighs all phrases alike: each level adds what it is above the one before.
         found = self._by_bm25(query, None, weights, rows)
@@ -199,13 +199,16 @@ class SqliteLexical(Lexical):
         every = [*map(Terms, self.view.numbers)]
         if not any(terms.expression(query) for terms in every):
             return Ranking.empty()
-        # SQLite's own bm25() has the statistics of the table, which are those of owner 0.
-        scoring = self._scoring(every, query, weights) if self.view.owner else None
+        scoring = self._scoring(every, query, weights) if self._scores_itself(weights) else None
         found = [self._by_terms(terms, query, limit, scoring or weights, rows) for terms in every]
         if len(found) == 1:
             return found[0]
         ids = np.concatenate([each.ids for each in found])
         return best(ids, np.concatenate([each.scores for each in found]), len(ids) if limit is None else limit)
+
+    def _scores_itself(self, weights: FieldWeights) -> bool:
+        """Return whether SQLite's bm25() does not do: it has one `b`, and the statistics of owner 0."""
+        return bool(self.view.owner) or weights.b != B
 
     def _by_terms(
         self,
@@ -245,7 +248,7 @@ class SqliteLexical(Lexical):
             ]
         worths = every[0].worths(query)
         idf = [worth * okapi_idf(chunks, each) for each, worth in zip(held, worths, strict=True)]
-        return Bm25Scoring(idf, length / max(chunks, 1) or 1.0, (weights.title, weights.headings, weights.body))
+        return Bm25Scoring(idf, length / max(chunks, 1) or 1.0, weights)
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         seen = self._seen()

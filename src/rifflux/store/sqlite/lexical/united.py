@@ -14,7 +14,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.sqlite.connection.bm25 import K1, B
+from rifflux.store.lexical import K1, B
 from rifflux.store.sqlite.connection.derived import Unfit
 from rifflux.store.sqlite.lexical.postings import Postings
 from rifflux.store.sqlite.lexical.postings_index import WEIGHTS

@@ -15,7 +15,7 @@ from rifflux.errors import DamagedIndex, InvalidArgument
 from rifflux.store.sqlite.connection.connect import translated
 from rifflux.types import Progress
 
-__all__ = ["backup"]
+__all__ = ["backup", "new_file"]
 
 #: Pages copied between two tellings of progress.
 STEP = 1_000
@@ -29,7 +29,7 @@ def backup(source: apsw.Connection, target: Path, *, force: bool = False, progre
     """
     target = target.expanduser()
     _check_target(Path(source.filename) if source.filename else None, target, force=force)
-    with translated(str(target)), _partial(target) as partial:
+    with translated(str(target)), new_file(target) as partial:
         copy = apsw.Connection(str(partial))
         try:
             with _one_moment(source):
@@ -57,7 +57,7 @@ def _check_target(source: Path | None, target: Path, *, force: bool) -> None:
 
 
 @contextmanager
-def _partial(target: Path) -> Iterator[Path]:
+def new_file(target: Path) -> Iterator[Path]:
     """Make a new file next to the target that is gone after the block if it was not renamed."""
     target.parent.mkdir(parents=True, exist_ok=True)
     number, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".partial", dir=target.parent)
@@ -65,7 +65,7 @@ def _partial(target: Path) -> Iterator[Path]:
     try:
         yield Path(name)
     finally:
-        for suffix in ("", "-journal"):
+        for suffix in ("", "-journal", "-wal", "-shm"):
             Path(name + suffix).unlink(missing_ok=True)
 
 

@@ -1,15 +1,19 @@
-"""Who else on this machine may read the files of an index."""
+"""Who else on this machine may read the files of an index, and leaving it as one that is only read."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
+import apsw
+
 from rifflux.store.mending import Problem
+from rifflux.store.sqlite.connection.connect import translated
 from rifflux.store.sqlite.maintenance.check import REPAIR
 
-__all__ = ["close", "exposure"]
+__all__ = ["close", "exposure", "seal"]
 
 _OTHERS = 0o007
 
@@ -47,3 +51,12 @@ def _exposed(location: str | Path) -> Iterator[Path]:
         is_ours = each.name == path.name or (each.name.startswith(named) and each.suffix != ".lock")
         if is_ours and each.stat().st_mode & _OTHERS:
             yield each
+
+
+def seal(location: str | Path) -> None:
+    """Turn off the log of writes, and take away locks: nobody writes to the index any more."""
+    path = Path(location).expanduser()
+    with translated(str(path)), closing(apsw.Connection(str(path))) as connection:
+        connection.pragma("journal_mode", "delete")
+    for lock in path.parent.glob(f"{path.name}.*lock"):
+        lock.unlink()

@@ -2,12 +2,24 @@
 
 import {get, post, root} from "./api.js";
 import {fill, h, problem, say} from "./dom.js";
+import * as dashboard from "./dashboard.js";
+import * as library from "./library.js";
 import * as reader from "./reader.js";
 import * as search from "./search.js";
+import * as settings from "./settings.js";
+import * as status from "./status.js";
+import * as talks from "./talks.js";
+import * as works from "./works.js";
 
 const main = document.getElementById("main"), names = document.getElementById("views"), who = document.getElementById("who");
 const VIEWS = [
   {name: "", title: "Search", show: search.show},
+  {name: "works", title: "Works", show: works.show},
+  {name: "talks", title: "Conversations", show: talks.show},
+  {name: "library", title: "Library", show: library.show},
+  {name: "status", title: "Status", show: status.show},
+  {name: "settings", title: "Settings", show: settings.show},
+  {name: "dashboard", title: "Dashboard", show: dashboard.show, admin: true},
 ];
 const KEYS = [
   ["/", "search"], ["↓ ↑ or j k", "next and last result"], ["Enter", "open it"], ["e", "why it is here"], ["+ −", "right, not right"],

@@ -138,7 +138,8 @@ export const citation = (hit) => `${titled(hit)}${hit.heading_path ? `, ${hit.he
 
 function hit(found, given) {
   const query = given.get("q"), why = h("div");
-  const to = address({...grouped(given), doc: found.document, chunk: found.chunk_id});
+  const talk = found.kind === "message" && found.path.slice(0, -found.document.length - 1);
+  const to = talk ? address({view: "talks", id: talk, message: found.document}) : address({...grouped(given), doc: found.document, chunk: found.chunk_id});
   const [first, last] = found.snippet_span;
   const tell = (kind, grade) => post("feedback", {kind, query, document: found.chunk_id, grade}).catch((error) => say(error.message, true));
   const judge = (button, other, grade) => {

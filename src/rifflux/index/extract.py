@@ -1,0 +1,139 @@
+"""Extracting collections of an index into one that can be handed on: what everybody may read, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rifflux.errors import InvalidArgument, OutOfScope
+from rifflux.service.accounts import Accounts
+from rifflux.session.policies import FACTS, HYBRID_SEARCH, LICENSES, key_of
+from rifflux.session.session import IndexView
+from rifflux.session.vectors import SETTING
+from rifflux.store import REVISION, Store, open_store, seal
+from rifflux.types import LICENSED, Progress
+
+__all__ = ["Extracted", "Issued", "extract"]
+
+#: The settings that what is found depends on; others tell where things were, or of people.
+_SETTINGS = frozenset(
+    {"language", "mathematics", REVISION, "fusion", "features", "facets", SETTING}
+    | {key_of(name) for name in (FACTS, HYBRID_SEARCH, LICENSES)}
+)
+#: The folder, beside the extracted index, of models that are folders.
+MODELS = "models"
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A token of an extracted index: of whom, and its text; empty for one to be made."""
+
+    user: str
+    role: str
+    token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """An extracted index: its file, what it holds, who may read it, and what it needs besides.
+
+    `left_out` counts works that no license lets be handed on, `models` are folders by the names that the index calls
+    them by, `without_vectors` names a model that cannot be handed on.
+    """
+
+    path: str
+    bytes: int
+    collections: tuple[str, ...]
+    documents: int
+    chunks: int
+    left_out: int
+    model: str
+    models: dict[str, str]
+    without_vectors: str
+    tokens: tuple[Issued, ...]
+
+
+def extract(
+    view: IndexView,
+    path: str | Path,
+    collections: Sequence[str] = (),
+    *,
+    tokens: Sequence[Issued] = (),
+    former: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Extracted:
+    """Copy collections to a new index file, for reading alone, with these tokens, and those of a `former` one.
+
+    Without names, they are those that are shared with everyone, and those that belong to nobody; no others can be
+    named. Whoever has a token reads all of them. Raises `NotFound`, `InvalidArgument` if there is nothing in them,
+    `UnusableIndex` if the file cannot be written (nothing is left of it then), and `OutOfScope` in a scope.
+    """
+    if view.scope:
+        raise OutOfScope("what leaves the index is no single user's to decide: ask an administrator")
+    target = Path(path).expanduser()
+    chosen = [each for each in view.rights.public(collections) if collections or _holds(view, each.owner)]
+    if not chosen:
+        raise InvalidArgument(
+            "there is nothing to export: nothing belongs to nobody, and nothing is shared with everyone; "
+            "'rifflux collections share NAME --with everyone' shares something"
+        )
+    visible, known = view.profile.visible.of(view.session.store), view.session.store.semantic.model()
+    spec, models = _portable(known.spec) if known and known.backend != "custom" else (None, {})
+    left_out = view.session.store.extract(
+        target,
+        [each.record for each in chosen],
+        settings=_SETTINGS,
+        may_leave=lambda namespace, license: (
+            not namespace.startswith(LICENSED) or visible.licensed(license).name == "TEXT"
+        ),
+        model=spec,
+        progress=progress,
+    )
+    try:
+        with closing(open_store(target, create=False)) as store:
+            counts = store.united(each.owner for each in chosen).counts()
+            accounts = Accounts(store.registry, view.session.now)
+            if former:
+                _take_over(store, former, target)
+            issued = [replace(each, token=accounts.create(each.user, each.role)[1]) for each in tokens]
+            store.accelerate()
+        seal(target)
+    except BaseException:
+        target.unlink(missing_ok=True)
+        raise
+    return Extracted(
+        str(target), target.stat().st_size, tuple(each.label for each in chosen), counts["documents"], counts["chunks"],
+        left_out, known.name if known and spec else "", models, known.name if known and not spec else "", tuple(issued),
+    )  # fmt: skip
+
+
+def _holds(view: IndexView, owner: str) -> bool:
+    return view.session.store.of(owner).counts()["documents"] > 0
+
+
+def _take_over(store: Store, former: str | Path, target: Path) -> None:
+    """Give an index the valid tokens of another, which is only read: a copy of it may need the tables of today."""
+    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        copy = shutil.copyfile(former, Path(folder) / "former.db")
+        with closing(open_store(copy, create=False)) as other:
+            for token in other.registry.tokens():
+                found = other.registry.token(token.id)
+                if found and token.revoked_at is None:
+                    store.registry.put_token(*found)
+
+
+def _portable(spec: str) -> tuple[str, dict[str, str]]:
+    """Return how a model is called where its folders lie beside the index, and these folders by their names there."""
+    from rifflux.models.embedder import parts_of
+
+    models: dict[str, str] = {}
+    parts = parts_of(spec)
+    for number, part in enumerate(parts):
+        if (folder := Path(part).expanduser()).is_dir():
+            parts[number] = f"{MODELS}/{number}-{folder.resolve().name}"
+            models[parts[number]] = str(folder.resolve())
+    return "+".join(parts), models

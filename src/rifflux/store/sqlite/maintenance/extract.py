@@ -1,0 +1,136 @@
+"""Extracting collections of an index into a new one that holds them and nothing else, not even in unused bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
+from dataclasses import astuple
+from pathlib import Path, PurePath
+from typing import Any
+
+import apsw
+
+from rifflux.store.registry import EVERYONE, CollectionRecord
+from rifflux.store.sqlite.connection.connect import connect, translated
+from rifflux.store.sqlite.connection.engine import transaction
+from rifflux.store.sqlite.maintenance.backup import backup, new_file
+from rifflux.store.sqlite.maintenance.check import WORDS
+from rifflux.types import Progress
+
+__all__ = ["extract"]
+
+_OWNERS = "select id from owner where name in (select value from json_each(:names))"
+# In this order: documents outlive their files, and what hangs on owners goes before them.
+_OTHERS = (
+    "update document set file = null",
+    "delete from document where owner not in (select value from json_each(:owners))",
+    "delete from owner_setting where owner not in (select value from json_each(:owners)) "
+    "or name not in (select value from json_each(:settings))",
+    "delete from setting where name not in (select value from json_each(:settings))",
+    "insert into setting values ('generation', '0'), ('last_dropped_chunk', '0')",
+    "delete from model where state <> 'active'",
+)
+_LICENSES = "select distinct namespace, licence from document"
+_LEAVE_OUT = "delete from document where namespace = ? and licence is ?"
+_ROOTS = "select distinct root from file where owner in (select value from json_each(:owners)) order by root"
+_RENAME = "update document set namespace = ? where namespace = ?"
+# What users did, what others read and what follows other files.
+_EMPTIED = (
+    "file", "collection", "reader", "member", "user_group", "event", "token", "admin_log", "usage", "question",
+    "answer", "document_use", "derived", "touched", "fresh_terms",
+)  # fmt: skip
+_NAMELESS = (
+    "delete from owner where id not in (select value from json_each(:owners)) and id <> 0",
+    "update owner set generation = 0",
+    "delete from sqlite_sequence where name <> 'owner'",
+    "update sqlite_sequence set seq = (select max(id) from owner)",
+)
+_COLLECTION = "insert into collection (owner, user, name, description, created_at) values (?, ?, ?, ?, ?)"
+_READER = f"insert into reader (who, collection) values ('{EVERYONE}', ?)"
+_MODEL = "update model set spec = ?"
+_NO_MODEL = "delete from model"
+# Makes one segment of all: others keep the terms of what was deleted.
+_OPTIMIZE = "insert into {table} ({table}) values ('optimize')"
+
+
+def extract(
+    source: apsw.Connection,
+    target: Path,
+    collections: Sequence[CollectionRecord],
+    *,
+    settings: Collection[str],
+    may_leave: Callable[[str, str | None], bool],
+    model: str | None,
+    progress: Progress | None = None,
+) -> int:
+    """Copy collections to a new index, where everyone may read them; returns how many documents were left out.
+
+    See `Store.extract`. What is extracted from is copied whole first, next to the target, and that copy is gone after.
+    """
+    with translated(str(target)), new_file(target) as whole:
+        whole.unlink()
+        backup(source, whole, progress=progress)
+        with closing(connect(str(whole), create=False)[0]) as connection:
+            left_out = _keep(connection, collections, settings, may_leave, model)
+            for table in WORDS:
+                connection.execute(_OPTIMIZE.format(table=table))
+            # A copy of what is used alone: what was deleted stays behind, in this file and its log.
+            with new_file(target) as compact:
+                connection.execute("vacuum into ?", (str(compact),))
+                with closing(apsw.Connection(str(compact))) as made:
+                    made.pragma("journal_mode", "delete")
+                compact.replace(target)
+    return left_out
+
+
+def _keep(
+    connection: apsw.Connection,
+    collections: Sequence[CollectionRecord],
+    settings: Collection[str],
+    may_leave: Callable[[str, str | None], bool],
+    model: str | None,
+) -> int:
+    """Delete all but some collections, and let everyone read them."""
+    with transaction(connection, "begin immediate"):
+        names = json.dumps([each.owner for each in collections])
+        owners = [id for (id,) in _rows(connection, _OWNERS, names=names)]
+        bound = {"owners": json.dumps(owners), "settings": json.dumps([*settings])}
+        roots = [root for (root,) in _rows(connection, _ROOTS, **bound)]
+        for statement in _OTHERS:
+            _rows(connection, statement, **bound)
+        left_out = 0
+        for namespace, license in _rows(connection, _LICENSES):
+            if not may_leave(namespace, license):
+                connection.execute(_LEAVE_OUT, (namespace, license))
+                left_out += connection.changes()
+        _rename(connection, roots)
+        for table in _EMPTIED:
+            connection.execute(f"delete from {table}")
+        for statement in _NAMELESS:
+            _rows(connection, statement, **bound)
+        for each in collections:
+            connection.execute(_COLLECTION, astuple(each))
+            connection.execute(_READER, (each.owner,))
+        connection.execute(*((_NO_MODEL,) if model is None else (_MODEL, (model,))))
+    return left_out
+
+
+def _rename(connection: apsw.Connection, roots: Sequence[str]) -> None:
+    """Give each folder a name that does not tell where it was; readers are told its last part alone anyway."""
+    named: dict[str, str] = {}
+    for root in roots:
+        name = PurePath(root).name
+        tries = (f"/{name}", *(f"/{number}/{name}" for number in range(2, len(named) + 3)))
+        named[root] = next(each for each in tries if each not in named.values())
+    # By names that no folder has: one may be called now as another was.
+    for number, root in enumerate(named):
+        connection.execute(_RENAME, (f"\0{number}", root))
+    for number, name in enumerate(named.values()):
+        connection.execute(_RENAME, (name, f"\0{number}"))
+
+
+def _rows(connection: apsw.Connection, statement: str, **bound: str) -> list[Any]:
+    return connection.execute(
+        statement, {name: each for name, each in bound.items() if f":{name}" in statement}
+    ).fetchall()

@@ -1,0 +1,121 @@
+"""A folder that is made whole or not at all, and takes the place of a former one in one step."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+
+from rifflux import InvalidArgument, NotFound, UnusableIndex
+
+__all__ = ["FACTS", "SUMS", "made_anew", "sums"]
+
+#: What every export has: the hashes of its files, and facts about it.
+SUMS, FACTS = "SHA256SUMS", "export.json"
+_PARTIAL = re.compile(r".*\.(\d+)\.partial")
+# Of the system call that gives two folders each other's name.
+_HERE, _EXCHANGE = -100, 2
+
+
+@contextmanager
+def made_anew(target: Path, *, force: bool = False) -> Iterator[Path]:
+    """Give a new folder, which becomes `target` if the block ends well; else nothing is changed, and it goes.
+
+    With `force` it replaces a former export; anything else that is there is left alone. Raises `InvalidArgument`,
+    `NotFound` without the folder above, and `UnusableIndex` where it cannot be written.
+    """
+    _check(target, force=force)
+    _sweep(target)
+    new = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        new.mkdir(0o700)
+        yield new
+        _close(new)
+        _put(new, target)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise UnusableIndex(f"the disk that holds {target} is full: nothing was changed") from error
+        reason = (error.strerror or str(error)).lower()
+        raise UnusableIndex(f"{target} cannot be written ({reason}): check the permissions of its folder") from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def sums(folder: Path, apart: str) -> str:
+    """Return the hashes of the files in a folder, as `sha256sum` has them, but for one that is taken out."""
+    files = sorted(each for each in folder.rglob("*") if each.is_file() and each.name not in (apart, SUMS))
+    return "".join(f"{_digest(each)}  {each.relative_to(folder).as_posix()}\n" for each in files)
+
+
+def _digest(path: Path) -> str:
+    digest = sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _check(target: Path, *, force: bool) -> None:
+    if not target.parent.is_dir():
+        raise NotFound(f"no folder {target.parent}: make it, or check the path")
+    if not target.exists():
+        return
+    if not target.is_dir() or (any(target.iterdir()) and not (target / FACTS).is_file()):
+        raise InvalidArgument(f"{target} is there and is no export: name another folder")
+    if any(target.iterdir()) and not force:
+        raise InvalidArgument(f"{target} is there: name another folder, or replace it with --force")
+
+
+def _sweep(target: Path) -> None:
+    """Remove what exports left that were killed."""
+    for each in target.parent.glob(f".{target.name}.*.partial"):
+        found = _PARTIAL.fullmatch(each.name)
+        if found and not _lives(int(found[1])):
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def _lives(process: int) -> bool:
+    if process == os.getpid():
+        return False
+    with suppress(PermissionError):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+    return True
+
+
+def _close(folder: Path) -> None:
+    """Take from everybody else what they might do with a folder and all in it."""
+    for each in (folder, *folder.rglob("*")):
+        each.chmod(each.stat().st_mode & 0o700)
+
+
+def _put(new: Path, target: Path) -> None:
+    """Let a new folder take the place of another, whose content has the new one's name then."""
+    if not target.exists():
+        new.rename(target)
+    elif not _exchanged(new, target):
+        former = target.with_name(f".{target.name}.former.{os.getpid()}.partial")
+        target.rename(former)
+        try:
+            new.rename(target)
+        except BaseException:
+            former.rename(target)
+            raise
+        shutil.rmtree(former, ignore_errors=True)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Give two folders each other's name in one step; False where the system cannot."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    return bool(rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0)

@@ -1,0 +1,48 @@
+"""The packages that an exported server needs, at the versions that are installed here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from rifflux import MissingExtra
+from rifflux.surfaces.export.wheel import OURS
+
+__all__ = ["needed"]
+
+
+def needed(requirements: Collection[str], extras: Collection[str]) -> dict[str, str]:
+    """Return the packages that meet our requirements with some extras, and what they need, each with its version.
+
+    Raises `MissingExtra` if one of them is not installed: its version is not known then.
+    """
+    found: dict[str, str] = {}
+    seen = set[tuple[str, str]]()
+    waiting = [*_met(requirements, extras)]
+    while waiting:
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        if name == OURS or (name, str(requirement.extras)) in seen:
+            continue
+        seen.add((name, str(requirement.extras)))
+        try:
+            installed = distribution(name)
+        except PackageNotFoundError:
+            raise MissingExtra(
+                f"an exported server needs {name}, which is not installed here: "
+                f"pip install '{OURS}[{','.join(sorted(extras))}]'"
+            ) from None
+        found[name] = installed.version
+        waiting += _met(installed.requires or (), requirement.extras)
+    return dict(sorted(found.items()))
+
+
+def _met(requirements: Iterable[str], extras: Collection[str]) -> Iterator[Requirement]:
+    """Yield the requirements that count on this machine, with some extras."""
+    for requirement in map(Requirement, requirements):
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+            yield requirement

@@ -1,0 +1,103 @@
+"""Runs the service for whoever starts it, on this machine alone, and opens the page in a browser."""
+
+from __future__ import annotations
+
+import html
+import logging
+import socket
+import sys
+import tempfile
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+
+from rifflux import InvalidArgument
+from rifflux.service.accounts import ADMIN, USER
+from rifflux.surfaces.http.app import create_app
+from rifflux.surfaces.http.serve import SWITCH_S, build, follow
+from rifflux.surfaces.http.service import Caller, Service, ServiceSettings, Visit
+from rifflux.surfaces.shared.beside import beside
+from rifflux.surfaces.shared.config import finder, load, open_configured
+
+__all__ = ["browse"]
+
+HOST = "127.0.0.1"
+#: Nobody else asks, and a page that is typed in asks often.
+RATE, BURST = 60_000.0, 1_000
+
+
+def browse(
+    options: Mapping[str, Any], user: str, port: int, *, watch: bool, window: bool, told: Callable[[str], object]
+) -> None:
+    """Serve until Ctrl-C; `told` is called with the address once it answers, whose pass opens the page once."""
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    sys.setswitchinterval(SWITCH_S)
+    configured = load(**options)
+    with (
+        open_configured(configured) as index,
+        _bound(port) as listening,
+        tempfile.TemporaryDirectory(prefix="rifflux-") as folder,
+        beside(partial(follow, index, finder(configured)), "follow") if watch else nullcontext(),
+    ):
+        port = listening.getsockname()[1]
+        visit = Visit(Caller(user, USER if user else ADMIN))
+        address = f"http://{HOST}:{port}/#pass={visit.shown}"
+        build(index)
+        app = create_app(Service(ServiceSettings(HOST, port, rate=RATE, burst=BURST, options=options), index, visit))
+        _Server(app, [partial(told, address), *([partial(_open, address, Path(folder))] if window else [])]).run(
+            [listening]
+        )
+
+
+class _Server(uvicorn.Server):
+    """A server that does something once it answers."""
+
+    def __init__(self, app: FastAPI, then: Sequence[Callable[[], object]]) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http="rifflux.surfaces.http.connections:Connection",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                timeout_graceful_shutdown=1,
+            )
+        )
+        self._then = then
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer."""
+        await super().startup(sockets)
+        # A browser of the terminal would hold up the answers.
+        for each in self._then if self.started else ():
+            threading.Thread(target=each, daemon=True).start()
+
+
+@contextmanager
+def _bound(port: int) -> Iterator[socket.socket]:
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+        except OSError as error:
+            reason = f"port {port} cannot be listened on ({error.strerror}): give another --port"
+            raise InvalidArgument(reason) from None
+        yield listening
+
+
+def _open(address: str, folder: Path) -> None:
+    """Open the page by way of a file: all users of a machine see the arguments that a browser is started with."""
+    page = folder / "rifflux.html"
+    page.touch(0o600)
+    page.write_text(f'<meta http-equiv="refresh" content="0; url={html.escape(address)}">')
+    webbrowser.open(page.as_uri())

@@ -1,0 +1,37 @@
+"""Messages as a client of the service can follow them: commands are for who runs it, and are not told."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator
+
+__all__ = ["Told", "for_clients", "worded"]
+
+#: What a command would do, and what is told in its place.
+_WORDS = (
+    (re.compile(r"; text is kept, and 'rifflux [^']*' makes its vectors later"), "; text is kept, and found by words"),
+    (re.compile(r": 'rifflux [^']*' makes them"), ""),
+    (re.compile(r"an id from 'rifflux memories list'"), "an id from GET /memories"),
+    (re.compile(r"run 'rifflux [^']*'( without --no-embed)?"), "ask an administrator to index again"),
+)
+Report = TypeVar("Report")
+
+
+def for_clients(text: str) -> str:
+    """Return a message of ours without commands."""
+    for command, instead in _WORDS:
+        text = command.sub(instead, text)
+    return text
+
+
+#: A message in an answer.
+Told = Annotated[str, AfterValidator(for_clients)]
+
+
+def worded(report: Report) -> Report:
+    """Return a report whose `degraded` is told as clients can follow it."""
+    told: Any = report
+    return replace(told, degraded=tuple(map(for_clients, told.degraded)))  # type: ignore[no-any-return]

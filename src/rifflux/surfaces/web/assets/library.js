@@ -1,0 +1,105 @@
+// What one has and reads: collections, who reads them, their documents, and putting files into them.
+
+import {at, get, patch, post, put, remove} from "./api.js";
+import {act, choice, field, fill, form, h, say, some} from "./dom.js";
+import {address} from "./page.js";
+import {unfolds} from "./why.js";
+
+const SORTS = [["documents", "a document of any kind"], ["conversations/import", "an export of conversations"], ["works/import", "a list of works"]];
+
+export async function show(place, given, {signal}) {
+  const list = h("div", {class: "stack"}), into = h("select", {name: "collection"});
+  const again = async () => {
+    const {collections} = await get("collections?limit=1000", signal);
+    fill(list, collections.map((each) => collection(each, again)));
+    fill(into, collections.filter((each) => each.writable).map((each) => h("option", {value: each.name}, each.name)));
+  };
+  await again();
+  fill(place, h("h1", null, "Library"), list, upload(into, again),
+    h("section", {class: "card stack"}, h("h2", null, "A new collection"),
+      form(null, [field("Name", h("input", {name: "name", required: true, maxlength: 100})), field("What it holds", h("input", {name: "description", maxlength: 2000}))], "Make it",
+        async (given, made) => { await post("collections", given); made.reset(); await again(); say(`made ${given.name}`, true); })));
+}
+
+function collection(each, again) {
+  const sharing = h("div"), documents = h("div");
+  return h("section", {class: "card stack", "aria-label": each.name},
+    h("div", {class: "row"}, h("h2", null, each.name), h("span", {class: "soft"}, `${some(each.documents, "document")}, ${some(each.chunks, "passage")}`),
+      !each.owned && h("span", {class: "level"}, each.writable ? "yours to write" : "yours to read")),
+    each.description && h("p", null, each.description),
+    each.roots.length > 0 && h("p", {class: "where"}, each.roots.join(" · ")),
+    h("div", {class: "acts"}, unfolds("Documents", documents, () => listed(each)), each.owned && unfolds("Sharing", sharing, () => shared(each)),
+      each.owned && changing(each, again)), documents, sharing);
+}
+
+function changing(each, again) {
+  return act("Rename, describe, delete", () => {
+    const box = h("dialog", {"aria-label": `Change ${each.name}`, onclose: () => box.remove()}, h("h2", null, each.name),
+      form(null, [field("Name", h("input", {name: "name", value: each.name.split("/").at(-1), required: true})), field("What it holds", h("textarea", {name: "description", rows: 3, value: each.description}))], "Keep",
+        async (given) => { await patch(at`collections/${each.name}`, given); box.close(); await again(); }),
+      h("p", {class: "row"}, each.name !== "library" && sure("Delete it with all that it holds", async () => { const gone = await remove(at`collections/${each.name}`); box.close(); await again(); say(`${some(gone.documents, "document")} deleted`, true); }),
+        h("button", {type: "button", class: "push", onclick: () => box.close()}, "Close")));
+    document.body.append(box);
+    box.showModal();
+  }, "plain");
+}
+
+/** A button that asks once more before it does what cannot be undone. */
+export function sure(name, work, kind = "danger") {
+  const button = act(name, async () => {
+    if (button.textContent === name) return void (button.textContent = "Really? It cannot be undone");
+    button.textContent = name;
+    await work();
+  }, kind);
+  button.addEventListener("blur", () => (button.textContent = name));
+  return button;
+}
+
+function shared(each) {
+  const place = h("div", {class: "stack"});
+  const draw = (now) => fill(place,
+    now.readers.length ? h("ul", null, now.readers.map((reader) => h("li", null, `${reader.who}${reader.write ? ", who may write" : ""} `, act("End", async () => draw(await remove(at`collections/${each.name}/readers/${reader.who}`)), "plain")))) : h("p", {class: "soft"}, "Nobody else reads it."),
+    form(null, [field("With whom", h("input", {name: "who", required: true, placeholder: "a user, a group or everyone"})), h("label", {class: "check"}, h("input", {type: "checkbox", name: "write"}), h("b", null, "may write, too"))], "Share",
+      async ({who, write}) => draw(await put(at`collections/${each.name}/readers/${who}`, {write: Boolean(write)}))));
+  draw(each);
+  return place;
+}
+
+async function listed(each, after = "") {
+  const told = await get(at`documents?collection=${each.name}&limit=50&after=${after}`);
+  const place = h("div", {class: "stack"}, h("ul", {class: "outline"}, told.documents.map((one) => h("li", {class: "row"},
+    h("a", {href: address({doc: one.document})}, one.title || one.path || one.document), h("span", {class: "soft"}, one.kind),
+    each.writable && one.namespace.startsWith("documents") && sure("Remove", async () => { await remove(at`documents/${one.document}?collection=${each.name}`); place.replaceWith(await listed(each, after)); }, "plain danger")))));
+  if (told.next) place.append(act("More", async () => place.replaceWith(place.firstChild, await listed(each, told.next))));
+  if (!told.documents.length) fill(place, h("p", {class: "soft"}, "Nothing yet."));
+  return place;
+}
+
+function upload(into, again) {
+  const told = h("ul", {class: "outline"}), files = h("input", {type: "file", name: "file", multiple: true, required: true});
+  const sort = choice({name: "sort", value: "documents", onchange: () => (only.hidden = sort.value !== "documents")}, SORTS), only = field("Into", into);
+  return h("section", {class: "card stack", "aria-label": "Upload", ondragover: (event) => event.preventDefault(), ondrop: (event) => { event.preventDefault(); files.files = event.dataTransfer.files; }},
+    h("h2", null, "Put files in"), h("p", {class: "soft"}, "PDF, Office, HTML, notebooks, code, mail, text. Drop them here, or choose them."),
+    form(null, [field("Files", files), field("Each is", sort), only, field("License", h("input", {name: "license", placeholder: "such as CC-BY-4.0"}))], "Upload", async (given, made) => {
+      for (const file of files.files) {
+        const line = h("li", null, `${file.name}: reading…`);
+        told.append(line);
+        line.textContent = await sent(file, given).then((what) => `${file.name}: ${what}`, (error) => `${file.name}: ${error.message}`);
+      }
+      files.value = "";
+      await again();
+    }), h("div", {role: "status"}, told));
+}
+
+async function sent(file, {sort, collection, license}) {
+  const body = new FormData();
+  body.append("file", file);
+  if (license && sort !== "conversations/import") body.append("license", license);
+  if (sort === "documents") {
+    body.append("collection", collection);
+    const stored = await put(at`documents/${file.name}`, body);
+    return [`${some(stored.chunks, "passage")} stored`, ...stored.degraded, ...stored.failed.map((each) => each.reason)].join("; ");
+  }
+  const report = await post(sort, body);
+  return Object.entries(report).filter(([, value]) => typeof value === "number" && value).map(([name, value]) => `${value} ${name}`).join(", ") || "nothing new";
+}

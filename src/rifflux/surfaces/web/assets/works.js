@@ -1,0 +1,78 @@
+// Research works with the evidence to cite: packs to save and to check, citations both ways, bibliographies.
+
+import {at, get, post} from "./api.js";
+import {act, choice, field, fill, form, h, note, save, say, some} from "./dom.js";
+import {address, go} from "./page.js";
+import {bars, unfolds} from "./why.js";
+
+const MODES = ["", "lookup", "survey", "compare", "prereq", "related"].map((name) => [name, name || "as it is worded"]);
+
+export async function show(place, given, {signal}) {
+  const found = h("div", {class: "stack"}), value = (name) => given.get(name) ?? "";
+  fill(place, h("h1", null, "Works"),
+    h("form", {class: "ask", role: "search", onsubmit: (event) => {
+      event.preventDefault();
+      go(address({view: "works", ...Object.fromEntries(new FormData(event.currentTarget.closest("form")))}));
+    }}, h("input", {name: "q", type: "search", value: value("q"), "aria-label": "Search works", placeholder: "What are works to be about?"}), h("button", {class: "main"}, "Find")),
+    h("details", {open: Boolean(value("mode") || value("since") || value("until"))}, h("summary", null, "Which works"),
+      h("div", {class: "form"}, field("Intent", choice({name: "mode", value: value("mode"), form: "works"}, MODES)),
+        field("From", h("input", {name: "since", value: value("since"), placeholder: "1960"})), field("Until", h("input", {name: "until", value: value("until"), placeholder: "1975"})))),
+    found, checking());
+  const ask = place.querySelector("form.ask");
+  ask.id = "works";
+  for (const each of place.querySelectorAll("details input")) each.setAttribute("form", "works");
+  if (value("q").trim()) await find(found, given, signal);
+  else fill(found, h("p", {class: "soft"}, "By words, meaning and citations. Each answer is a pack of passages with hashes that can be checked."));
+}
+
+async function find(place, given, signal) {
+  const one = (name) => given.get(name) || null;
+  const asked = {query: given.get("q"), mode: one("mode"), filters: {since: one("since"), until: one("until")}};
+  const told = await post("retrieve", asked, signal), pack = told.evidence_pack;
+  const name = asked.query.replace(/\W+/g, "-").slice(0, 40), sound = h("div");
+  const cited = async (cite) => (await post("retrieve", {...asked, cite})).evidence_pack.bibliography;
+  fill(place,
+    h("p", {class: "soft"}, `${some(told.reranked.length, "work")} · ${told.diagnostics.intent}: ${told.diagnostics.reason}`),
+    [...told.diagnostics.notes, ...told.diagnostics.degraded, ...pack.notes].map(note),
+    h("div", {class: "beside"},
+      h("section", {class: "stack"}, h("h2", null, "Best first"), h("ol", {class: "hits"}, told.reranked.map(work))),
+      h("section", {class: "stack"}, h("h2", null, "Evidence"),
+        h("div", {class: "chips"}, act("Save pack", () => save(`${name}.json`, JSON.stringify(pack, null, 1), "application/json")),
+          act("BibTeX", async () => save(`${name}.bib`, Object.values(await cited("bibtex")).join("\n\n"), "text/plain")),
+          act("CSL", async () => save(`${name}.csl.json`, JSON.stringify(Object.values(await cited("csl")), null, 1), "application/json")),
+          act("Verify", async () => fill(sound, checked(await post("verify", {pack}))))), sound,
+        pack.uncertain && note("Little speaks for it."),
+        h("ol", {class: "hits"}, pack.items.map((item) => h("li", {class: "hit"},
+          h("h3", null, `[${item.number}] `, h("a", {href: address({doc: item.document, chunk: item.chunk_id, q: asked.query})}, item.title)),
+          h("p", {class: "where"}, [item.citation_key, item.heading_path].filter(Boolean).join(" · ")),
+          h("p", {class: "passage"}, item.text)))))));
+}
+
+function work(found) {
+  const why = h("div"), links = h("div"), facts = [found.authors.join(", "), found.year, found.venue, found.license].filter(Boolean);
+  return h("li", {class: "hit"},
+    h("div", {class: "row"}, h("h3", null, h("a", {href: address({doc: found.document, chunk: found.chunk_id})}, found.title)),
+      found.quality && h("span", {class: `level ${found.quality} push`}, `${found.quality} ${Math.round(100 * found.relevance)} %`)),
+    h("p", {class: "where"}, facts.join(" · ") || found.document), found.withheld && note("No license is recorded that permits it, so no text is shown."),
+    h("div", {class: "acts"},
+      unfolds("Why here?", why, () => bars([{stage: "works", rank: null, score: found.score, detail: found.components}])),
+      found.namespace.startsWith("works/") && unfolds("Citations", links, async () => {
+        const told = await get(at`works/${found.identifiers[0] ?? found.document}`);
+        return [["Cites", told.cites], ["Cited by", told.cited_by]].map(([name, some]) => h("div", null, h("h3", null, name),
+          some.length ? h("ul", null, some.map((each) => h("li", null, h("a", {href: address({doc: each.document})}, each.title || each.document)))) : h("p", {class: "soft"}, "none in here")));
+      })), why, links);
+}
+
+const checked = (told) => told.sound ? h("p", {class: "note"}, `${some(told.items, "passage")}, each as it is indexed.`)
+  : h("div", {class: "problem", role: "alert"}, "It is not as it was: ", h("ul", null, told.problems.map((each) => h("li", null, each))));
+
+function checking() {
+  const answer = h("div");
+  return h("section", {class: "card stack"}, h("h2", null, "Check a pack"),
+    form(null, field("A pack that was saved", h("input", {type: "file", name: "file", accept: ".json", required: true})), "Check", async ({file}) => {
+      let pack;
+      try { pack = JSON.parse(await file.text()); } catch { throw new Error("That is no JSON: choose a pack that was saved."); }
+      fill(answer, checked(await post("verify", {pack})));
+      say("checked");
+    }), answer);
+}

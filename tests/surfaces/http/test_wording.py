@@ -1,0 +1,25 @@
+"""Clients of a service are told of no commands: they cannot run any."""
+
+from __future__ import annotations
+
+import pytest
+
+from rifflux.surfaces.http.wording import for_clients
+
+
+@pytest.mark.parametrize(
+    ("for_people", "told"),
+    [
+        ("3 of 9 chunks have no vector yet: run 'rifflux index'", "ask an administrator to index again"),
+        ("no chunk has a vector: run 'rifflux index' without --no-embed to search by meaning", "to search by meaning"),
+        ("no vectors for now: late; text is kept, and 'rifflux index' makes its vectors later", "late; text is kept"),
+        ("its vectors are still to come (late): 'rifflux works import PATHS' makes them", "still to come (late)"),
+        ("no memory 'x': take an id from 'rifflux memories list'", "an id from GET /memories"),
+        ("nothing of ours: 5 results", "nothing of ours: 5 results"),
+    ],
+)
+def test_commands_are_not_told(for_people: str, told: str) -> None:
+    worded = for_clients(for_people)
+    assert told in worded
+    assert "rifflux" not in worded
+    assert "--" not in worded

@@ -1,0 +1,186 @@
+"""The other views of the page in a real browser: works, conversations, library, status, settings, dashboard."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.browser import Opened, needs_browser
+
+pytestmark = needs_browser
+
+Tab = Callable[..., Opened]
+VIEWS = ("works", "talks", "library", "status", "settings", "dashboard")
+
+
+def view(page: Page, name: str) -> None:
+    """Go to a view by its link."""
+    page.get_by_role("navigation", name="Views").get_by_role("link", name=name, exact=True).click()
+    expect(page.locator("h1")).to_have_text(name)
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
+def test_everybody_can_use_every_view(tab: Tab, scheme: str, width: int) -> None:
+    root = tab("root", color_scheme=scheme, viewport={"width": width, "height": 800})
+    for name in VIEWS:
+        root.page.goto(f"{root.url}/?view={name}&q=caching")
+        expect(root.page.locator("h1")).to_be_visible()
+        expect(root.page.locator("main .soft, main .note").first).to_be_visible()
+        assert root.violations() == [], name
+        assert root.page.evaluate("document.documentElement.scrollWidth") == width, name
+
+
+class TestWorks:
+    def test_evidence_is_saved_and_checked(self, tab: Tab, tmp_path: Path) -> None:
+        page = tab("ann").page
+        view(page, "Works")
+        page.get_by_label("Search works").fill("caching")
+        page.keyboard.press("Enter")
+        expect(page.locator(".hit h3").first).to_have_text("On caching")
+        page.get_by_role("button", name="Why here?").first.click()
+        expect(page.locator(".bars .legend")).to_contain_text("lexical")
+        page.get_by_role("button", name="Citations").click()
+        expect(page.get_by_text("none in here").first).to_be_visible()
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save pack").click()
+        pack = json.loads(saved.value.path().read_text())
+        assert pack["items"][0]["title"] == "On caching"
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="BibTeX").click()
+        assert "Able" in saved.value.path().read_text()
+        page.get_by_role("button", name="Verify").click()
+        expect(page.get_by_text("each as it is indexed.")).to_be_visible()
+        pack["items"][0]["text"] += "!"
+        changed = tmp_path / "pack.json"
+        changed.write_text(json.dumps(pack))
+        page.get_by_label("A pack that was saved").set_input_files(changed)
+        page.get_by_role("button", name="Check", exact=True).click()
+        expect(page.get_by_role("alert")).to_contain_text("not as it was")
+
+
+class TestConversations:
+    def test_they_are_searched_and_read_at_the_message(self, tab: Tab) -> None:
+        page = tab("ann").page
+        view(page, "Conversations")
+        expect(page.locator(".hit h2")).to_have_text("Of caches")
+        page.get_by_label("Search messages").fill("ten minutes")
+        page.keyboard.press("Enter")
+        page.locator(".hit .passage a").first.click()
+        expect(page.locator(".said.here")).to_contain_text("Ten minutes.")
+        page.get_by_label("A message").fill("Thank you <b>all</b>")
+        page.keyboard.press("Enter")
+        expect(page.locator(".said").last).to_contain_text("Thank you <b>all</b>")
+
+    def test_a_message_that_a_search_of_everything_finds_opens_there(self, tab: Tab) -> None:
+        ann = tab("ann")
+        ann.page.goto(f"{ann.url}/?q=how+long+does+the+cache+live+ten&in=everything&kind=message")
+        ann.page.locator(".hit h2 a", has_text="Of caches").first.click()
+        expect(ann.page.locator(".said.here")).to_be_visible()
+
+
+class TestLibrary:
+    def test_files_are_put_in_shared_and_removed(self, tab: Tab, tmp_path: Path) -> None:
+        ann, ben = tab("ann"), tab("ben")
+        page = ann.page
+        view(page, "Library")
+        page.locator("section", has_text="A new collection").get_by_label("Name").fill("plans")
+        page.get_by_role("button", name="Make it").click()
+        plans = page.get_by_role("region", name="plans")
+        expect(plans).to_contain_text("0 documents")
+        file = tmp_path / "plan.md"
+        file.write_text("# Plan\n\nPaint the quokka shed green.")
+        upload = page.get_by_role("region", name="Upload")
+        upload.get_by_label("Files").set_input_files(file)
+        upload.get_by_label("Into").select_option("plans")
+        upload.get_by_role("button", name="Upload").click()
+        expect(upload.get_by_role("status")).to_contain_text("plan.md: 1 passage stored")
+        expect(plans).to_contain_text("1 document")
+        plans.get_by_role("button", name="Sharing").click()
+        plans.get_by_label("With whom").fill("ben")
+        plans.get_by_role("button", name="Share", exact=True).click()
+        expect(plans.get_by_role("listitem")).to_contain_text("ben")
+        ben.page.goto(f"{ben.url}/?q=quokka+shed")
+        expect(ben.page.locator(".hits")).to_contain_text("quokka shed green")
+        view(ben.page, "Library")
+        expect(ben.page.get_by_role("region", name="ann/plans")).to_contain_text("yours to read")
+        expect(ben.page.get_by_role("region", name="ann/plans").get_by_role("button", name="Sharing")).to_have_count(0)
+        plans.get_by_role("button", name="End").click()
+        expect(plans).to_contain_text("Nobody else reads it.")
+        plans.get_by_role("button", name="Documents").click()
+        plans.get_by_role("link", name="Plan").focus()
+        plans.get_by_role("button", name="Remove").click()
+        plans.get_by_role("button", name="Really?").click()
+        expect(plans).to_contain_text("Nothing yet.")
+        plans.get_by_role("button", name="Rename").click()
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        page.get_by_role("dialog").get_by_role("button", name="Really?").click()
+        expect(plans).to_have_count(0)
+
+    def test_what_cannot_be_read_is_told(self, tab: Tab, tmp_path: Path) -> None:
+        ann = tab("ann")
+        ann.forgiven.append("422")
+        view(ann.page, "Library")
+        file = tmp_path / "broken.pdf"
+        file.write_text("no PDF")
+        upload = ann.page.get_by_role("region", name="Upload")
+        upload.get_by_label("Files").set_input_files(file)
+        upload.get_by_role("button", name="Upload").click()
+        expect(upload.get_by_role("status")).to_contain_text(re.compile("broken.pdf: (?!reading)"))
+
+
+class TestSettings:
+    def test_a_token_is_made_and_revoked(self, tab: Tab) -> None:
+        page = tab("ann").page
+        view(page, "Settings")
+        expect(page.get_by_role("heading", name="Groups")).to_have_count(0)
+        page.get_by_label("What it is for").fill("phone")
+        page.get_by_role("button", name="Make a token").click()
+        made = page.get_by_role("status").locator("code").inner_text()
+        other = tab()
+        other.goto()
+        other.page.fill("#token", made)
+        other.page.keyboard.press("Enter")
+        expect(other.page.locator("#who")).to_contain_text("ann")
+        row = page.get_by_role("row", name="phone")
+        row.get_by_role("button", name="Revoke").click()
+        row.get_by_role("button", name="Really?").click()
+        expect(row).to_contain_text("revoked")
+        other.forgiven.append("401")
+        other.page.reload()
+        expect(other.page.locator("#token")).to_be_visible()
+
+    def test_an_administrator_decides_for_all(self, tab: Tab) -> None:
+        page = tab("root").page
+        view(page, "Settings")
+        with page.expect_response("**/admin/settings") as told:
+            page.get_by_label("Search conversations by meaning, too").check()
+        assert told.value.ok
+        groups = page.locator("section", has=page.get_by_role("heading", name="Groups"))
+        groups.get_by_label("Name").fill("team")
+        groups.get_by_label("Members, separated by commas").fill("ann, ben")
+        groups.get_by_role("button", name="Keep").click()
+        expect(groups.get_by_role("row", name="team")).to_contain_text("ann, ben")
+        page.reload()
+        expect(page.get_by_role("row", name="group.set").first).to_contain_text("root")
+
+
+def test_status_counts_what_one_has(tab: Tab) -> None:
+    page = tab("ann").page
+    view(page, "Status")
+    expect(page.locator(".tile", has_text="conversations")).to_contain_text("1")
+    expect(page.get_by_role("row", name="ben/wiki")).to_be_visible()
+
+
+def test_the_dashboard_is_for_administrators(tab: Tab) -> None:
+    ann, root = tab("ann"), tab("root")
+    root.page.goto(f"{root.url}/dashboard")
+    expect(root.page.locator("h1")).to_have_text("Dashboard")
+    expect(root.page.get_by_role("row", name="/me").first).to_contain_text("ms")
+    assert root.page.locator("circle.p95").count() > 0
+    ann.page.goto(f"{ann.url}/dashboard")
+    expect(ann.page.locator("h1")).to_have_text("Search")
