@@ -62,7 +62,7 @@ def test_a_plain_list_is_there_without_javascript(site: Site) -> None:
     more = re.search(r'href="/\?([^"]+offset=10)"', page)
     assert more
     assert ann.get(f"/?{more[1].replace('&amp;', '&')}").text.count('<li class="hit">') > 0
-    document = re.search(r'href="/(\?chunk=[^"]+)"', page)
+    document = re.search(r'href="/(\?doc=[^"]+)"', page)
     assert document
     assert '<mark class="here">Cache entries live' in ann.get(f"/{document[1].replace('&amp;', '&')}").text
     assert "no such thing" in ann.get("/?q=cache&since=no+such+thing").text

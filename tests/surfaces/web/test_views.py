@@ -15,7 +15,7 @@ from tests.support.browser import Opened, needs_browser
 pytestmark = needs_browser
 
 Tab = Callable[..., Opened]
-VIEWS = ("works", "talks", "library", "status", "settings", "dashboard")
+VIEWS = ("chat", "works", "talks", "library", "status", "settings", "dashboard")
 
 
 def view(page: Page, name: str) -> None:

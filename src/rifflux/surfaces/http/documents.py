@@ -216,7 +216,7 @@ async def _stored(incoming: Incoming, service: Service, caller: Caller, key: str
     return StoredOut.of(noun_json(stored))
 
 
-@router.get("/{document:path}", summary="Read a whole document")
+@router.get("/{document:path}", summary="Read a whole document", response_model_exclude_unset=True)
 def document(
     document: str,
     service: Asked,

@@ -142,7 +142,11 @@ def _results(service: Service, caller: Caller, given: Any) -> JsonObject:
 
 def _result(found: JsonObject, query: str) -> JsonObject:
     words = parts(found["content"], found["highlights"], found["snippet_span"])
-    return {**found, "parts": [*words], "address": urlencode({"chunk": found["chunk_id"], "q": query})}
+    return {
+        **found,
+        "parts": [*words],
+        "address": urlencode({"doc": found["document"], "chunk": found["chunk_id"], "q": query}),
+    }
 
 
 def parts(text: str, marks: Sequence[Sequence[int]], span: Sequence[int]) -> Iterator[tuple[str, bool]]:

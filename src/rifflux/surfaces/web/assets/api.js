@@ -2,6 +2,9 @@
 
 export const root = document.documentElement.dataset.root;
 
+/** How often a request is sent that was one too many. */
+const TRIES = 4;
+
 /** An answer that is an error, with its status and what to do about it. */
 export class Problem extends Error {
   constructor(status, code, message) {
@@ -15,13 +18,13 @@ export async function send(method, path, body, signal) {
   const form = body instanceof FormData;
   const options = {method, signal, headers: body && !form ? {"Content-Type": "application/json"} : {}};
   if (body) options.body = form ? body : JSON.stringify(body);
-  for (;;) {
+  for (let tries = 1; ; tries++) {
     let reply;
     try { reply = await fetch(root + path, options); } catch (error) {
       if (error.name === "AbortError") throw error;
       throw new Problem(0, "offline", "The service does not answer: is it still running?");
     }
-    if (reply.status !== 429) return reply;
+    if (reply.status !== 429 || tries === TRIES) return reply;
     await new Promise((go) => setTimeout(go, 1000 * (Number(reply.headers.get("Retry-After")) || 1)));
   }
 }
@@ -40,6 +43,21 @@ export const post = async (path, body, signal) => read(await send("POST", path, 
 export const put = async (path, body) => read(await send("PUT", path, body));
 export const patch = async (path, body) => read(await send("PATCH", path, body));
 export const remove = async (path) => read(await send("DELETE", path));
+
+/** The events of an answer as they come: the name of each, and what it tells. */
+export async function* stream(path, body, signal) {
+  const reply = await send("POST", path, body, signal);
+  if (!reply.ok) await read(reply);
+  let waiting = "";
+  for await (const piece of reply.body.pipeThrough(new TextDecoderStream())) {
+    const frames = (waiting + piece).split(/\r?\n\r?\n/);
+    waiting = frames.pop();
+    for (const frame of frames) {
+      const part = (name) => frame.split(/\r?\n/).filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).trim()).join("\n");
+      if (part("event")) yield [part("event"), JSON.parse(part("data"))];
+    }
+  }
+}
 
 /** Names in a path, each as one part of it. */
 export const at = (parts, ...names) => parts.reduce((path, part, place) => path + encodeURIComponent(names[place - 1]) + part);

@@ -2,6 +2,7 @@
 
 import {get, post, root} from "./api.js";
 import {fill, h, problem, say} from "./dom.js";
+import * as chat from "./chat.js";
 import * as dashboard from "./dashboard.js";
 import * as library from "./library.js";
 import * as reader from "./reader.js";
@@ -14,6 +15,7 @@ import * as works from "./works.js";
 const main = document.getElementById("main"), names = document.getElementById("views"), who = document.getElementById("who");
 const VIEWS = [
   {name: "", title: "Search", show: search.show},
+  {name: "chat", title: "Ask", show: chat.show},
   {name: "works", title: "Works", show: works.show},
   {name: "talks", title: "Conversations", show: talks.show},
   {name: "library", title: "Library", show: library.show},

@@ -9,9 +9,11 @@ import {ask, unfolds, verdict} from "./why.js";
 const WHOLE = new Set(["code", "table", "notebook", "json"]), LOOSE = new Set(["markdown", "html", "rst"]);
 
 export async function show(place, given, {signal}) {
-  const query = given.get("q") ?? "", name = given.get("doc") ?? given.get("chunk");
+  const query = given.get("q") ?? "", name = given.get("doc") ?? (await get(at`chunks/${given.get("chunk")}`, signal)).document;
   const told = await get(`${at`documents/${name}?around=${given.get("chunk") ?? ""}`}${query ? at`&query=${query}` : ""}`, signal);
-  const {around} = told, hit = around.passage, why = h("div"), [base] = around.text_span;
+  const {around} = told, hit = around.passage, opened = given.get("chunk");
+  if (!opened) around.span = [0, 0];
+  const why = h("div"), [base] = around.text_span;
   const search = {...grouped(given), doc: "", chunk: ""}, to = (chunk) => address({...search, doc: told.document, chunk});
   const body = h("div", {class: "text blocks"}, blocks(told.text, told.kind, base, around));
   const facts = [hit.path || told.document, told.kind, told.license, day(told.created_at), ...told.identifiers].filter(Boolean);
@@ -55,15 +57,16 @@ function blocks(text, kind, base, around) {
   const found = WHOLE.has(kind) ? pieces([start, end, ...around.outline.map((each) => each.start - base)], points(text.length))
     : split(text, LOOSE.has(kind) ? "" : "lined").map(([first, last, name]) => [points(first), points(last), name]);
   return found.map(([first, last, name]) => {
-    const here = first < end && last > start, inside = [];
-    let place = first;
+    const here = first < end && last > start, sign = name === "head" ? /^#+\s+/.exec(cut(first, last))[0] : "";
+    const inside = [sign && h("span", {class: "sign"}, sign)];
+    let place = first + sign.length;
     for (const [left, right] of words) {
       if (left < place || right > last) continue;
       inside.push(cut(place, left), h("mark", null, cut(left, right)));
       place = right;
     }
     inside.push(cut(place, last));
-    const level = name === "head" ? {role: "heading", "aria-level": "2"} : {};
+    const level = sign ? {role: "heading", "aria-level": Math.min(6, sign.trim().length + 1)} : {};
     return h(name === "head" || name === "item" || name === "" || name === "lined" ? "div" : "pre", {class: [name, here && "here"].filter(Boolean).join(" ") || null, "data-at": base + first, ...level}, inside);
   });
 }

@@ -155,13 +155,13 @@ function hit(found, given) {
       found.quality && h("span", {class: `level ${found.quality} push`, title: "Probability that it answers"}, `${found.quality} ${Math.round(100 * found.relevance)} %`)),
     h("p", {class: "where"}, h("b", null, found.collection), ` · ${placed(found)}`, found.heading_path && found.heading_path !== found.title && ` · ${found.heading_path}`, found.created_at && ` · ${day(found.created_at)}`),
     h("p", {class: CODE.has(found.kind) ? "passage code" : "passage"}, first > 0 && "… ", marked(CODE.has(found.kind) ? found.content : flowing(found.content), found.highlights, [first, last]), last < [...found.content].length && " …"),
-    h("div", {class: "acts"}, unfolds("Why here?", why, () => explain(found, given)),
+    h("div", {class: "acts"}, unfolds("Why here?", why, () => explain(found, given, [...why.closest("ol").children].indexOf(why.parentNode))),
       h("button", {type: "button", class: "plain cite-it", onclick: () => copy(citation(found))}, "Cite"), h("span", {class: "push"}), right, wrong), why);
 }
 
-async function explain(found, given) {
-  const all = given.get("in") === "everything";
-  const {results} = await post(all ? "everything" : "search", {...body(given), top_k: all ? 20 : MOST, explain: true, ...(all ? {} : {typing: true})});
+async function explain(found, given, place) {
+  const all = given.get("in") === "everything", page = all ? {} : {typing: true, offset: place - place % PAGE};
+  const {results} = await post(all ? "everything" : "search", {...body(given), top_k: PAGE, explain: true, ...page});
   const own = results.find((each) => each.chunk_id === found.chunk_id);
   return own ? bars(own.why, best(results.map((each) => each.why))) : note("It is not among the results any more: search again.");
 }

@@ -33,7 +33,7 @@ async function find(place, given, signal) {
   const cited = async (cite) => (await post("retrieve", {...asked, cite})).evidence_pack.bibliography;
   fill(place,
     h("p", {class: "soft"}, `${some(told.reranked.length, "work")} · ${told.diagnostics.intent}: ${told.diagnostics.reason}`),
-    [...told.diagnostics.notes, ...told.diagnostics.degraded, ...pack.notes].map(note),
+    [...new Set([...told.diagnostics.notes, ...told.diagnostics.degraded, ...pack.notes])].filter((each) => !each.endsWith(told.diagnostics.reason)).map(note),
     h("div", {class: "beside"},
       h("section", {class: "stack"}, h("h2", null, "Best first"), h("ol", {class: "hits"}, told.reranked.map(work))),
       h("section", {class: "stack"}, h("h2", null, "Evidence"),

@@ -1,0 +1,105 @@
+// Asking: an answer that comes a piece at a time, each sentence with its citations, and its sources beside it.
+
+import {post, stream} from "./api.js";
+import {act, choice, count, fill, h, note, problem, save, say, some} from "./dom.js";
+import {address} from "./page.js";
+
+const talk = [];
+
+export async function show(place, given, {signal}) {
+  const said = h("div", {class: "talk"}), beside = h("aside", {class: "stack", "aria-label": "Sources"});
+  const field = h("input", {name: "q", "aria-label": "Question", autocomplete: "off", placeholder: "Ask what you own", required: true});
+  const by = choice({value: "", "aria-label": "Answer"}, [["", "as well as it can"], ["extract", "quoted word for word"]]);
+  const send = h("button", {class: "main"}, "Ask"), stop = h("button", {type: "button", hidden: true}, "Stop");
+  let under = null;
+
+  async function ask(question) {
+    if (under) return;
+    under = new AbortController();
+    signal.addEventListener("abort", () => under?.abort());
+    const messages = talk.slice(-10).flatMap((each) => [{role: "user", content: each.question}, {role: "assistant", content: each.text}]);
+    const turn = {question, text: "", withdrawn: [], pack: null, answer: null, error: null};
+    const view = drawn(turn, beside);
+    said.append(view.said);
+    send.disabled = !(stop.hidden = false);
+    try {
+      for await (const [name, told] of stream("chat", {question, messages, extract: by.value === "extract"}, under.signal)) {
+        if (name === "sources") turn.pack = told.pack;
+        else if (name === "delta") turn.text += told.text;
+        else if (name === "withdrawn") turn.withdrawn.push(told);
+        else if (name === "done") Object.assign(turn, {answer: told, text: told.text, pack: told.pack});
+        else if (name === "error") turn.error = new Error(told.error.message);
+        view.draw(name);
+      }
+      if (!turn.answer && !turn.error) turn.error = new Error("The answer broke off: ask again.");
+    } catch (error) { turn.error = error.name === "AbortError" ? new Error("Stopped.") : error; }
+    if (turn.answer && !turn.answer.refused) talk.push(turn);
+    under = null;
+    send.disabled = !(stop.hidden = true);
+    view.draw("end");
+    say(turn.error?.message ?? (turn.answer.refused ? "Not answered" : `Answered from ${some(turn.pack.items.length, "source")}`));
+    field.focus();
+  }
+
+  fill(place, h("h1", null, "Ask"), h("div", {class: "beside"}, h("div", {class: "stack"}, said,
+    h("form", {class: "ask", onsubmit: (event) => {
+      event.preventDefault();
+      const question = field.value.trim();
+      if (question && !under) field.value = "", ask(question);
+    }}, field, send, stop), h("div", {class: "row soft"}, "Answer", by, h("span", {class: "push"}), act("Begin anew", () => { talk.length = 0; fill(said); fill(beside); field.focus(); }, "plain"))), beside));
+  stop.addEventListener("click", () => under?.abort());
+  for (const turn of talk) { const view = drawn(turn, beside); said.append(view.said); view.draw("end"); }
+  field.focus({preventScroll: true});
+  if (given.get("q") && !talk.some((each) => each.question === given.get("q"))) await ask(given.get("q"));
+  return (event, typing) => typing && event.key === "Escape" && under ? (under.abort(), true) : false;
+}
+
+/* One question and its answer, drawn again as more of it comes. */
+function drawn(turn, beside) {
+  const answer = h("div", {class: "said"}, "…"), foot = h("div", {class: "stack"});
+  const sources = () => fill(beside, h("h2", null, turn.answer?.refused ? "The nearest passages" : "Sources"), turn.pack.items.length ? turn.pack.items.map((item) => source(item, turn)) : h("p", {class: "soft"}, "None."));
+  const point = (number) => {
+    sources();
+    const found = beside.querySelector(`[data-number="${number}"]`);
+    found.classList.add("cited");
+    found.scrollIntoView({block: "nearest"});
+    found.focus({preventScroll: true});
+  };
+  const draw = (name) => {
+    if (name === "sources") sources();
+    if (turn.text || turn.withdrawn.length) fill(answer, pieces(turn, point));
+    if (name !== "end") return;
+    if (turn.pack) sources();
+    const told = turn.answer;
+    if (told?.refused) fill(answer, h("b", null, "Not answered. "), told.reason);
+    if (turn.error) answer.textContent === "…" && answer.remove();
+    fill(foot, turn.error && problem(turn.error), told && [...told.notes, ...told.degraded].map(note),
+      told && h("div", {class: "row soft"}, told.refused ? "" : told.by === "extract" ? "Quoted word for word" : `By ${told.by}; every sentence stands in its source`,
+        told.withdrawn.length > 0 && `· ${some(told.withdrawn.length, "sentence")} withdrawn`, told.tokens > 0 && `· ${count(told.tokens)} tokens`, told.searched !== told.question && `· searched for “${told.searched}”`),
+      told && h("div", {class: "acts"}, act("Save evidence", () => save("evidence.json", JSON.stringify(told.pack, null, 1), "application/json"), "plain"),
+        act("Verify", async () => { const {sound, items, problems} = await post("verify", {pack: told.pack}); say(sound ? `${some(items, "passage")} checked: each is as it is indexed` : problems.join("; "), true); }, "plain"),
+        h("a", {class: "button plain", href: address({q: turn.question})}, "Search instead")));
+  };
+  return {said: h("article", {class: "talk"}, h("div", {class: "said user"}, turn.question), answer, foot), draw};
+}
+
+/* The text with its marks as buttons, and what was withdrawn struck out where it would have stood. */
+function pieces(turn, point) {
+  const known = new Set(turn.pack?.items.map((item) => item.number)), cuts = [...turn.withdrawn].sort((one, other) => one.at - other.at), made = [];
+  const text = Array.from(turn.text);
+  let place = 0;
+  const upTo = (end) => { made.push(marks(text.slice(place, end).join(""), known, point)); place = end; };
+  for (const each of cuts) { upTo(Math.max(place, each.at)); made.push(h("s", {title: each.reason}, each.text), " "); }
+  upTo(text.length);
+  return made;
+}
+
+const marks = (text, known, point) => text.split(/\[(\d{1,3})\]/).map((piece, place) => place % 2 === 0 ? piece
+  : known.has(Number(piece)) ? h("button", {type: "button", class: "cite", "aria-label": `Source ${piece}`, onclick: () => point(piece)}, piece) : `[${piece}]`);
+
+function source(item, turn) {
+  const used = turn.answer?.citations.some((each) => each.number === item.number);
+  return h("section", {class: used ? "hit cited" : "hit", "data-number": item.number, tabindex: "-1", "aria-label": `Source ${item.number}`},
+    h("h3", null, `[${item.number}] `, h("a", {href: address({doc: item.document, chunk: item.chunk_id, q: turn.question})}, item.title || item.document)),
+    h("p", {class: "where"}, [item.collection, item.heading_path].filter(Boolean).join(" · ")), h("p", {class: "passage"}, item.text));
+}

@@ -1,0 +1,117 @@
+"""Asking in a real browser: answers of the service, and what a model might send, each piece as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.browser import Opened, needs_browser
+from tests.surfaces.web.conftest import HOSTILE
+
+pytestmark = needs_browser
+
+Tab = Callable[..., Opened]
+ITEM = {"number": 1, "document": "notes/n1.md", "chunk_id": "0" * 16, "title": HOSTILE, "collection": "library"}
+PACK: dict[str, Any] = {"items": [{**ITEM, "heading_path": "", "text": f"Cache entries live. {HOSTILE}"}]}
+DONE = {
+    "question": "q",
+    "searched": "q",
+    "refused": False,
+    "reason": "",
+    "by": "some-model",
+    "pack": PACK,
+    "tokens": 12,
+}
+DONE |= {"citations": [{"number": 1}], "withdrawn": [], "notes": [], "degraded": ["the model was slow"]}
+
+
+def ask(page: Page, question: str) -> None:
+    """Ask by keyboard."""
+    page.get_by_label("Question").fill(question)
+    page.keyboard.press("Enter")
+
+
+def scripted(page: Page, events: Sequence[tuple[str, Any]]) -> None:
+    """Have the service send these events."""
+    body = "".join(f"event: {name}\ndata: {json.dumps(told)}\n\n" for name, told in events)
+    page.route("**/chat", lambda route: route.fulfill(status=200, content_type="text/event-stream", body=body))
+
+
+@pytest.fixture
+def ann(tab: Tab) -> Opened:
+    """Ann, where questions are asked."""
+    ann = tab("ann")
+    ann.page.get_by_role("link", name="Ask", exact=True).click()
+    return ann
+
+
+def test_what_stands_in_a_source_is_answered_with_it(ann: Opened) -> None:
+    page = ann.page
+    ask(page, "how many minutes do cache entries live")
+    expect(page.locator(".said").nth(1)).not_to_have_text("…")
+    expect(page.get_by_role("complementary", name="Sources").locator(".hit")).not_to_have_count(0)
+    expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    page.get_by_role("button", name="Verify").click()
+    expect(page.locator("#live")).to_contain_text("checked")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save evidence").click()
+    assert json.loads(saved.value.path().read_text())["items"]
+    ask(page, "and the heron?")
+    expect(page.locator(".said.user")).to_have_count(2)
+
+
+def test_citations_lead_to_their_source_and_what_is_withdrawn_is_struck_out(ann: Opened) -> None:
+    page, text = ann.page, f"Entries live 🦦 {HOSTILE} [1]. See [9]."
+    withdrawn = {"text": "They live for ever.", "at": 14, "reason": "it stands in no source"}
+    events = [("sources", {"pack": PACK}), ("delta", {"text": text[:20]}), ("delta", {"text": text[20:]})]
+    done = {**DONE, "text": text, "withdrawn": [withdrawn["text"]]}
+    scripted(page, [*events, ("withdrawn", withdrawn), ("done", done)])
+    ask(page, "how long?")
+    answer = page.locator(".said").nth(1)
+    expect(answer).to_contain_text(HOSTILE)
+    expect(answer.locator("s")).to_have_text("They live for ever.")
+    expect(answer).to_contain_text("See [9].")
+    answer.get_by_role("button", name="Source 1").click()
+    expect(page.locator("[data-number='1']")).to_be_focused()
+    expect(page.get_by_text("1 sentence withdrawn")).to_be_visible()
+    expect(page.get_by_text("the model was slow")).to_be_visible()
+    assert page.locator("main img, main script").count() == 0
+    assert ann.violations() == []
+
+
+@pytest.mark.parametrize(
+    ("events", "told"),
+    [
+        ([("sources", {"pack": PACK}), ("error", {"error": {"code": "model", "message": "it broke"}})], "it broke"),
+        ([("sources", {"pack": PACK}), ("delta", {"text": "half an"})], "The answer broke off"),
+        ([], "The answer broke off"),
+    ],
+)
+def test_what_ends_badly_is_told(ann: Opened, events: Sequence[tuple[str, Any]], told: str) -> None:
+    scripted(ann.page, events)
+    ask(ann.page, "how long?")
+    expect(ann.page.get_by_role("alert")).to_contain_text(told)
+    expect(ann.page.get_by_label("Question")).to_be_focused()
+
+
+def test_a_refusal_shows_the_nearest_passages(ann: Opened) -> None:
+    refused = {**DONE, "text": "", "refused": True, "reason": "Little speaks for any passage.", "citations": []}
+    scripted(ann.page, [("sources", {"pack": PACK}), ("done", refused)])
+    ask(ann.page, "why?")
+    expect(ann.page.locator(".said").nth(1)).to_have_text("Not answered. Little speaks for any passage.")
+    expect(ann.page.get_by_role("heading", name="The nearest passages")).to_be_visible()
+
+
+def test_an_answer_can_be_stopped(ann: Opened) -> None:
+    ann.page.route("**/chat", lambda route: None)
+    ann.forgiven.append("ERR_")
+    ask(ann.page, "how long?")
+    ann.page.keyboard.press("Escape")
+    expect(ann.page.get_by_role("alert")).to_have_text("Stopped.")
+    ask(ann.page, "how long now?")
+    ann.page.get_by_role("button", name="Stop").click()
+    expect(ann.page.get_by_role("alert")).to_have_count(2)
