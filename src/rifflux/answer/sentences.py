@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from rifflux.types import Span
 
-__all__ = ["PROSE", "WHOLE", "Piece", "pieces", "sentence_ends"]
+__all__ = ["ITEM", "PROSE", "WHOLE", "Piece", "pieces", "sentence_ends"]
 
-#: Prose is quoted by the sentence; a table or a piece of code whole.
-PROSE, WHOLE = "prose", "whole"
+#: Prose is quoted by the sentence, and so are the items of a list; a table or a piece of code whole.
+PROSE, ITEM, WHOLE = "prose", "item", "whole"
 #: Characters of a sentence at most: a longer one is cut between words.
 LONGEST = 600
 #: A line that is shorter than this may end what it says without a full stop.
@@ -53,7 +53,8 @@ def _pieces(text: str) -> Iterator[Piece]:
                 yield Piece(found, WHOLE)
             continue
         for first, last in _sentences(text, start, end):
-            yield Piece((first, last))
+            begins = text.rfind("\n", 0, first) + 1
+            yield Piece((first, last), ITEM if _ITEM.fullmatch(text, begins, first) else PROSE)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
