@@ -28,9 +28,12 @@ def diagnose(path: str | Path, *, state: str | Path = "", model: Model | None = 
 
     Raises `NotFound`, `NotAnIndex`, `NewerIndex` and other errors that are no damage.
     """
-    others = _named(state, diagnose(state)) if state and Path(state).expanduser().exists() else []
+    kept = state if state and Path(state).expanduser().exists() else ""
+    others = _named(kept, diagnose(kept)) if kept else []
+    # Beside a state the index is only read: looking at it must not change it.
+    readable = None if any(each.unreadable for each in others) else kept
     try:
-        with open_index(path, create=False, model=model) as index:
+        with open_index(path, create=False, model=model, state=readable) as index:
             return [*index.admin.check(), *exposure(path), *others]
     except DamagedIndex as error:
         what, _, cure = str(error).rpartition(": ")

@@ -118,6 +118,8 @@ def test_the_budget_holds_over_all_workers_and_every_call_is_counted(run: Any, s
     (row,) = run.json("usage", "--by", "user")
     assert row["cost"] <= budget
     assert row["calls"] - before["calls"] == len(hybrid)
+    # The client of endpoints would log each request with its address.
+    assert server.url not in service.log.read_text()
 
 
 def test_the_command_line_counts_its_calls_and_tells_no_cause(run: Any, server: EmbeddingServer) -> None:
