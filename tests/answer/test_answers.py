@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ def test_wordings_are_answered_alike(index: Index, wording: str) -> None:
 
 
 def test_a_question_that_leans_on_the_last_one_is_completed(index: Index) -> None:
-    said = [{"role": "user", "content": "how long do cache entries live"}, ("assistant", "Ten minutes.")]
+    said: list[Any] = [{"role": "user", "content": "how long do cache entries live"}, ("assistant", "Ten minutes.")]
     assert index.answer("how long do they live?", said).searched.endswith("how long do cache entries live")
     alone = index.answer("Tell me about green tea", said)
     assert alone.searched == alone.question
