@@ -7,6 +7,7 @@ name, and another model may come under that.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import numpy as np
 
@@ -35,15 +36,16 @@ class Replaced(ModelError):
     """A model came under the name of another one."""
 
 
-def confirm(session: Session, embedder: GuardedEmbedder, *, needed: bool = True) -> None:
+def confirm(session: Session, embedder: GuardedEmbedder, is_needed: Callable[[], bool] = lambda: True) -> None:
     """Make sure, once a session, that a model gives what it gave; one without a probe gets it now.
 
     Raises `Replaced` where it does not, and `ModelError` where it does not answer: it is asked again the next time.
-    One that is not `needed`, for no text waits for it, is not waited for, and need not answer.
+    One that is not needed, for no text waits for it, is not waited for, and need not answer.
     """
     confirmed: set[str] = session.kept(SETTING, set)
     if runs_here(embedder.inner) or embedder.fingerprint in confirmed:
         return
+    needed = is_needed()
     try:
         _compare(session.store, embedder if needed else embedder.hurried)
     except Replaced:

@@ -248,6 +248,11 @@ class Writer:
     def _embedded(self) -> int:
         return sum(view.counts()["embedded_chunks"] for view in self.view.store.views())
 
+    def _waits(self) -> bool:
+        """Return True if any text waits for a vector."""
+        counts = [view.counts() for view in self.view.store.views()]
+        return any(each["chunks"] > each["embedded_chunks"] for each in counts)
+
     def embed_soon(self, changes: Sequence[DocumentChange], seconds: float | None) -> Embedded:
         """Give vectors to what was just stored, as many as can be made in some seconds; the others go on behind."""
         if not any(change.chunks for change in changes):
@@ -355,9 +360,7 @@ class Writer:
         from rifflux.session.vectors import read_all_vectors
 
         self._use_model()
-        counts = [view.counts() for view in self.view.store.views()]
-        waiting = any(each["chunks"] > each["embedded_chunks"] for each in counts)
-        confirm(self.view.session, self.view.embedder, needed=waiting)
+        confirm(self.view.session, self.view.embedder, self._waits)
         with turns(EMBED) if wait else self.view.store.registry.claim(EMBED) as mine:
             if mine:
                 count = 0
