@@ -1,6 +1,6 @@
 """Answer questions that have an answer, questions whose documents were taken out, and nonsense.
 
-    python -m bench answers DATA [--seed 0] [--draws 1] [--keep FOLDER] [--docs rust-book] [--index INDEX]
+    python -m bench answers DATA [--seed 0] [--draws 1] [--keep FOLDER] [--docs rust-book] [--only NAME] [--index INDEX]
 
 For each draw, by its seed:
 
@@ -107,7 +107,7 @@ def main() -> None:
     with ExitStack() as closing:
         temporary = closing.enter_context(tempfile.TemporaryDirectory())
         kept = closing.enter_context(Kept(arguments.keep or Path(temporary)))
-        sources = [*_sources(arguments.data, arguments.docs, kept)]
+        sources = [*_sources(arguments.data, arguments.docs, kept, arguments.only)]
         found = list[Asked]()
         for seed in range(arguments.seed, arguments.seed + arguments.draws):
             found += _asked(seed, sources, Path(temporary), closing)
@@ -129,19 +129,22 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--draws", type=int, default=1, help="with this seed and those after it")
     parser.add_argument("--keep", type=Path, help="folder of indexes")
     parser.add_argument("--docs", default="rust-book", help="folder of Markdown in DATA/docs")
+    parser.add_argument("--only", help="of the collections, this one")
     parser.add_argument("--index", type=Path, help="index to measure the first event in")
     parser.add_argument("--show", action="store_true", help="print what went wrong")
     return parser.parse_args()
 
 
-def _sources(data: Path, docs: str, kept: Kept) -> Iterator[Source]:
-    for name in ("scifact", "srd5e"):
+def _sources(data: Path, docs: str, kept: Kept, only: str | None) -> Iterator[Source]:
+    for name in ("scifact", "srd5e") if only is None else {only} & {"scifact", "srd5e"}:
         collection = read_beir(data / name)
         asked = [
             (each.text, frozenset(key for key, grade in each.grades.items() if grade > 0))
             for each in collection.questions
         ]
         yield Source(name, asked, kept.records(data / name / "corpus.jsonl"))
+    if only not in (None, docs):
+        return
     tree = data / "docs" / docs
     yield Source(docs, [*_pages(tree)], kept.files(tree, docs))
 
@@ -166,7 +169,7 @@ def _asked(seed: int, sources: Sequence[Source], folder: Path, closing: ExitStac
         lacking = source.lacking(seed, sorted(frozenset().union(*(gold for _, gold in drawn[EACH:]))), folder, closing)
         for text, gold in drawn[EACH:]:
             yield _answered(Question(NEAR, source.name, text, gold), lacking)
-    for number, text in enumerate(_nonsense(sorted(words), choice)):
+    for number, text in enumerate([*_nonsense(sorted(words), choice)][:: 1 if len(sources) > 1 else 3]):
         source = sources[number % len(sources)]
         yield _answered(Question(NONSENSE, source.name, text), source.index)
 

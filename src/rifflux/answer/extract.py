@@ -30,7 +30,7 @@ LIKE, AGAIN = 0.5, 0.12
 ASKS = 0.5
 #: A sentence with a smaller share of the best one's score says too little.
 LEAST = 0.45
-#: What a heading says is said of every sentence under it, by so much less.
+#: What a heading says is said of every sentence under it; by so much less, where that is not all that is asked.
 HEADED = 0.6
 
 
@@ -84,6 +84,7 @@ def _candidates(evidence: Evidence, passages: Sequence[Passage]) -> Iterator[_Ca
         found = evidence.found_of(passage.item)
         weights = _weights(weights_of(found.searcher.store, found.query))
         headed = _held(weights, frozenset(passage.analyzer.terms(f"{passage.item.title} {passage.item.heading_path}")))
+        above = 1.0 if headed == weights.keys() else HEADED
         cut = _unjoined(passage.item.text, pieces(passage.item.text, code=passage.is_code))
         for order, piece in enumerate(cut):
             text = passage.item.text[slice(*piece.span)]
@@ -92,7 +93,7 @@ def _candidates(evidence: Evidence, passages: Sequence[Passage]) -> Iterator[_Ca
                 continue
             own = _held(weights, terms)
             covered = sum(
-                weight * (1.0 if term in own else HEADED * (term in headed)) for term, weight in weights.items()
+                weight * (1.0 if term in own else above * (term in headed)) for term, weight in weights.items()
             )
             begins = set(passage.analyzer.terms(" ".join(text.split()[: 2 * BEGINS]))[:BEGINS])
             score = SUBJECT * bool(weights and len(weights) <= BEGINS and weights.keys() <= begins)

@@ -41,7 +41,7 @@ SMALL = 100
 #: A question of at most so many terms may be a name.
 LONGEST_NAME = 6
 #: Headings name things where half of them have at most so many terms.
-SHORT_HEADING = 4
+SHORT_HEADING = 5
 #: How much a heading and a name have in common that mean the same; of a name of one term, and how relevant it must be.
 SAME_NAME, SAME_WORD, NAMED_RELEVANCE = 0.6, 0.5, 0.5
 #: The share of a question that the headings of its subject hold.
