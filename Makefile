@@ -5,7 +5,8 @@
 # make check   format, lint, types, import layers
 # make bench   list what can be measured; NAME=program ARGS='its arguments' runs one (see bench/README.md)
 # make docs    build the documentation into site/; warnings and broken links are errors
-# make release build wheel and source distribution, install each in an empty environment, search with it
+# make release build wheel and source distribution, install each in an empty environment, search with it;
+#              export a server, start and kill it
 # make model   build the bundled embedder anew from its original weights
 
 PYTHON ?= python3
@@ -67,8 +68,9 @@ docs: $(VENV)/.docs
 	$(BIN)/python scripts/docs.py
 
 release: | $(BIN)/python
-	$(PIP) -e '.[release]'
+	$(PIP) -e '.[release,serve]'
 	PYTHON=$(PYTHON) scripts/release.sh $(BIN)/python
+	$(BIN)/python scripts/exported.py
 
 model: | $(BIN)/python
 	$(PIP) -e '.[model]'

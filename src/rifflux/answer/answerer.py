@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rifflux.answer.extract import extract
 from rifflux.answer.gather import Evidence, Source, gather
-from rifflux.answer.history import Turn, checked_history, completed, leans
+from rifflux.answer.history import ALONE, POINTS, Turn, checked_history, completed, leaning
 from rifflux.answer.model import EXTRACT, Answer, AnswerEvent, Done, Failed, Sources
 from rifflux.answer.sufficient import refusal
 from rifflux.answer.support import Passage
@@ -110,20 +110,10 @@ class _Run:
             yield Failed(str(error), error)
 
     def _events(self) -> Iterator[AnswerEvent]:
-        asked, answerer = self.asked, self.answerer
-        searched = self._completed()
-        evidence = gather(
-            answerer.sources,
-            searched,
-            asked.filter,
-            answerer.citing,
-            top_k=asked.top_k,
-            max_tokens=asked.max_tokens,
-            deadline=asked.deadline,
-        )
+        asked = self.asked
+        searched, evidence, reason = self._found()
         self.degraded += evidence.degraded
         self.notes += evidence.notes
-        reason = refusal(evidence)
         if reason:
             evidence = replace(evidence, pack=replace(evidence.pack, items=evidence.pack.items[:NEAREST]))
         yield Sources(asked.question, searched, evidence.pack, evidence.pack.confidence, tuple(self.notes))
@@ -189,18 +179,32 @@ class _Run:
         finally:
             pieces.close()
 
-    def _completed(self) -> str:
-        """Return what is searched for: the question, completed where it leans on those before it."""
+    def _found(self) -> tuple[str, Evidence, str]:
+        """Return what was searched for, what was found, and why it is refused.
+
+        A question that points at those before it is completed; one that may do so, where nothing answers it alone.
+        """
         question, history = self.asked.question, self.asked.history
         searcher = Searcher(self.answerer.sources[0].view)
-        if not history or not leans(question, searcher):
-            return question
-        joined = completed(question, history, searcher)
-        found = self._rewritten(question) if self.chat else ""
-        found = found or joined
-        if found != question:
-            self.notes.append(f"searched for: {found}")
-        return found
+        leans = leaning(question, searcher) if history else ALONE
+        if leans != POINTS:
+            evidence = self._gathered(question)
+            if not (reason := refusal(evidence, "" if leans == ALONE else question)) or leans == ALONE:
+                return question, evidence, reason
+        searched = (self._rewritten(question) if self.chat else "") or completed(question, history, searcher)
+        evidence = self._gathered(searched)
+        return searched, evidence, refusal(evidence, question)
+
+    def _gathered(self, text: str) -> Evidence:
+        return gather(
+            self.answerer.sources,
+            text,
+            self.asked.filter,
+            self.answerer.citing,
+            top_k=self.asked.top_k,
+            max_tokens=self.asked.max_tokens,
+            deadline=self.asked.deadline,
+        )
 
     def _rewritten(self, question: str) -> str:
         """Return the question as the model completes it; empty where it does not in time."""

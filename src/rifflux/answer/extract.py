@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rifflux.answer.gather import Evidence
-from rifflux.answer.sentences import WHOLE, Piece, pieces
+from rifflux.answer.sentences import ITEM, WHOLE, Piece, pieces
 from rifflux.answer.support import Passage
 from rifflux.errors import ModelError
 from rifflux.retrieve.fuse.base import weights_of
@@ -17,14 +17,20 @@ from rifflux.types import Clause, Scores, Span, Vectors
 __all__ = ["Quotation", "extract"]
 
 #: Sentences of an answer, those that are compared by meaning, and how many may come from one passage.
-MOST, COMPARED, OF_ONE = 5, 32, 3
+MOST, COMPARED, OF_ONE = 5, 16, 3
+#: Characters of a list that is quoted with the line that leads to it.
+LONGEST_LIST = 800
 #: How a sentence is scored: the words of the question that it holds, its meaning, its passage's place, and its own.
 COVERAGE, MEANING, PLACE, FIRST = 0.45, 0.3, 0.2, 0.05
+#: What a sentence gains that begins with what is asked about, and within how many of its terms.
+SUBJECT, BEGINS = 0.15, 3
 #: What counts against a sentence that is like one that was chosen, and one of a passage that was quoted already.
 LIKE, AGAIN = 0.5, 0.12
+#: What is left of the score of a sentence that asks something itself.
+ASKS = 0.5
 #: A sentence with a smaller share of the best one's score says too little.
 LEAST = 0.45
-#: What a heading says is said of every sentence under it, by so much less.
+#: What a heading says is said of every sentence under it; by so much less, where that is not all that is asked.
 HEADED = 0.6
 
 
@@ -35,6 +41,7 @@ class Quotation:
     passage: Passage
     text: str
     span: Span
+    is_whole: bool = False
 
 
 @dataclass
@@ -77,6 +84,7 @@ def _candidates(evidence: Evidence, passages: Sequence[Passage]) -> Iterator[_Ca
         found = evidence.found_of(passage.item)
         weights = _weights(weights_of(found.searcher.store, found.query))
         headed = _held(weights, frozenset(passage.analyzer.terms(f"{passage.item.title} {passage.item.heading_path}")))
+        above = 1.0 if headed == weights.keys() else HEADED
         cut = _unjoined(passage.item.text, pieces(passage.item.text, code=passage.is_code))
         for order, piece in enumerate(cut):
             text = passage.item.text[slice(*piece.span)]
@@ -85,24 +93,30 @@ def _candidates(evidence: Evidence, passages: Sequence[Passage]) -> Iterator[_Ca
                 continue
             own = _held(weights, terms)
             covered = sum(
-                weight * (1.0 if term in own else HEADED * (term in headed)) for term, weight in weights.items()
+                weight * (1.0 if term in own else above * (term in headed)) for term, weight in weights.items()
             )
-            score = COVERAGE * covered + PLACE / (1 + place) + FIRST / (1 + order)
+            begins = set(passage.analyzer.terms(" ".join(text.split()[: 2 * BEGINS]))[:BEGINS])
+            score = SUBJECT * bool(weights and len(weights) <= BEGINS and weights.keys() <= begins)
+            score += COVERAGE * covered + PLACE / (1 + place) + FIRST / (1 + order)
+            score *= ASKS if text.endswith("?") else 1.0
             start = passage.item.span[0]
-            quotation = Quotation(passage, text, (start + piece.span[0], start + piece.span[1]))
+            span = start + piece.span[0], start + piece.span[1]
+            quotation = Quotation(passage, text, span, is_whole=piece.kind == WHOLE)
             yield _Candidate(quotation, place, score, terms, order)
 
 
 def _unjoined(text: str, found: Sequence[Piece]) -> list[Piece]:
-    """Return the pieces of a passage; a line that leads to the table or code behind it belongs to that."""
-    joined = list[Piece]()
+    """Return the pieces of a passage; a line that leads to what is behind it belongs to that table, code or list."""
+    joined, leading = list[Piece](), False
     for piece in found:
-        before = joined[-1] if joined else None
-        leads = before and before.kind != WHOLE and text[before.span[1] - 1] == ":"
-        if piece.kind == WHOLE and before and leads:
-            joined[-1] = replace(piece, span=(before.span[0], piece.span[1]))
+        before = joined[-1] if joined else piece
+        whole = piece.span[1] - before.span[0] <= LONGEST_LIST
+        if leading and (piece.kind == WHOLE or (piece.kind == ITEM and whole)):
+            joined[-1] = replace(piece, kind=WHOLE, span=(before.span[0], piece.span[1]))
+            leading = piece.kind == ITEM
         else:
             joined.append(piece)
+            leading = text[piece.span[1] - 1] == ":"
     return joined
 
 

@@ -137,7 +137,7 @@ def gather(
             of.update(zip(map(attrgetter("chunk_id"), each.hits), repeat(each), strict=False))
     closed = sum(all(hit.withheld for hit in each.passages) for each in candidates[:top_k])
     known = {hit.chunk_id: hit.relevance or 0.0 for each in found for hit in each.hits}
-    packer = Packer(citing, LIMITS, max_tokens, top_k)
+    packer = Packer(citing, replace(LIMITS, least=min(LIMITS.least, top_k)), max_tokens, top_k)
     pack = packer(
         text,
         INTENT,
@@ -196,5 +196,6 @@ def _beside(span: tuple[int, int], hits: Sequence[Hit], text: str) -> Hit | None
 
 
 def _told(found: Sequence[Found]) -> Iterator[str]:
-    """Give what the searches noted, each once."""
-    yield from dict.fromkeys(chain.from_iterable(each.trace.notes for each in found))
+    """Give what the searches noted, each once; of a source where nothing is, only if nothing is anywhere."""
+    telling = [each for each in found if each.hits] or found
+    yield from dict.fromkeys(chain.from_iterable(each.trace.notes for each in telling))

@@ -11,7 +11,7 @@ from rifflux.errors import InvalidArgument
 from rifflux.session.searching import Searcher
 from rifflux.text.asking import framed
 
-__all__ = ["Turn", "checked_history", "completed", "leans"]
+__all__ = ["ALONE", "MAYBE", "POINTS", "Turn", "checked_history", "completed", "leaning"]
 
 #: Turns that are read, the latest ones, and characters of one.
 MOST_TURNS, LONGEST_TURN = 20, 20_000
@@ -22,10 +22,12 @@ FEW = 3
 #: In one of more words, what points may point at the question's own.
 MANY = 5
 
+#: How a question stands to those before it: by itself, perhaps, or pointing at what was said.
+ALONE, MAYBE, POINTS = "alone", "maybe", "points"
+
 # Words that stand for what was said before, by language; and what begins a question that goes on.
 _POINTING = {
-    "english": "it its they them their theirs this that these those he him his she her hers one ones there former"
-    " latter same else",
+    "english": "it its they them their theirs this these those he him his she her hers",
     "german": "er sie es ihn ihm ihr ihre ihren seine seinen dies diese dieser dieses jene jener das davon dafür damit"
     " darin dort derselbe",
     "french": "il elle ils elles lui leur leurs cela ça ceci ceux celui celle celles y en",
@@ -93,8 +95,8 @@ def text_of(content: object) -> object:
     return "\n".join(part for part in parts if isinstance(part, str))
 
 
-def leans(question: str, searcher: Searcher) -> bool:
-    """Return True if a question says too little by itself: it points at what was said, goes on, or is very short.
+def leaning(question: str, searcher: Searcher) -> str:
+    """Return how a question stands to those before it: it may point at what was said, go on, or be very short.
 
     One that names something rare in this index, or an identifier, stands alone however short it is.
     """
@@ -103,10 +105,11 @@ def leans(question: str, searcher: Searcher) -> bool:
     query = searcher.read(question)
     terms = len(dict.fromkeys(query.terms))
     if pointing & {word.casefold() for word in _WORD.findall(question)}:
-        return terms <= MANY
-    if query.understanding and query.understanding.specificity > 0:
-        return False
-    return terms < FEW or bool(_GOING_ON.match(question) and terms <= FEW)
+        return POINTS if terms <= MANY else ALONE
+    if _GOING_ON.match(question) and terms <= FEW:
+        return MAYBE
+    named = query.understanding and query.understanding.specificity > 0
+    return MAYBE if terms < FEW and not named else ALONE
 
 
 def completed(question: str, history: Sequence[Turn], searcher: Searcher) -> str:
@@ -114,6 +117,6 @@ def completed(question: str, history: Sequence[Turn], searcher: Searcher) -> str
     parts = [question]
     for turn in reversed([turn for turn in history if turn.role == USER]):
         parts.append(framed(turn.content, searcher.analyzer.language).subject.strip(" ?!.\n"))
-        if not leans(turn.content, searcher):
+        if leaning(turn.content, searcher) == ALONE:
             break
     return " ".join(dict.fromkeys(parts))

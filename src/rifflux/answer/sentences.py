@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from rifflux.types import Span
 
-__all__ = ["PROSE", "WHOLE", "Piece", "pieces", "sentence_ends"]
+__all__ = ["ITEM", "PROSE", "WHOLE", "Piece", "pieces", "sentence_ends"]
 
-#: Prose is quoted by the sentence; a table or a piece of code whole.
-PROSE, WHOLE = "prose", "whole"
+#: Prose is quoted by the sentence, and so are the items of a list; a table or a piece of code whole.
+PROSE, ITEM, WHOLE = "prose", "item", "whole"
 #: Characters of a sentence at most: a longer one is cut between words.
 LONGEST = 600
 #: A line that is shorter than this may end what it says without a full stop.
@@ -26,6 +26,8 @@ _NEXT = re.compile(r"\s*[\"'“‘«(\[*_]*[^\W_a-z]|\s*[-•*–]\s")
 _ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)]|[a-z][.)])\s+")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
+#: What only leads elsewhere, such as a line of a table of contents, says nothing.
+_LINKED = re.compile(r"(?:\[[^\[\]]*\]\([^()\s]*\)|<?https?://\S+)[.,;:]?")
 _RULE = re.compile(r"\s*(?:[-=_*]\s*){3,}\Z")
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
@@ -39,7 +41,7 @@ class Piece:
 
 
 def pieces(text: str, *, code: bool = False) -> list[Piece]:
-    """Return the pieces of a passage in their order, headings and rules left out; of source `code`, all as one."""
+    """Return the pieces of a passage in their order, without headings, rules and bare links; of `code`, all as one."""
     if code:
         found = _stripped(text, 0, len(text))
         return [Piece(found, WHOLE)] if found else []
@@ -53,7 +55,10 @@ def _pieces(text: str) -> Iterator[Piece]:
                 yield Piece(found, WHOLE)
             continue
         for first, last in _sentences(text, start, end):
-            yield Piece((first, last))
+            if _LINKED.fullmatch(text, first, last):
+                continue
+            begins = text.rfind("\n", 0, first) + 1
+            yield Piece((first, last), ITEM if _ITEM.fullmatch(text, begins, first) else PROSE)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, str]]:

@@ -1,19 +1,175 @@
-"""Whether evidence is enough to answer from, told before any model is asked: else an answer is refused."""
+"""Whether evidence is enough to answer from, told before any model is asked: else an answer is refused.
+
+The relevance of a passage says how likely a question is to have an answer where such a passage is found. It cannot say
+that the passage is the answer: what is only near has most of its words and its meaning. So three things are asked:
+
+    relevance   the best passage must be of high relevance, or of medium; `bench/quality/answers.py` prints the curve
+    statement   a sentence of it, with the headings it stands under, must hold enough of what was asked, the more the
+                less relevant it is: an answer is made of sentences
+    subject     a question that only names a thing is answered by what is about it. Where headings name things, that is
+                a passage under a heading of that name, since what many passages mention is explained by none of them;
+                or else the only one that says it all under a heading of its subject
+
+What is named to the letter, such as a section's number, is about that wherever it stands.
+"""
 
 from __future__ import annotations
 
-from rifflux.answer.gather import Evidence
+import re
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-__all__ = ["refusal"]
+from rifflux.answer.gather import Evidence, Found
+from rifflux.answer.sentences import pieces
+from rifflux.retrieve.fuse.base import weights_of
+from rifflux.retrieve.table import HIGH, MEDIUM
+from rifflux.text.analyzer import Analyzer
+from rifflux.text.asking import asks_how
+from rifflux.types import Clause, Hit
 
-#: The least relevance of the best passage that is answered from.
-THRESHOLD = 0.75
+__all__ = ["HIGH", "refusal"]
+
+#: The passages of a source that are looked at.
+LOOKED_AT = 10
+#: The share of a question that one sentence must hold, and the number of its terms that is enough of a long one.
+STATED, TERMS = 0.35, 4.0
+#: The share that it must hold where the relevance is medium.
+HALF = 0.5
+#: Passages of an index that is too small to tell how rare a term is.
+SMALL = 100
+#: A question of at most so many terms may be a name.
+LONGEST_NAME = 6
+#: Headings name things where half of them have at most so many terms.
+SHORT_HEADING = 5
+#: How much a heading and a name have in common that mean the same; of a name of one term, and how relevant it must be.
+SAME_NAME, SAME_WORD, NAMED_RELEVANCE = 0.6, 0.5, 0.5
+#: The share of a question that the headings of its subject hold.
+SUBJECT = 0.5
+#: Kinds whose titles are names of files, and tell nothing of what is in them.
+_UNTITLED = frozenset({"text", "code", "table", "pdf", "mail", "message", "memory"})
+#: `What does X do` asks something of X; `can you explain X` does not.
+_ACTING = re.compile(r"\b(?:do|does|did|can|could|should|would|will|has|have|had|may|must|might)\b", re.IGNORECASE)
+_YOU = re.compile(r"\b(?:you|i|me|we|us)\b", re.IGNORECASE)
+
+_NOTHING = "nothing was found: index something that answers it, or ask in other words"
+_WEAK = "nothing that was found is near enough to answer it: these passages are the nearest"
 
 
-def refusal(evidence: Evidence) -> str:
-    """Return why a question is refused; empty if the evidence is enough."""
+def refusal(evidence: Evidence, follow_up: str = "") -> str:
+    """Return why a question is refused; empty if the evidence of some source is enough.
+
+    Of a question that was completed, the `follow_up` is what was asked.
+    """
     if not evidence.pack.items:
-        return "nothing was found: index something that answers it, or ask in other words"
-    if evidence.pack.confidence < THRESHOLD:
-        return "nothing that was found is near enough to answer it: these passages are the nearest"
-    return ""
+        return _NOTHING
+    enough = any(_is_enough(found) or (bool(follow_up) and _follows(found, follow_up)) for found in evidence.found)
+    return "" if enough else _WEAK
+
+
+def _follows(found: Found, question: str) -> bool:
+    """Return True if a passage holds all that a follow-up asks: what completes it needs not stand there, too."""
+    analyzer = found.searcher.analyzer
+    asked = frozenset(found.searcher.read(question).terms)
+    near = (hit for hit in found.hits[:LOOKED_AT] if not hit.withheld and (hit.relevance or 0.0) >= NAMED_RELEVANCE)
+    return any(asked <= {*analyzer.terms(f"{hit.title} {hit.heading_path} {hit.content}")} for hit in near)
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A passage as it is compared with a question: the shares of it that are held, each from 0 to 1.
+
+    `headed` is that of its title and headings, `named` how much the best of them has in common with the question, and
+    `stated` that of its best sentence with them.
+    """
+
+    relevance: float
+    headed: float
+    named: float
+    stated: float
+    heading_terms: int | None
+
+
+def _is_enough(found: Found) -> bool:
+    """Return True if what was found in a source answers."""
+    hits = [hit for hit in found.hits[:LOOKED_AT] if not hit.withheld]
+    if not hits:
+        return False
+    best = max(hit.relevance or 0.0 for hit in hits)
+    weights = _weights(found)
+    if best < NAMED_RELEVANCE or not weights:
+        return best >= HIGH and not weights
+    if _held_to_the_letter(found, hits):
+        return best >= MEDIUM
+    passages = [_compared(hit, weights, found.searcher.analyzer) for hit in hits]
+    if _is_name(found, weights) and _names_things(passages):
+        return _is_about(passages, SAME_NAME if len(weights) > 1 else SAME_WORD)
+    # Of equals, the first is the better one.
+    first = max(passages, key=lambda passage: passage.relevance)
+    least = min(STATED, TERMS / len(weights)) if best >= HIGH else HALF
+    return best >= MEDIUM and first.stated >= least
+
+
+def _weights(found: Found) -> Mapping[Clause, float]:
+    """Return what each clause of the question counts; in a small index all alike, for there few terms are rare."""
+    weights, statistics = weights_of(found.searcher.store, found.query), found.query.statistics
+    return dict.fromkeys(weights, 1.0) if statistics and statistics.chunks < SMALL else weights
+
+
+def _is_about(passages: Sequence[_Passage], same: float) -> bool:
+    """Return True if a passage stands under a heading of that name, or is the only one that says all of it."""
+    for passage in passages:
+        if passage.headed == 1 and passage.named >= same and passage.relevance >= NAMED_RELEVANCE:
+            return True
+    saying = [passage for passage in passages if passage.stated == 1]
+    return len(saying) == 1 and saying[0].headed >= SUBJECT and saying[0].relevance >= HIGH
+
+
+def _is_name(found: Found, weights: Mapping[Clause, float]) -> bool:
+    """Return True if a question may only name a thing: it is short, and asks neither how nor what something does."""
+    query = found.query
+    acts = _ACTING.search(query.asking) and not _YOU.search(query.asking)
+    how = asks_how(query.semantic_text, found.searcher.analyzer.language)
+    return len(weights) <= LONGEST_NAME and not acts and not how and not found.source.view.is_part
+
+
+def _names_things(passages: Sequence[_Passage]) -> bool:
+    """Return True if the headings that passages stand under are names, and no sentences."""
+    lengths = [SHORT_HEADING + 1 if each.heading_terms is None else each.heading_terms for each in passages]
+    return statistics.median(lengths) <= SHORT_HEADING
+
+
+def _held_to_the_letter(found: Found, hits: Sequence[Hit]) -> bool:
+    """Return True if a passage holds all that a question names to the letter."""
+    anchors, analyzer = found.query.anchors, found.searcher.analyzer
+    if not anchors:
+        return False
+    texts = (f" {analyzer.joined(f'{hit.title} {hit.heading_path} {hit.content}')} " for hit in hits)
+    return any(all(f" {' '.join(anchor)} " in text for anchor in anchors) for text in texts)
+
+
+def _compared(hit: Hit, weights: Mapping[Clause, float], analyzer: Analyzer) -> _Passage:
+    """Compare a passage with the clauses of a question, by their weights."""
+    # A title that is the name of a file is no heading.
+    title = "" if hit.kind in _UNTITLED else hit.title
+    headings = [analyzer.joined(part) for part in (title, *hit.heading_path.split(" > ")) if part]
+    above = "".join(f" {heading} \n" for heading in headings)
+    asked = {term for clause in weights for term in clause}
+    common = [set(heading.split()) for heading in headings if heading]
+    ends = [len(set(heading.split())) for heading in (*headings[:1], *headings[-1:]) if heading]
+    stated = [
+        _share(weights, f"{above} {analyzer.joined(hit.content[slice(*piece.span)])} ") for piece in pieces(hit.content)
+    ]
+    return _Passage(
+        hit.relevance or 0.0,
+        _share(weights, above),
+        max((len(asked & terms) / len(asked | terms) for terms in common), default=0.0),
+        max(stated, default=0.0),
+        min(ends, default=None),
+    )
+
+
+def _share(weights: Mapping[Clause, float], text: str) -> float:
+    """Return the share of clauses that a text of terms holds, by weight."""
+    held = [weight for clause, weight in weights.items() if f" {' '.join(clause)} " in text]
+    return 1.0 if len(held) == len(weights) else sum(held) / sum(weights.values())

@@ -90,7 +90,7 @@ class Draft:
 def quoted(draft: Draft, quotations: Iterable[Quotation]) -> Iterator[AnswerEvent]:
     """Write sentences word for word, each with the passage that it is of."""
     for each in quotations:
-        lines = "\n" in each.text.strip()
+        lines = each.is_whole
         found = Supported(((each.passage, each.span),), 1.0)
         yield from draft.add(each.text, found, "\n\n" if lines else "\n", behind="\n" if lines else " ")
 

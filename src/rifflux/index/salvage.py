@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rifflux.errors import DamagedIndex, NotAnIndex, NotFound
 from rifflux.index import open_index
@@ -12,19 +13,27 @@ from rifflux.session.maintenance import Repaired
 from rifflux.store import Problem, close_to_others, exposure, salvage_store
 from rifflux.types import Progress
 
+if TYPE_CHECKING:
+    from rifflux.models.custom import Model
+
 __all__ = ["diagnose", "repair"]
 
 
-def diagnose(path: str | Path, *, state: str | Path = "") -> list[Problem]:
+def diagnose(path: str | Path, *, state: str | Path = "", model: Model | None = None) -> list[Problem]:
     """Return the problems of the index at a path, also of one that cannot be opened; none if it is sound.
 
-    That everybody on this machine may read it is one of them. So are those of a `state` file, which they name.
+    That everybody on this machine may read it is one of them. So are those of a `state` file, which they name, and
+    that another model is behind the name of the one that made the vectors; a `model` that is given brings the key that
+    it is asked with. One that does not answer is not compared.
 
     Raises `NotFound`, `NotAnIndex`, `NewerIndex` and other errors that are no damage.
     """
-    others = _named(state, diagnose(state)) if state and Path(state).expanduser().exists() else []
+    kept = state if state and Path(state).expanduser().exists() else ""
+    others = _named(kept, diagnose(kept)) if kept else []
+    # Beside a state the index is only read: looking at it must not change it.
+    readable = None if any(each.unreadable for each in others) else kept
     try:
-        with open_index(path, create=False) as index:
+        with open_index(path, create=False, model=model, state=readable) as index:
             return [*index.admin.check(), *exposure(path), *others]
     except DamagedIndex as error:
         what, _, cure = str(error).rpartition(": ")

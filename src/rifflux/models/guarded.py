@@ -70,8 +70,8 @@ class Payer(Protocol):
     def bill(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
         """Return the bill of a call of about so many tokens. Raises `Refused`.
 
-        `feature` is what the call is for: `search`, `store` or `rerank`; `here` says that the model runs in this
-        process.
+        `feature` is what the call is for: `search`, `store`, `rerank` or `chat`; `here` says that the model runs in
+        this process.
         """
 
 

@@ -33,8 +33,8 @@ class HttpEmbedder:
 
     `timeout` and `backoff` are seconds: the time for one request, and the pause before the first retry,
     which doubles with each one; a question is sent once, for somebody waits. `dimension` is learnt with one request
-    where it is not given. The fingerprint has the model's name and the prefixes, not the URL: a server may move, and
-    we trust that the same name means the same weights.
+    where it is not given. The fingerprint has the model's name and the prefixes, not the URL: a server may move.
+    That the same name means the same weights is found out by a probe (`rifflux.session.probe`).
     """
 
     model: str

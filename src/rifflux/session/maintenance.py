@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,15 +82,26 @@ class Maintenance:
         from rifflux.models.embedder import CUSTOM, load_embedder
 
         known = self.view.store.semantic.model()
-        if known is None or known.backend == CUSTOM:
+        if known is None:
             return []
-        try:
-            found = load_embedder(known.spec)
-        except ModelError as error:
-            return [Problem(f"the model of the vectors, {known.name}, cannot be loaded: {error}", _OTHER_MODEL)]
-        if found.fingerprint == known.fingerprint:
-            return []
-        return [Problem(f"{known.shown} is another model now than the one that made the vectors", _OTHER_MODEL)]
+        if known.backend != CUSTOM:
+            try:
+                found = load_embedder(known.spec)
+            except ModelError as error:
+                return [Problem(f"the model of the vectors, {known.name}, cannot be loaded: {error}", _OTHER_MODEL)]
+            if found.fingerprint != known.fingerprint:
+                return [Problem(f"{known.shown} is another model now than the one that made the vectors", _OTHER_MODEL)]
+        return self._replaced(known)
+
+    def _replaced(self, known: ModelInfo) -> list[Problem]:
+        """Return a problem if another model is behind the name of the known one; a silent endpoint is no damage."""
+        from rifflux.session.probe import CURE, change_of
+
+        with suppress(ModelError):
+            embedder = self.view.embedder.hurried
+            if embedder.fingerprint == known.fingerprint and (what := change_of(self.view.session.store, embedder)):
+                return [Problem(what, CURE)]
+        return []
 
     def repair(self, progress: Progress | None = None) -> Repaired:
         """Mend what can be made again: rows, the word index, vectors. The rest is left, and reported.
@@ -117,10 +129,12 @@ class Maintenance:
     def _make_vectors(self, progress: Progress | None) -> list[str]:
         """Embed what has no vector, where there are vectors at all and their model can be had."""
         from rifflux.ingest.embed import embed_pending
+        from rifflux.session.probe import confirm
 
         if self.view.store.semantic.model() is None:
             return []
         try:
+            confirm(self.view.session, self.view.embedder)
             embedded = sum(embed_pending(view, self.view.embedder, progress) for view in self.view.store.views())
         except ModelError as error:
             return [f"no vectors were made: {error}"]
@@ -157,6 +171,7 @@ class Maintenance:
         from rifflux.ingest.sync import SWITCH, Turns
         from rifflux.models import load_embedder
         from rifflux.models.cores import stand_back
+        from rifflux.session.probe import confirm, keep_probe
         from rifflux.session.vectors import read_all_vectors
 
         start = time.perf_counter()
@@ -166,6 +181,10 @@ class Maintenance:
         with turns(SWITCH):
             former = self.view.store.semantic.model()
             if former is None or former.fingerprint != embedder.fingerprint:
+                if self.switching():
+                    confirm(self.view.session, embedder)
+                else:
+                    keep_probe(self.view.session.store, embedder)
                 generations.begin(info_of(embedder))
                 # What is added between the last vector and the switch needs another round.
                 while not generations.finish():

@@ -224,12 +224,15 @@ class Writer:
     def embed_changes(self, changes: Iterable[DocumentChange]) -> Embedded:
         """Give vectors to what was just stored, without waiting for anybody, or long for the model."""
         from rifflux.ingest.embed import embed_changes
+        from rifflux.session.probe import confirm
 
         changes = list(changes)
 
         def embed() -> int:
-            self._use_model(self.view.embedder.hurried)
-            return embed_changes(self.view.store, self.view.embedder.hurried, changes)
+            embedder = self.view.embedder.hurried
+            self._use_model(embedder)
+            confirm(self.view.session, embedder)
+            return embed_changes(self.view.store, embedder, changes)
 
         return self._if_it_can(embed)
 
@@ -244,6 +247,11 @@ class Writer:
 
     def _embedded(self) -> int:
         return sum(view.counts()["embedded_chunks"] for view in self.view.store.views())
+
+    def _waits(self) -> bool:
+        """Return True if any text waits for a vector."""
+        counts = [view.counts() for view in self.view.store.views()]
+        return any(each["chunks"] > each["embedded_chunks"] for each in counts)
 
     def embed_soon(self, changes: Sequence[DocumentChange], seconds: float | None) -> Embedded:
         """Give vectors to what was just stored, as many as can be made in some seconds; the others go on behind."""
@@ -348,9 +356,11 @@ class Writer:
         """Give vectors to all that wait for one; without `wait`, only to `changes` while another process is at it."""
         from rifflux.ingest.embed import embed_changes, embed_pending
         from rifflux.ingest.sync import EMBED
+        from rifflux.session.probe import confirm
         from rifflux.session.vectors import read_all_vectors
 
         self._use_model()
+        confirm(self.view.session, self.view.embedder, self._waits)
         with turns(EMBED) if wait else self.view.store.registry.claim(EMBED) as mine:
             if mine:
                 count = 0

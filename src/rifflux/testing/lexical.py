@@ -103,6 +103,11 @@ class LexicalContract(NeedsStore):
         store.catalog.put("c", change("new", "words", updated_at="2024-05-02T00:00:00Z"))
         assert set(self._match(store, "words", filter=narrow)) == found
 
+    def test_a_filter_takes_more_values_than_a_statement_has_parameters(self, store: Store) -> None:
+        for year in (2000, 3_000_000):
+            store.catalog.put("c", change(f"of {year}", "words", metadata={"year": year}))
+        assert self._match(store, "words", filter=Filter(metadata={"year": [*range(40_000)]})) == ["of 2000"]
+
     def test_a_list_in_metadata_matches_by_any_item(self, store: Store) -> None:
         store.catalog.put("c", change("a", "words", metadata={"tags": ["red", "blue"]}))
         store.catalog.put("c", change("b", "words", metadata={"tags": "green"}))

@@ -16,7 +16,7 @@ from functools import cache
 
 from rifflux.text.stopwords import stop_words
 
-__all__ = ["Framed", "framed"]
+__all__ = ["Framed", "asks_how", "framed"]
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 #: What a formula, a name or a path has next to its letters, and a sentence has not.
@@ -167,6 +167,12 @@ def framed(text: str, language: str) -> Framed:
         start -= 1
     end = places[last - 1].end() if last < len(words) else len(text)
     return Framed(text[:start].strip(), text[start:end].strip() if first or last < len(words) else text, text[end:])
+
+
+def asks_how(subject: str, language: str) -> bool:
+    """Return True if the subject of a question begins with a word that tells what is asked of it: how, why, who."""
+    known, first = _words_of(language), _WORD.search(subject)
+    return bool(known and first and first[0].casefold() in known.kinds)
 
 
 def _is_apart(place: re.Match[str]) -> bool:

@@ -128,6 +128,19 @@ def test_a_missing_file_is_not_made_unless_asked(tmp_path: Path) -> None:
     assert not (tmp_path / "none.db").exists()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
+def test_a_new_index_is_its_owners_alone_to_read(tmp_path: Path) -> None:
+    former = os.umask(0o022)
+    try:
+        with closing(open_store(tmp_path / "index.db")) as store:
+            store.catalog.put("c", change("a", "words"))
+            files = [each for each in tmp_path.iterdir() if each.suffix != ".lock"]  # a lock holds nothing
+            assert {each.name for each in files} >= {"index.db", "index.db-wal"}
+            assert {each.stat().st_mode & 0o077 for each in files} == {0}
+    finally:
+        os.umask(former)
+
+
 def test_a_new_index_makes_its_folder_but_none_above_it(tmp_path: Path) -> None:
     SqliteStore.open(str(tmp_path / "a" / "index.db")).close()
     assert (tmp_path / "a" / "index.db").is_file()

@@ -89,6 +89,9 @@ class TestFolder:
                 assert found
                 assert (found.user, found.role) == (each["user"], each["role"])
             assert there.admin.check() == []
+        whole = everything(target)
+        assert rifflux.diagnose(target / "index" / "index.db", state=tmp_path / "state.db") == []
+        assert everything(target) == whole
         assert sorted(each.name for each in tmp_path.iterdir() if "." not in each.name) == ["out"]
 
     def test_a_failure_changes_nothing(self, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,8 @@ def place() -> Iterator[Place]:
         top = Path(name)
         top.chmod(0o755)
         with rifflux.open(top / "index.db", model="hash") as index:
-            index.add(rifflux.Document("heron", "Herons stand in shallow water."))
+            index.add(rifflux.Document("heron", "Herons stand in shallow water.", title="Herons"))
+            index.add(rifflux.Document("gull", "Gulls eat chips at the harbour.", title="Gulls"))
             index.scoped(rifflux.Scope("ann")).add(rifflux.Document("kestrel", "Kestrels hover."))
             export(index, load({}), top / "own")
         for each in ("state", "packages"):
@@ -110,8 +111,10 @@ def test_it_is_started_asked_killed_and_started_again(place: Place) -> None:
         for token in (tokens["reader"], tokens["admin"], made):
             with service.client(token) as client:
                 found = client.post("/search", json={"query": "herons kestrels"}).json()
-                assert [hit["document"] for hit in found["results"]] == ["heron"]
+                assert [hit["document"] for hit in found["results"]] == ["heron", "gull"]
                 assert client.post("/feedback", json=told).status_code == 204
+                answer = client.post("/chat", json={"question": "Where do herons stand?", "stream": False}).json()
+                assert "shallow water" in answer["text"]
         with service.client("rfx_0_0") as nobody:
             assert nobody.post("/search", json={"query": "herons"}).status_code == 401
         stop(service, signal.SIGKILL)

@@ -172,6 +172,8 @@ class TestSearch:
             ({"mode": "psychic"}, "mode"),
             ({"wrong": 1}, "wrong"),
             ({"filter": {"since": "yesterday"}}, "yesterday"),
+            ({"filter": {"metadata": {"year": [1] * 1001}}}, "1000"),
+            ({"explain": 0}, "explain is true or false, not 0"),
             ({"user": "bob"}, "user"),
         ],
     )

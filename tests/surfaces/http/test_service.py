@@ -14,6 +14,7 @@ from rifflux.store import EVERYONE
 from rifflux.store.sqlite.lexical import postings_index
 from rifflux.surfaces.http.serve import build
 from rifflux.surfaces.http.service import Caller, Service, ServiceSettings
+from tests.support.embedding_server import embedding_server
 
 
 @pytest.fixture
@@ -29,6 +30,24 @@ def test_the_first_search_finds_its_model_loaded(service: Service, monkeypatch: 
     service.prepare()
     monkeypatch.setattr("rifflux.models.embedder.load_embedder", None)
     assert service.of(Caller("", "admin")).search("herons").trace.effective_mode == "hybrid"
+
+
+def test_it_asks_itself_something_before_anybody_asks(service: Service) -> None:
+    service.prepare()
+    admin = service.index.admin
+    assert admin.view.session.guard.breakers(admin.embedding_model).answered
+    assert admin.store.registry.questions() == []
+
+
+def test_it_asks_no_model_that_runs_elsewhere(tmp_path: Path) -> None:
+    with embedding_server() as endpoint:
+        with rifflux.open(tmp_path / "index.db", model=endpoint.spec) as index:
+            index.add(rifflux.Document("heron", "Herons stand in shallow water."))
+        service, asked = Service(ServiceSettings(open=True), rifflux.open(tmp_path / "index.db")), endpoint.asked
+        service.prepare()
+        assert asked
+        assert endpoint.asked == asked
+        service.close()
 
 
 def test_a_model_that_cannot_be_loaded_keeps_no_service_from_starting(

@@ -70,3 +70,13 @@ def test_what_hangs_or_fails_is_given_up_and_says_nothing_of_the_endpoint(
         assert SECRET not in text
         assert "127.0.0.1" not in text
     assert server.asked - asked == 3
+
+
+def test_what_an_agent_causes_is_recorded(server: EmbeddingServer, files: Path) -> None:
+    configured(files, "prices = ['text-embed=10']\n")
+    with over_stdio(files, files.parent / "index.db", "--model", server.spec) as agent:
+        agent.ask("search", query="heron", mode="hybrid")
+        agent.ask("remember", content="The user watches herons")
+    with rifflux.open(files.parent / "index.db") as index:
+        rows = index.admin.store.registry.spent()
+    assert {row.feature for row in rows if row.cost} == {"search", "store"}

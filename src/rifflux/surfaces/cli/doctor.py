@@ -11,7 +11,7 @@ import typer
 
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, app
-from rifflux.surfaces.shared.config import exposed_keys
+from rifflux.surfaces.shared.config import configured_model, exposed_keys
 
 if TYPE_CHECKING:
     from rifflux import Problem, Repaired
@@ -27,7 +27,8 @@ def doctor(
 
     A database that cannot be read is put together anew from what can, and kept beside the new one. Files of the index
     that everybody on this machine may read are told, and closed to them; what a group may do stays. A configuration
-    file that everybody may read is told if it holds keys. A state file is looked at too; --db mends it.
+    file that everybody may read is told if it holds keys. A model behind an endpoint is asked for one text, and told if
+    it is another one than made the vectors. A state file is looked at too; --db mends it.
     """
     import rifflux
 
@@ -43,7 +44,8 @@ def doctor(
         _print_repaired(repaired, as_json=here.json)
         problems: Sequence[Problem] = repaired.problems
     else:
-        problems = [*rifflux.diagnose(path, state=settings.state), *exposed]
+        model = configured_model(settings) if settings.api_key else None
+        problems = [*rifflux.diagnose(path, state=settings.state, model=model), *exposed]
         if here.json:
             show.print_json(_json(problems))
         else:

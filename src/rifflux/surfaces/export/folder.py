@@ -37,6 +37,7 @@ def made_anew(target: Path, *, force: bool = False) -> Iterator[Path]:
         new.mkdir(0o700)
         yield new
         _close(new)
+        _check(target, force=force)  # another may have been made meanwhile
         _put(new, target)
     except OSError as error:
         if error.errno == errno.ENOSPC:

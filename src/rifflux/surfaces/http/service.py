@@ -189,10 +189,11 @@ class Service:
         latest = max(tokens, key=lambda each: each.used_at or 0.0, default=None)
         view = self._view(latest.user, False) if latest else self.index
         for document in view.documents.list(limit=1).documents:
+            question = document.title or document.key
             if self.index.admin.embeds_here:
-                view.everything(document.title)
+                view.everything(question)
             else:
-                view.search(document.title, mode="lexical")
+                view.search(question, mode="lexical")
 
     def of(self, caller: Caller) -> Index:
         """Return the index as a caller sees it: with what their user has and what is shared with that user."""

@@ -46,7 +46,8 @@ if [ ! -x "$environment/bin/python" ]; then
         if [ -x "$new/bin/pip" ]; then "$new/bin/python" -m pip "$@"; else "$python" -m pip --python "$new/bin/python" "$@"; fi
     }
     pip --disable-pip-version-check install --quiet {{ pip }}--constraint "$folder/rifflux.lock" "$folder/{{ ours }}" >&2 || {
-        echo "run.sh: the packages cannot be installed: see above. Another Python than {{ python }} may need other versions" >&2
+        echo "run.sh: the packages cannot be installed, see above: without a network, export with --offline;" >&2
+        echo "another Python than {{ python }} may need other versions" >&2
         exit 1
     }
     "$python" -c 'import os, sys; os.rename(*sys.argv[1:])' "$new" "$environment" 2>/dev/null || [ -x "$environment/bin/python" ]

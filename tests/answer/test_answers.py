@@ -1,0 +1,123 @@
+"""Answers without a model: quoted word for word, refused where nothing answers, over all that somebody has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import rifflux
+from rifflux import Document, Filter, Identifier, Index, InvalidArgument, Scope, Sources, Work
+from rifflux.answer.sentences import pieces, sentence_ends
+
+NOTES = (
+    Document("caching.md", "Cache entries live for ten minutes. A session lives until the user signs out.", "Caching"),
+    Document("eviction.md", "When memory runs short, the entry that was used least recently goes first.", "Eviction"),
+    Document("limits.md", "The limits are:\n\n- 20 MB a file\n- 100 files a day\n\nAsk Ben for more.", "Limits"),
+    Document("tea.md", "Boiling water makes green tea bitter. What does Ann drink?", "Green tea"),
+)
+
+
+@pytest.fixture(scope="module")
+def index() -> Iterator[Index]:
+    with rifflux.open(":memory:") as index:
+        index.add(*NOTES)
+        yield index
+
+
+def test_sentences_stand_in_the_documents_word_for_word(index: Index) -> None:
+    answer = index.answer("how long do cache entries live")
+    texts = {document.key: document.text for document in NOTES}
+    assert answer.sentences[0].text == "Cache entries live for ten minutes."
+    for citation in answer.citations:
+        item = answer.pack.items[citation.number - 1]
+        assert texts[item.key][slice(*citation.span)] == answer.sentences[citation.sentence].text
+    assert index.works.verify(answer.pack) == []
+
+
+def test_a_list_comes_whole_with_the_line_that_leads_to_it(index: Index) -> None:
+    assert "The limits are:\n\n- 20 MB a file\n- 100 files a day" in index.answer("what are the limits").text
+
+
+@pytest.mark.parametrize("question", ["what is the capital of France", "qwzrtk plmvhb", "lorem ipsum dolor sit"])
+def test_what_nothing_answers_is_refused_with_the_nearest(index: Index, question: str) -> None:
+    events = [*index.answering(question)]
+    answer = index.answer(question)
+    assert isinstance(events[0], Sources)
+    assert (answer.refused, answer.text, answer.citations) == (True, "", ())
+    assert "nearest" in answer.reason
+    assert 1 <= len(answer.pack.items) <= 3
+
+
+@pytest.mark.parametrize("wording", ["{}", "{}?", "What is {}?", "Tell me about {}", "Explain {}"])
+def test_wordings_are_answered_alike(index: Index, wording: str) -> None:
+    assert index.answer(wording.format("eviction")).text.startswith(NOTES[1].text)
+    assert index.answer(wording.format("photosynthesis")).refused
+
+
+def test_a_question_that_leans_on_the_last_one_is_completed(index: Index) -> None:
+    said: list[Any] = [{"role": "user", "content": "how long do cache entries live"}, ("assistant", "Ten minutes.")]
+    assert index.answer("how long do they live?", said).searched.endswith("how long do cache entries live")
+    alone = index.answer("Tell me about green tea", said)
+    assert alone.searched == alone.question
+    assert "bitter" in alone.text
+
+
+@pytest.mark.parametrize("history", ["text", {"role": "user"}, [5], [{"role": "user", "content": 5}], [("user",)]])
+def test_what_is_no_history_is_refused(index: Index, history: object) -> None:
+    with pytest.raises(InvalidArgument):
+        index.answer("how long do cache entries live", history)  # type: ignore[arg-type]
+
+
+def test_answers_are_of_what_passes_the_filter(index: Index) -> None:
+    assert index.answer("how long do cache entries live", filter=Filter(paths=("tea*",))).refused
+
+
+def test_messages_and_memories_of_a_user_answer_too() -> None:
+    with rifflux.open(":memory:") as index:
+        ann, bob = index.scoped(Scope("ann")), index.scoped(Scope("bob"))
+        ann.conversations.add("Trip to Graz", id="trip")
+        ann.conversations.add_message("trip", "Our train to Graz leaves at 9:58 from Vienna.", embed=True)
+        ann.memories.add("Ann's dentist is Dr. Weber in Lind Street")
+        for question, word in (("when does our train to Graz leave", "9:58"), ("who is my dentist", "Weber")):
+            answer = ann.answer(question)
+            assert word in answer.text
+            assert ann.works.verify(answer.pack) == []
+            assert bob.answer(question).refused
+
+
+def test_of_works_only_what_a_license_permits_is_quoted() -> None:
+    with rifflux.open(":memory:") as index:
+        text = "Lemmings swim across rivers in large groups."
+        index.works.add(
+            Work("Lemmings that swim", text, license="CC-BY-4.0", identifiers=(Identifier("doi", "10.1000/open"),)),
+            Work("Lemmings that dive", "They dive for pearls.", identifiers=(Identifier("doi", "10.1000/closed"),)),
+        )
+        assert index.answer("do lemmings swim across rivers").text.startswith(text)
+        closed = index.answer("do lemmings dive for pearls")
+        assert "pearls" not in closed.text
+        assert all("pearls" not in item.text for item in closed.pack.items)
+
+
+def test_text_is_cut_into_sentences() -> None:
+    text = (
+        "# Head\n\n[A link](b.md)\n\nSee Fig. 3 of Dr. Weber et al. It is 2.5 m long. Is it?\n\n"
+        "| a | b |\n| - | - |\n\n```\nx. y\n```\n- one\n- two"
+    )
+    assert [text[slice(*piece.span)] for piece in pieces(text)] == [
+        "See Fig. 3 of Dr. Weber et al. It is 2.5 m long.",
+        "Is it?",
+        "| a | b |\n| - | - |",
+        "```\nx. y\n```",
+        "one",
+        "two",
+    ]
+
+
+def test_a_sentence_that_is_written_ends_with_its_marks() -> None:
+    text = "It is 2.5 m long. [1][2] And"
+    assert text[: sentence_ends(text, last=False)] == "It is 2.5 m long. [1][2]"
+    assert sentence_ends("It is 2.5 m long. [1", last=False) == 0
+    assert sentence_ends("It is", last=False) == 0
+    assert sentence_ends("It is", last=True) == 5
