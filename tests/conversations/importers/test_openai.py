@@ -173,3 +173,8 @@ def test_what_people_saw_of_tools_is_kept_and_their_workings_are_not(
     tmp_path: Path, message: dict[str, Any], wanted: str
 ) -> None:
     assert text(tmp_path, **message) == wanted
+
+
+@pytest.mark.parametrize(("gizmo", "project"), [("g-p-6789", "g-p-6789"), ("g-2fkFE8rbu", ""), (None, "")])
+def test_a_gpt_is_no_project(tmp_path: Path, gizmo: str | None, project: str) -> None:
+    assert thread(tmp_path, chatgpt() | {"gizmo_id": gizmo}).conversation.project == project

@@ -63,13 +63,18 @@ def _thread(record: Mapping[str, Any], nodes: Mapping[str, Any], default_id: str
     conversation = Conversation(
         id,
         string_of(record.get("title")),
-        string_of(record.get("gizmo_id")),
+        _project(string_of(record.get("gizmo_id"))),
         record.get("is_archived") is True,
         date_of(record.get("create_time"), tally),
     )
     branches = _branches(nodes, record.get("current_node"))
     found = (_message(key, nodes[key], id, branch, tally) for key, branch in branches.items())
     return Thread(conversation, tuple(message for message in found if message), whole=True)
+
+
+def _project(gizmo: str) -> str:
+    """Return the id of a project; that of a GPT, which stands in the same place, is none."""
+    return gizmo if gizmo.startswith("g-p-") else ""
 
 
 # The tree
