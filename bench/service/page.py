@@ -56,7 +56,7 @@ def measured(url: str, questions: list[str], key_ms: float) -> list[float]:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=flags)
         page = browser.new_page()
         page.goto(url)
-        page.wait_for_selector(".ask input")
+        page.wait_for_selector(".hits", state="attached")
         page.evaluate(WATCH)
         times = [typed(page, question, key_ms) for question in questions]
         browser.close()

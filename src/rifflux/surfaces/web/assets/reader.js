@@ -56,6 +56,7 @@ function blocks(text, kind, base, around) {
   const words = around.highlights.map((span) => span.map((each) => each - base)), [start, end] = around.span.map((each) => each - base);
   const found = WHOLE.has(kind) ? pieces([start, end, ...around.outline.map((each) => each.start - base)], points(text.length))
     : split(text, LOOSE.has(kind) ? "" : "lined").map(([first, last, name]) => [points(first), points(last), name]);
+  let depth = 1;
   return found.map(([first, last, name]) => {
     const here = first < end && last > start, sign = name === "head" ? /^#+\s+/.exec(cut(first, last))[0] : "";
     const inside = [sign && h("span", {class: "sign"}, sign)];
@@ -66,7 +67,8 @@ function blocks(text, kind, base, around) {
       place = right;
     }
     inside.push(cut(place, last));
-    const level = sign ? {role: "heading", "aria-level": Math.min(6, sign.trim().length + 1)} : {};
+    if (sign) depth = Math.min(depth + 1, sign.trim().length + 1);
+    const level = sign ? {role: "heading", "aria-level": depth} : {};
     return h(name === "head" || name === "item" || name === "" || name === "lined" ? "div" : "pre", {class: [name, here && "here"].filter(Boolean).join(" ") || null, "data-at": base + first, ...level}, inside);
   });
 }
