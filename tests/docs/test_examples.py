@@ -18,8 +18,8 @@ from tests.docs.shell import Shell
 
 RECORD = os.environ.get("RIFFLUX_RECORD") == "1"
 RUN = {"console", "python", "bash", "sh"}
-#: Blocks that need another machine or a paid endpoint.
-MOST_NOT_RUN = 8
+#: Blocks that need another machine, a browser, the network or a paid endpoint.
+MOST_NOT_RUN = 11
 
 
 def _runnable(page: Path) -> bool:
