@@ -98,14 +98,20 @@ class Everything:
         if first is self.sources[0] and quality_of(found[first.name], asked.cosines) >= HIGH:
             note = f"{first.name} answers well by itself: the other sources were not asked"
             return self._fused(query, found, top_k, *ignored, note)
-        found |= {source.name: asked.of(source) for source in others}
+        found = self._complete(found | {source.name: asked.of(source) for source in others})
         results = self._fused(query, found, top_k, *ignored)
         wider = widened(query)
         if len(results) >= FEW or quality_of(results, asked.cosines) >= MEDIUM or wider == query:
             return results
         asked = replace(asked, query=wider, read={}, searchers={})
-        found = {source.name: asked.of(source) for source in sources}
+        found = self._complete({source.name: asked.of(source) for source in sources})
         return self._fused(query, found, top_k, *ignored, f"little was found: asked again as {wider!r}")
+
+    def _complete(self, found: Mapping[str, Results]) -> Mapping[str, Results]:
+        """Return the answers of all sources, in their order; those that have nothing were not asked."""
+        first = next(iter(found.values()))
+        nothing = Results(first.query, (), replace(first.trace, milliseconds={}, degraded=(), notes=()))
+        return {source.name: found.get(source.name, nothing) for source in self.sources}
 
     def _fused(self, query: str, found: Mapping[str, Results], top_k: int, *notes: str) -> Results:
         """Return one page of several lists, each hit with the explanation of its source."""
@@ -127,7 +133,7 @@ class Everything:
             page.append(replace(hit, score=score, why=(*hit.why, placed, Why(FUSED, place + 1, score, detail))))
         if not page:
             nothing = self.view.nothing
-            notes = (*notes, *(nothing for results in [next(iter(found.values()))] if nothing in results.trace.notes))
+            notes = (*notes, *([nothing] if any(nothing in each.trace.notes for each in found.values()) else []))
         return Results(query, tuple(page), _trace(found, notes))
 
 

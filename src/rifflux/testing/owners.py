@@ -52,6 +52,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "sample": lambda store, ids: _plain(dict(zip(*store.semantic.sample(100), strict=True))),
     "kinds": lambda store, ids: dict(store.catalog.kinds(ids)),
     "names": lambda store, ids: dict(store.catalog.names(ids)),
+    "values": lambda store, ids: [store.catalog.values(field, 10) for field in ("kind", "folder", "tags")],
     "passing": lambda store, ids: store.catalog.passing(Filter(since="2024"), ids).tolist(),
     "any_passes": lambda store, ids: [store.catalog.any_passes(Filter(tags=(tag,))) for tag in ("T", "s:t", "none")],
     "identified": lambda store, ids: dict(store.catalog.identified(["doi:10.1/a"])),
