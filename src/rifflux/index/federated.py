@@ -107,7 +107,7 @@ class Everything:
         found = self._complete({source.name: asked.of(source) for source in sources})
         return self._fused(query, found, top_k, *ignored, f"little was found: asked again as {wider!r}")
 
-    def _complete(self, found: Mapping[str, Results]) -> Mapping[str, Results]:
+    def _complete(self, found: Mapping[str, Results]) -> dict[str, Results]:
         """Return the answers of all sources, in their order; those that have nothing were not asked."""
         first = next(iter(found.values()))
         nothing = Results(first.query, (), replace(first.trace, milliseconds={}, degraded=(), notes=()))
