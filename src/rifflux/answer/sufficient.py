@@ -21,11 +21,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rifflux.answer.gather import Evidence, Found
-from rifflux.answer.sentences import pieces
 from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.table import HIGH, MEDIUM
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.asking import asks_how
+from rifflux.text.sentences import pieces
 from rifflux.types import Clause, Hit
 
 __all__ = ["HIGH", "refusal"]
