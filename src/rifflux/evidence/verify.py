@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from operator import itemgetter
 
-from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference, digest
+from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference, digest, pack_digest
 from rifflux.store import Store
 from rifflux.types import Document, Hit
 
@@ -32,6 +32,8 @@ def verify(pack: EvidencePack, citing: Citing, shown: Callable[[str, Document], 
         problems.append(f"it has {pack.tokens} tokens, more than its budget of {pack.max_tokens}")
     if not pack.items and (pack.tokens or not pack.uncertain):
         problems.append("its items are missing: it tells of tokens, or is certain, and holds no evidence")
+    if pack.digest and pack.digest != pack_digest(pack):
+        problems.append("its digest is not that of what it claims")
     if not stores:
         return problems
     documents = dict[_Place, Document]()
