@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.answer.sentences import WHOLE, flowing, pieces
+from rifflux.text.sentences import WHOLE, flowing, pieces
 
 
 def cut(text: str) -> list[str]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rifflux.answer.gather import Evidence
-from rifflux.answer.sentences import ITEM, WHOLE, Piece, flowing, pieces
 from rifflux.answer.support import Passage
 from rifflux.errors import ModelError
 from rifflux.retrieve.fuse.base import weights_of
+from rifflux.text.sentences import ITEM, WHOLE, Piece, flowing, pieces
 from rifflux.types import Clause, Scores, Span, Vectors
 
 __all__ = ["Quotation", "extract"]

@@ -89,7 +89,9 @@ class Found:
         for place, hits in by_place.items():
             document = self.documents.get(place)
             if document is not None:
-                yield Citable(hits[0], [*_joined(hits, document)], partial(self.documents.get, place))
+                documented = partial(self.documents.get, place)
+                relevance = hits[0].relevance or 0.0
+                yield Citable(hits[0], [*_joined(hits, document)], documented, relevance=relevance)
 
 
 @dataclass(frozen=True)
@@ -143,14 +145,12 @@ def gather(
             candidates.append(citable)
             of.update(zip(map(attrgetter("chunk_id"), each.hits), repeat(each), strict=False))
     closed = sum(all(hit.withheld for hit in each.passages) for each in candidates[:top_k])
-    known = {hit.chunk_id: hit.relevance or 0.0 for each in found for hit in each.hits}
     packer = Packer(citing, replace(LIMITS, least=min(LIMITS.least, top_k)), max_tokens, top_k)
     pack = packer(
         text,
         INTENT,
         [each for each in candidates if any(not hit.withheld for hit in each.passages)],
         asked[0].view.embedder.count_tokens,
-        lambda hits: max(known.get(hit.chunk_id, 0.0) for hit in hits),
     )
     notes = [f"no license is recorded that permits the text of {closed} documents: they are left out"] if closed else []
     opened = {(item.namespace, item.license) for item in pack.items}

@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from rifflux.answer.gather import Evidence, Found
-from rifflux.answer.sentences import pieces
 from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.table import HIGH, MEDIUM
 from rifflux.text.analyzer import Analyzer, idf
 from rifflux.text.asking import asks_how
+from rifflux.text.sentences import pieces
 from rifflux.types import Clause, Hit
 
 __all__ = ["HIGH", "refusal"]
