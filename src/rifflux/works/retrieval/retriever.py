@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -132,13 +133,11 @@ class WorksRetriever:
     @property
     def configured(self) -> str:
         """Return a digest of what an answer depends on besides the contents: version, model, settings, permissions."""
-        from rifflux import __version__
-
-        view = self.searcher.view
+        view, package = self.searcher.view, sys.modules[__name__.partition(".")[0]]
         profile, synonyms = view.profile, view.session.synonyms
         rules = sorted(map(str, view.visible.rules.items()))
         settings = (profile.name, profile.language, profile.boosts, profile.expand, profile.weights, synonyms, rules)
-        return digest(repr((__version__, view.embedder.fingerprint, self.intents, settings)))
+        return digest(repr((package.__version__, view.embedder.fingerprint, self.intents, settings)))
 
     def replay(self, pack: EvidencePack) -> Replay:
         """Ask a pack's question again, and compare all that it claims; see `Replay`. Raises as `replayed` does."""
