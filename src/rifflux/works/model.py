@@ -28,7 +28,7 @@ _BETWEEN = "\n\n"
 PRIMARY = "primary"
 #: Schemes that sort works into fields, the finest known for it first.
 _CODED = ("arxiv", "msc", "acm", "openalex", "jel", "pacs")
-_FACTS = ("authors", "year", "venue", "sources", PRIMARY)
+_FACTS = ("authors", "author_ids", "year", "venue", "sources", PRIMARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,8 @@ class Work:
     """A paper, book or statement. `kind` says which; `date` is an ISO 8601 date, the most exact that is known.
 
     `citations` name what is cited by `scheme:value`; their targets need not be known. `license` is an SPDX identifier
-    or what the source says; None means that no license is known: the text must not be shown then.
+    or what the source says; None means that no license is known: the text must not be shown then. `author_ids` are the
+    identifiers of the authors, in their order: `orcid:0000-0002-1825-0097`, several with spaces between them.
     """
 
     title: str
@@ -67,6 +68,7 @@ class Work:
     updated: str | None = None
     sources: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    author_ids: tuple[str, ...] = ()
 
     def identifier(self, scheme: str) -> str | None:
         """Return its first identifier in a scheme, or None."""
@@ -78,6 +80,7 @@ def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
     text, parts = _composed(work)
     facts = {
         "authors": list(work.authors),
+        "author_ids": list(work.author_ids) if any(work.author_ids) else [],
         "year": work.year,
         "venue": work.venue,
         "sources": list(work.sources),
@@ -125,6 +128,7 @@ def work_of(document: Document) -> Work:
         updated=document.updated_at,
         sources=tuple(facts.get("sources", ())),
         metadata={name: value for name, value in facts.items() if name not in _FACTS},
+        author_ids=tuple(facts.get("author_ids", ())),
     )
 
 

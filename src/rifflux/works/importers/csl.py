@@ -17,7 +17,7 @@ from rifflux.text.schemes import mentioned_arxiv
 from rifflux.types import Failure, Identifier
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record
-from rifflux.works.importers.names import people
+from rifflux.works.importers.names import people_known
 from rifflux.works.importers.readable import unmarked
 from rifflux.works.model import WORK
 
@@ -43,10 +43,12 @@ def entry(placed: Placed) -> Entry | Failure:
     date = notes.date(_issued(record, notes))
     identifiers = tuple(_identifiers(record, notes))
     key = str(record.get("id") or (identifiers[0] if identifiers else title))
+    authors, author_ids = people_known(record.get("author") or record.get("editor") or [])
     work = Work(
         title=title,
         abstract=_text(record, "abstract"),
-        authors=people(record.get("author") or record.get("editor") or []),
+        authors=authors,
+        author_ids=author_ids,
         year=int(date[:4]) if date else None,
         venue=_text(record, "container-title") or _text(record, "publisher"),
         identifiers=identifiers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -11,7 +12,7 @@ from time import perf_counter
 
 import numpy as np
 
-from rifflux.evidence.choose import Citable
+from rifflux.evidence.choose import Citable, Limits
 from rifflux.evidence.pack import EvidencePack, Packer
 from rifflux.models.workers import Workers
 from rifflux.retrieve.pipeline import RERANK, Stopwatch
@@ -33,6 +34,8 @@ __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 
 #: The metadata that holds the subject of a work without codes.
 _SUBJECTS = ("subject", "field", "chapter")
+#: The caps of evidence by the role of whom a question names.
+_CAPPED = {"authors": "authors", "venue": "venues"}
 #: Documents are read in so many at a time.
 AHEAD = 12
 
@@ -77,6 +80,9 @@ class WorksRetriever:
         until: str | None = None,
         subjects: str | Sequence[str] = (),
         sources: str | Sequence[str] = (),
+        authors: str | Sequence[str] = (),
+        venues: str | Sequence[str] = (),
+        year: str | int | None = None,
         max_tokens: int = 4_000,
         cite: str = "",
         collections: str | Sequence[str] = (),
@@ -86,9 +92,10 @@ class WorksRetriever:
 
         `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `since` and
         `until` are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources`
-        names of lists that were imported. `cite` adds the cited works to the evidence, in `bibtex` or as `csl`
-        (CSL-JSON). `collections` narrows to works of these. What a model has not done within `deadline_ms` of the call
-        is left out.
+        names of lists that were imported. `authors` and `venues` are names in any spelling, of which one suffices,
+        `year` is one or several: `1974`, `1970-1979`, `1970-`. `cite` adds the cited works to the evidence, in `bibtex`
+        or as `csl` (CSL-JSON). `collections` narrows to works of these. What a model has not done within `deadline_ms`
+        of the call is left out.
         Raises `InvalidArgument`.
         """
         checked_search(query, top_k, None)
@@ -96,7 +103,8 @@ class WorksRetriever:
         if cite:
             style_of(str(cite))
         packer = replace(self.searcher.profile.packer or Packer(CITING), budget=max_tokens, listed=top_k, style=cite)
-        filter, clock = checked_works(since, until, subjects, sources), Stopwatch()
+        filter = checked_works(since, until, subjects, sources, authors, venues, year)
+        clock = Stopwatch()
         deadline = checked_deadline(deadline_ms)
         searcher = self.searcher.now(query, checked_filter({"collections": collections}).collections)
         return replace(self, searcher=searcher)._found(query, filter, mode, packer, clock, deadline)
@@ -122,7 +130,7 @@ class WorksRetriever:
             found = generator()
             clock.add("search", start)
             found = self._ranked(found, steps, clock)
-            return self._answer(generator, found, steps, replace(packer, limits=question.asked.intent.limits))
+            return self._answer(generator, found, steps, replace(packer, limits=_limits(question)))
 
     def _meant(self, text: str, filter: Filter, mode: str | None, clock: Stopwatch, deadline: float | None) -> Question:
         """Return the question, read and understood."""
@@ -135,6 +143,7 @@ class WorksRetriever:
     def _ranked(self, found: Gathered, steps: WorkSteps, clock: Stopwatch) -> Gathered:
         """Return the works in the order of the profile's steps, and the trace completed."""
         works, left_out, dropped = found.pipeline.refined(found.query, found.table, clock)
+        works = self.searcher.named.told(found.query, works)
         trace, question = found.trace, steps.question
         trace = replace(
             trace,
@@ -189,6 +198,12 @@ class WorksRetriever:
             more = map(details.get, map(attrgetter("stage"), hit.why), repeat({}))
             hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
         return tuple(self.searcher.view.shown(hits))
+
+
+def _limits(question: Question) -> Limits:
+    """Return the limits of the evidence: who is asked for is not kept to a few works."""
+    limits, roles = question.asked.intent.limits, {credit.role for credit in question.query.credits}
+    return replace(limits, caps={**limits.caps, **{_CAPPED[role]: sys.maxsize for role in roles & _CAPPED.keys()}})
 
 
 def _relevance(generator: CandidateGenerator, found: Gathered, listed: Candidates, hits: Sequence[Hit]) -> float:

@@ -81,6 +81,26 @@ PUT_RECORD = """
 insert into record (document, name, data)
 select id, ?, ? from document where owner = ? and namespace = ? and key = ?"""
 
+# No name sorts between those that begin with "works/" and "works0".
+ANY_WORK = """
+select exists (
+    select 1 from document where owner = :owner and namespace >= 'works/' and namespace < 'works0'
+)"""
+
+# Of works alone: what may be told of each hangs on its namespace and license.
+CREDITED = """
+select credit.key, credit.name, document.namespace, document.licence, document.owner, count(distinct document.id)
+from json_each(:keys) as wanted
+    cross join credit on credit.role = :role and credit.key = wanted.value
+    join document on document.id = credit.document and +document.owner = :owner
+where document.namespace glob :works
+group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5"""
+
+FIRST_OF = """
+select chunk.uid from document join chunk on chunk.document = document.id and chunk.position = 0
+where document.owner = :owner and {condition}
+order by document.time desc, chunk.uid limit :limit"""
+
 PUT_IDENTIFIER = "insert or ignore into identifier values (?, ?, ?)"
 
 PUT_TAG = "insert or ignore into tag values (?, ?, ?)"
