@@ -158,12 +158,13 @@ class _Round:
     cosines: dict[str, float] = field(default_factory=dict)
 
     def sources(self) -> Sequence[Source]:
-        """Return the sources that have documents of their kinds, at least one."""
+        """Return the sources that have documents of kinds that are wanted, at least one."""
         return [each for each in self.everything.sources if self._has_some(each)] or self.everything.sources[:1]
 
     def _has_some(self, source: Source) -> bool:
-        kinds = source.filter.kinds
-        return not kinds or self._searcher(source).store.catalog.any_passes(Filter(kinds=kinds))
+        limits = _narrowed(self.filter, source.filter)
+        wanted = Filter(kinds=limits.kinds, not_kinds=limits.not_kinds)
+        return not source.filter.kinds or self._searcher(source).store.catalog.any_passes(wanted)
 
     def _searcher(self, source: Source) -> Searcher:
         """Return the searcher of a source; those of one view share it."""
@@ -184,8 +185,10 @@ class _Round:
         with searcher.store.memoized():
             if view not in self.read:
                 self.read[view] = searcher.timed(self.query, None, clock)
-            limits = replace(_narrowed(self.filter, source.filter), collections=())
-            query = replace(within(self.read[view], limits), deadline=self.deadline)
+            # The question may name kinds itself.
+            asked = within(self.read[view], self.filter)
+            limits = replace(_narrowed(asked.filter, source.filter), collections=())
+            query = replace(asked, filter=limits, deadline=self.deadline)
             results, table = searcher.answer(query, self.top_k, clock, way)
         cosines = table[f"{SEMANTIC}/score"].tolist()
         self.cosines.update({hit.chunk_id: each for hit, each in zip(results, cosines, strict=True) if each == each})
@@ -208,11 +211,12 @@ def widened(query: str) -> str:
 
 
 def _narrowed(asked: Filter, source: Filter) -> Filter:
-    """Return a filter that both let through. A kind that the source has none of leaves nothing."""
-    kinds = asked.kinds or source.kinds
-    if source.kinds:
-        kinds = tuple(kind for kind in kinds if kind in source.kinds) or ("",)
-    return replace(asked, kinds=kinds, not_kinds=(*asked.not_kinds, *source.not_kinds))
+    """Return a filter that both let through; where they have no kind in common, nothing passes."""
+    kinds, left_out = asked.kinds or source.kinds, (*asked.not_kinds, *source.not_kinds)
+    if asked.kinds and source.kinds:
+        common = tuple(kind for kind in asked.kinds if kind in source.kinds)
+        kinds, left_out = common or asked.kinds, left_out if common else (*left_out, *asked.kinds)
+    return replace(asked, kinds=kinds, not_kinds=left_out)
 
 
 def _ranking(results: Results) -> Ranking:
