@@ -225,8 +225,11 @@ class Catalog(Protocol):
     def any_passes(self, filter: Filter) -> bool:
         """Return whether a filter lets any document through."""
 
-    def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
-        """Return the (namespace, key) of the documents that each `scheme:value` identifies, without unknown ones."""
+    def identified(self, names: Sequence[str], most: int = -1) -> Mapping[str, list[tuple[str, str]]]:
+        """Return the (namespace, key) of the documents that each `scheme:value` identifies, without unknown ones.
+
+        At most so many of each are read, whichever; all without a limit.
+        """
 
     def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
         """Return the names in a role that works give under some keys: `rifflux.text.people` says what these are."""

@@ -93,6 +93,8 @@ class CatalogContract(NeedsStore):
         assert dict(store.catalog.tags_of(np.array([id, 5]))) == {id: list(tags)}
         assert dict(store.catalog.identifiers_of(np.array([id, 5]))) == {id: [arxiv, doi]}
         assert dict(store.catalog.identified(["doi:10.1/a", "doi:10.1/b"])) == {"doi:10.1/a": [("c", "a")]}
+        assert dict(store.catalog.identified(["doi:10.1/a", "doi:10.1/b"], 1)) == {"doi:10.1/a": [("c", "a")]}
+        assert dict(store.catalog.identified(["doi:10.1/a"], 0)) == {}
         store.catalog.put("c", change("a", "some text", identifiers=(arxiv,)))
         assert list(store.catalog.identified(["doi:10.1/a", "arxiv:math/0102001"])) == ["arxiv:math/0102001"]
         store.catalog.remove("c", ["a"])

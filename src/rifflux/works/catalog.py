@@ -25,6 +25,7 @@ from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, UNTOLD, Failure, Filter, Hit, Progress, Ranking, parted
 from rifflux.works import Work, work_of
 from rifflux.works.listing import WorkSummary, of_whom, summary
+from rifflux.works.model import told_names
 from rifflux.works.profile import WORKS
 from rifflux.works.report import Doubt, WorksReport
 
@@ -243,6 +244,7 @@ class WorksCatalog:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
         visible, shown = view.visible, view.visible.document(namespace, document)
         work, (name, owner) = work_of(shown), parted(namespace)
+        work = replace(work, identifiers=told_names(work.identifiers))
         label = view.labels[store.owner if owner is None else owner]
         if not visible.tells_facts(namespace, document.license):
             return WorkRecord(name, key, work, withheld=True, collection=label)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rifflux.session.visibility import Visibility
 from rifflux.text.licenses import Permission
 from rifflux.types import UNTOLD, Document, Filter
-from rifflux.works.model import work_of
+from rifflux.works.model import told_names, work_of
 
 __all__ = ["WorkSummary", "of_whom", "summary"]
 
@@ -45,4 +45,4 @@ def summary(visible: Visibility, namespace: str, outline: Document) -> WorkSumma
     """Return what is told of a work in a list."""
     work = work_of(visible.document(namespace, outline))
     withheld = visible.permission(namespace, outline.license) is Permission.NOTHING
-    return WorkSummary(work.title, tuple(map(str, work.identifiers)), work.sources, work.license, withheld)
+    return WorkSummary(work.title, tuple(map(str, told_names(work.identifiers))), work.sources, work.license, withheld)

@@ -15,10 +15,22 @@ from itertools import repeat
 from operator import attrgetter
 from typing import Any
 
+from rifflux.text.schemes import SCHEMES
 from rifflux.text.titles import TITLE, title_keys
 from rifflux.types import Document, Identifier, Link, Part, Tag
 
-__all__ = ["ABSTRACT", "PRIMARY", "WORK", "Passage", "Work", "document_of", "names_of", "primary_of", "work_of"]
+__all__ = [
+    "ABSTRACT",
+    "PRIMARY",
+    "WORK",
+    "Passage",
+    "Work",
+    "document_of",
+    "names_of",
+    "primary_of",
+    "told_names",
+    "work_of",
+]
 
 #: The kind of a document that is a work, unless its source says which kind of work.
 WORK = "work"
@@ -135,6 +147,13 @@ def work_of(document: Document) -> Work:
 def names_of(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
     """Return the identifiers that name a work, without what its title is looked for by."""
     return tuple(each for each in identifiers if each.scheme != TITLE)
+
+
+def told_names(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
+    """Return the identifiers that a work is told with: a source's key that is another of them is told once."""
+    names = names_of(identifiers)
+    known = {text.casefold() for each in names if each.scheme in SCHEMES for text in (each.value, str(each))}
+    return tuple(each for each in names if each.scheme in SCHEMES or each.value.casefold() not in known)
 
 
 def primary_of(tags: Iterable[Tag]) -> Tag | None:

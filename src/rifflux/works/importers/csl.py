@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from rifflux.text.licenses import joined, license_of
 from rifflux.text.schemes import mentioned_arxiv
-from rifflux.types import Failure, Identifier
+from rifflux.types import Failure, Identifier, Link
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record
 from rifflux.works.importers.names import people_known
@@ -53,11 +53,20 @@ def entry(placed: Placed) -> Entry | Failure:
         venue=_text(record, "container-title") or _text(record, "publisher"),
         identifiers=identifiers,
         tags=notes.tags("keyword", [each.strip() for each in _text(record, "keyword").split(",") if each.strip()]),
+        citations=tuple(_citations(record, notes)),
         license=_license(record),
         kind=_text(record, "type") or WORK,
         date=date,
     )
     return Entry(place, key, work, tuple(notes))
+
+
+def _citations(record: Record, notes: Problems) -> Iterator[Link]:
+    """Yield what a record of Crossref cites, as far as it names a DOI."""
+    listed = record.get("reference")
+    for cited in listed if isinstance(listed, list) else ():
+        if isinstance(cited, dict) and cited.get("DOI"):
+            yield from map(Link, map(str, notes.identifiers("doi", cited["DOI"])))
 
 
 def _license(record: Record) -> str | None:

@@ -24,7 +24,7 @@ from rifflux.text.titles import person
 from rifflux.types import Document, Filter, Hit, Identifier, Tag, Trace, Why
 from rifflux.types.former import takes_former
 from rifflux.works.export import CITING, style_of
-from rifflux.works.model import PRIMARY, names_of, primary_of
+from rifflux.works.model import PRIMARY, primary_of, told_names
 from rifflux.works.retrieval.candidates import POOL, SIDE, SIDES, CandidateGenerator, Gathered
 from rifflux.works.retrieval.intent import INTENTS, Intent
 from rifflux.works.retrieval.question import Asked, Naming, Place, Question, meant, naming
@@ -177,7 +177,7 @@ class WorksRetriever:
         pack = replace(pack, notes=(*pack.notes, *opened))
         generator.clock.add("pack", start)
         asked = question.asked
-        shown = {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in names.items()}
+        shown = {f"{id:016x}": tuple(map(str, told_names(each))) for id, each in names.items()}
         candidates = self._explained(steps.candidates, asked.sides)
         reranked = self._explained(listed, asked.sides)
         return Retrieval(question.text, asked, candidates, reranked, pack, found.trace, shown)

@@ -274,10 +274,16 @@ class SqliteCatalog(Catalog):
         condition, bound = where(filter)
         return bool(self.view.rows(sql.ANY_PASSES.format(condition=condition or "true"), bound)[0][0])
 
-    def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
+    def identified(self, names: Sequence[str], most: int = -1) -> Mapping[str, list[tuple[str, str]]]:
         found: dict[str, list[tuple[str, str]]] = {}
         owners = self.view.names
-        for name, namespace, key, owner in self.view.rows(graph.IDENTIFIED, {"names": json.dumps(list(names))}):
+        if most < 0:
+            rows = self.view.rows(graph.IDENTIFIED, {"names": json.dumps(list(names))})
+        else:
+            rows = [
+                row for name in names for row in self.view.rows(graph.SOME_IDENTIFIED, {"name": name, "most": most})
+            ]
+        for name, namespace, key, owner in rows:
             found.setdefault(name, []).append((self._named(owners, namespace, owner), key))
         return {name: sorted(places) for name, places in found.items()} if owners else found
 

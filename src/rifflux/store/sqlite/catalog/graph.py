@@ -7,6 +7,12 @@ from json_each(:names) as wanted
     join document on document.id = identifier.document and document.owner = :owner
 order by 1, 2, 3"""
 
+SOME_IDENTIFIED = """
+select :name, document.namespace, document.key, document.owner
+from identifier cross join document on document.id = identifier.document and +document.owner = :owner
+where identifier.scheme || ':' || identifier.value = :name
+limit :most"""
+
 # A link names an identifier of its target, or a key of its own owner's namespace. The cross joins keep the order: from
 # the few chunks that are asked about to the links, never through a table as a whole. The plus keeps an owner's or a
 # namespace's rows from being gone through one by one.
