@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.pipeline import RERANK, Pipeline, Step
-from rifflux.retrieve.query.credited import in_any_spelling, named_by
-from rifflux.retrieve.query.credits import CreditsRead, read_credits
-from rifflux.retrieve.query.mentions import Vocabulary
 from rifflux.retrieve.query.reading import understand
 from rifflux.retrieve.table import Candidates
 from rifflux.session.visibility import Visibility
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
-from rifflux.text.people import CREDITS
-from rifflux.types import Clause, Filter, Query
+from rifflux.types import CREDITS, Clause, Filter, Query
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.query.credits import CreditsRead
+    from rifflux.retrieve.query.mentions import Vocabulary
 
 __all__ = ["Names"]
 
@@ -38,14 +39,25 @@ class Names:
     reads: bool = True
 
     @property
+    def _any(self) -> bool:
+        """Whether there are works to be named; reading is loaded only then."""
+        return self.reads and self.store.catalog.has_works()
+
+    @property
     def _vocabulary(self) -> Vocabulary:
+        from rifflux.retrieve.query.mentions import Vocabulary
+
         counts = self.store.lexical.document_frequencies
         return Vocabulary(self.store, self.analyzer, self.visible.tells_facts, counts, self.held)
 
     def read(self, text: str) -> CreditsRead | None:
         """Return the authors, venues and years of works that a question names; None for none."""
-        read = read_credits(self._vocabulary, text) if self.reads else None
-        return read if read and read.credits else None
+        if not self._any:
+            return None
+        from rifflux.retrieve.query.credits import read_credits
+
+        read = read_credits(self._vocabulary, text)
+        return read if read.credits else None
 
     def understood(self, text: str, facets: Collection[str], limits: Filter | None, *, apart: bool) -> Query:
         """Return a question as it was read, with those whom it names; one that stands `apart` names nobody.
@@ -55,11 +67,19 @@ class Names:
         read = None if apart else self.read(text)
         query = understand(read.rest if read else text, self.analyzer, facets, limits, self.held)
         query = replace(query, filter=self.spelled(query.filter)) if query.filter.metadata else query
-        return named_by(query, read, self.store, text) if read else query
+        if read is None:
+            return query
+        from rifflux.retrieve.query.credited import named_by
+
+        return named_by(query, read, self.store, text)
 
     def spelled(self, filter: Filter) -> Filter:
         """Return a filter whose authors and venues are as works spell them."""
-        return in_any_spelling(self._vocabulary, filter) if self.reads else filter
+        if not self._any:
+            return filter
+        from rifflux.retrieve.query.credited import in_any_spelling
+
+        return in_any_spelling(self._vocabulary, filter)
 
     def acting(self, pipeline: Pipeline, fuse: Fuse | None, *, reranked: bool) -> Pipeline:
         """Return a pipeline whose channels name the works of those who are named, too, and which lifts them.
@@ -81,9 +101,11 @@ class Names:
 
     def rating(self, rate: Step | None) -> Step | None:
         """Return the step that rates candidates, those that are all that was asked for as surely relevant."""
+        if not rate or not self._any:
+            return rate
         from rifflux.retrieve.steps.credits import rated_as_asked
 
-        return rate and rated_as_asked(rate, self.store)
+        return rated_as_asked(rate, self.store)
 
     def told(self, query: Query, table: Candidates) -> Candidates:
         """Leave out works of which it may not be told that the question names their authors, venue or year."""

@@ -39,7 +39,6 @@ from rifflux.session.arguments import (
 from rifflux.session.names import Names
 from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
-from rifflux.session.vectors import question_vector
 from rifflux.types import (
     Clause,
     Filter,
@@ -349,6 +348,8 @@ class Searcher:
             degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run '{self.profile.command}'")
         if query.vector is not None:
             return query, degraded
+        from rifflux.session.vectors import question_vector
+
         start = perf_counter()
         try:
             vector, model = question_vector(self.store, self.view.embedder, query.semantic_text, query.deadline)

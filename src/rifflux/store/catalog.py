@@ -234,6 +234,9 @@ class Catalog(Protocol):
     def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
         """Return the names in a role that works give under some keys: `rifflux.text.people` says what these are."""
 
+    def has_works(self) -> bool:
+        """Return whether there are any works: what others have is not read for authors and venues."""
+
     def first_of(self, filter: Filter, limit: int) -> Ids:
         """Return the first chunks of documents that a filter lets through, the newest first, ties by chunk id."""
 

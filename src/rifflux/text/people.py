@@ -15,11 +15,9 @@ from typing import Any
 
 from rifflux.text.stopwords import stop_words
 from rifflux.text.titles import plain
+from rifflux.types import AUTHORS, VENUE
 
 __all__ = [
-    "AUTHORS",
-    "CREDITS",
-    "VENUE",
     "Named",
     "Word",
     "credits_of",
@@ -30,9 +28,6 @@ __all__ = [
     "venue_keys",
 ]
 
-#: The metadata that are names of people, and of journals: what `credits_of` reads.
-AUTHORS, VENUE = "authors", "venue"
-CREDITS = (AUTHORS, VENUE)
 #: Identifiers of the authors, one text for each author.
 _AUTHOR_IDS = "author_ids"
 _WORD = re.compile(r"[^\W\d_]+(?:(?:\.[-‐‑]|[-‐‑'’.])[^\W\d_]+)*\.?")

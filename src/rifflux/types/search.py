@@ -16,8 +16,11 @@ from rifflux.types.document import UNTOLD, Lines, Span, of_owner, told_namespace
 from rifflux.types.filter import Filter
 
 __all__ = [
+    "AUTHORS",
+    "CREDITS",
     "LICENSED",
     "REST_WITHHELD",
+    "VENUE",
     "WITHHELD",
     "Clause",
     "Credit",
@@ -46,6 +49,9 @@ LONGEST_USER = 256
 Clause = tuple[str, ...]
 #: Namespaces whose names begin so hold works, of which only what a license permits is shown.
 LICENSED = "works/"
+#: The metadata that are names of people, and of journals and the like.
+AUTHORS, VENUE = "authors", "venue"
+CREDITS = (AUTHORS, VENUE)
 #: Characters of a hit that is printed.
 LINE = 120
 #: Stands for the text that is not shown, and for what follows an abstract.

@@ -7,8 +7,8 @@ from dataclasses import replace
 from rifflux.retrieve.query.credits import CreditsRead
 from rifflux.retrieve.query.mentions import Vocabulary, of_one_word
 from rifflux.store import Store
-from rifflux.text.people import AUTHORS, VENUE, is_venue, named, person_key, venue_keys
-from rifflux.types import Credit, Filter, Query
+from rifflux.text.people import is_venue, named, person_key, venue_keys
+from rifflux.types import AUTHORS, VENUE, Credit, Filter, Query
 
 __all__ = ["in_any_spelling", "named_by", "narrowed"]
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 
 from rifflux.retrieve.query.mentions import APPEARED, GAP, MASKED, Mention, Sentence, Vocabulary
 from rifflux.text.asking import WRITTEN_BY, asks_only
-from rifflux.text.people import AUTHORS, VENUE
-from rifflux.types import Credit
+from rifflux.types import AUTHORS, VENUE, Credit
 
 __all__ = ["CreditsRead", "read_credits"]
 

@@ -12,9 +12,9 @@ from itertools import pairwise
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.asking import asks_only
-from rifflux.text.people import AUTHORS, VENUE, Named, Word, is_particle, is_venue, named, spoken, venue_keys
+from rifflux.text.people import Named, Word, is_particle, is_venue, named, spoken, venue_keys
 from rifflux.text.stopwords import stop_words
-from rifflux.types import Clause
+from rifflux.types import AUTHORS, VENUE, Clause
 
 __all__ = ["APPEARED", "GAP", "MASKED", "Mention", "Sentence", "Tells", "Token", "Vocabulary", "of_one_word"]
 

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from rifflux.store.lexical import VARIANT
 from rifflux.text.dates import parse_time, whole_day_end
-from rifflux.text.people import CREDITS
 from rifflux.text.properties import TAGS
-from rifflux.types import Bound, Clause, Filter, Ids, Query, Ranking, Scores
+from rifflux.types import CREDITS, Bound, Clause, Filter, Ids, Query, Ranking, Scores
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.connection.engine import GenerationCache

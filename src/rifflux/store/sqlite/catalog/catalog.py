@@ -288,14 +288,15 @@ class SqliteCatalog(Catalog):
         return {name: sorted(places) for name, places in found.items()} if owners else found
 
     def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
-        if not any(self.view.summed(graph.ANY_WORK)):
-            return []
         owners = self.view.names
         bound = {"role": role, "keys": json.dumps(list(keys)), "works": f"{LICENSED}*"}
         return [
             Credited(key, name, self._named(owners, namespace, owner), license, works)
             for key, name, namespace, license, owner, works in self.view.rows(graph.CREDITED, bound)
         ]
+
+    def has_works(self) -> bool:
+        return any(self.view.summed(graph.ANY_WORK))
 
     def first_of(self, filter: Filter, limit: int) -> Ids:
         condition, bound = where(filter)

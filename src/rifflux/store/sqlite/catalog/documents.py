@@ -17,8 +17,7 @@ from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.connection.tables import PUT_CREDIT
 from rifflux.store.sqlite.query import POSTINGS, Terms
 from rifflux.text.dates import timestamp
-from rifflux.text.people import credits_of
-from rifflux.types import Document
+from rifflux.types import CREDITS, Document
 
 __all__ = ["put_documents"]
 
@@ -82,7 +81,11 @@ class _Rows:
                 connection.execute(sql.PUT_LINK, (id, link.key, link.kind, link.confidence))
             for identifier in document.identifiers:
                 connection.execute(graph.PUT_IDENTIFIER, (id, identifier.scheme, identifier.value))
-            connection.executemany(PUT_CREDIT, [(id, *each) for each in credits_of(document.metadata)])
+            if not document.metadata.keys().isdisjoint(CREDITS):
+                # Few documents have any, and a search needs none of this.
+                from rifflux.text.people import credits_of
+
+                connection.executemany(PUT_CREDIT, [(id, *each) for each in credits_of(document.metadata)])
             for tag in document.tags:
                 connection.execute(graph.PUT_TAG, (id, tag.scheme, tag.value))
             for position, part in enumerate(document.parts):

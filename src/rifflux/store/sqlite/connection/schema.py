@@ -7,7 +7,6 @@ import json
 import apsw
 
 from rifflux.store.sqlite.connection.tables import CREDITED, LENGTHS, PUT_CREDIT, SCRIPTS, TRIGGERS
-from rifflux.text.people import credits_of
 
 __all__ = ["APPLICATION_ID", "FORMER", "SCHEMA_VERSION", "upgrade"]
 
@@ -44,7 +43,9 @@ def upgrade(connection: apsw.Connection, version: int) -> None:
     connection.execute(TRIGGERS)
     if version < _HAS_LENGTHS:
         connection.execute(LENGTHS)
-    if version < _HAS_CREDITS:
+    if 0 < version < _HAS_CREDITS:
+        from rifflux.text.people import credits_of
+
         for id, metadata in connection.execute(CREDITED).fetchall():
             connection.executemany(PUT_CREDIT, [(id, *each) for each in credits_of(json.loads(str(metadata)))])
 
