@@ -48,6 +48,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     for module in (reading, names):
         counting(module, "understand")
+    for module in (reading, searching):
         counting(module, "classify")
     for module in (searching, retriever, federated):
         counting(module, "checked_search")

@@ -13,7 +13,7 @@ from rifflux.retrieve.fuse import Fuse, ReciprocalRank
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.query.reading import collections_in, within
 from rifflux.retrieve.table import SCORE, SEMANTIC, joined
-from rifflux.session.arguments import HYBRID, checked_deadline, checked_filter, checked_search
+from rifflux.session.arguments import HYBRID, Way, checked_deadline, checked_filter, checked_search
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.types import Filter, Hit, Query, Ranking, Results, Trace, Why
@@ -92,8 +92,8 @@ class Everything:
             return outside(query, top_k=top_k, mode=mode, fusion=fusion, filter=filter, deadline_ms=deadline_ms)
         deadline, load = checked_deadline(deadline_ms), self.view.asking_once.load
         asked = _Round(self, self.modes(), load, query, top_k, mode, fusion, checked_filter(filter), deadline)
-        ignored = Searcher(self.view).way(mode, fusion, None, self.view.profile.diversity).notes
         first, *others = sources = asked.sources()
+        ignored = asked.way(first, mode).notes
         found = {first.name: asked.of(first)}
         if first is self.sources[0] and quality_of(found[first.name], asked.cosines) >= HIGH:
             note = f"{first.name} answers well by itself: the other sources were not asked"
@@ -178,10 +178,15 @@ class _Round:
         """Return the name of the view that a source is searched in, empty if it has none of its own."""
         return source.name if source.name in self.everything.parts else ""
 
+    def way(self, source: Source, mode: str) -> Way:
+        """Return how a source is searched in a mode."""
+        searcher = self._searcher(source)
+        return searcher.way(mode, self.fusion, None, searcher.profile.diversity)
+
     def of(self, source: Source) -> Results:
         """Return the answer of one source."""
         searcher, view, clock = self._searcher(source), self._view_of(source), Stopwatch()
-        way = searcher.way(self.modes.get(source.name, self.mode), self.fusion, None, searcher.profile.diversity)
+        way = self.way(source, self.modes.get(source.name, self.mode))
         with searcher.store.memoized():
             if view not in self.read:
                 self.read[view] = searcher.timed(self.query, None, clock)
