@@ -11,8 +11,10 @@ from time import perf_counter
 
 import numpy as np
 
+from rifflux.errors import ModelError
 from rifflux.evidence.choose import Citable
 from rifflux.evidence.pack import EvidencePack, Packer
+from rifflux.models import load_embedder
 from rifflux.models.workers import Workers
 from rifflux.retrieve.pipeline import RERANK, Stopwatch
 from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates, page
@@ -24,9 +26,11 @@ from rifflux.types import Document, Filter, Hit, Identifier, Tag, Trace, Why
 from rifflux.types.former import takes_former
 from rifflux.works.export import CITING, style_of
 from rifflux.works.model import PRIMARY, names_of, primary_of
+from rifflux.works.retrieval.asked import Asked
 from rifflux.works.retrieval.candidates import POOL, SIDE, SIDES, CandidateGenerator, Gathered
 from rifflux.works.retrieval.intent import INTENTS, Intent
-from rifflux.works.retrieval.question import Asked, Naming, Place, Question, meant, naming
+from rifflux.works.retrieval.likeness import Likeness, fitted
+from rifflux.works.retrieval.question import Naming, Place, Question, meant, naming
 from rifflux.works.retrieval.steps import CITED, KIND, SCORED, VALUE, RetrievalSettings, WorkSteps
 
 __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
@@ -35,6 +39,35 @@ __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 _SUBJECTS = ("subject", "field", "chapter")
 #: Documents are read in so many at a time.
 AHEAD = 12
+#: Titles that are told where an identifier is not held.
+NEAREST = 3
+
+
+@dataclass
+class Liking:
+    """Tell what a question is worded like, by the model in the package; `notes` say why that was not possible.
+
+    It is the model that the examples were fitted to, also where an index is embedded by another one: that would have to
+    be asked for all examples first. An index without vectors is searched by words, and its questions are read by rules.
+    """
+
+    searcher: Searcher
+    deadline: float | None
+    notes: list[str] = field(default_factory=list)
+
+    def __call__(self, text: str) -> Likeness | None:
+        """Return the likeness of a question to examples; None where the model does not answer."""
+        if not self.searcher.store.counts()["embedded_chunks"]:
+            return None
+        view, wording = self.searcher.view, fitted()
+        try:
+            embedder = view.embedder
+            if embedder.fingerprint != wording.fingerprint:
+                embedder = view.guarded(load_embedder())
+            return wording(embedder.question_vector(text, deadline=self.deadline), text)
+        except ModelError as error:
+            self.notes.append(f"its wording was read by rules alone: {error}")
+            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +117,8 @@ class WorksRetriever:
     ) -> Retrieval:
         """Answer a question with at most `top_k` works and evidence of at most `max_tokens` tokens.
 
-        `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `since` and
+        `mode` is `lookup`, `survey`, `compare`, `prereq`, `related`, `generic` or `keywords`; without it, the wording
+        decides. `since` and
         `until` are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources`
         names of lists that were imported. `cite` adds the cited works to the evidence, in `bibtex` or as `csl`
         (CSL-JSON). `collections` narrows to works of these. What a model has not done within `deadline_ms` of the call
@@ -99,6 +133,8 @@ class WorksRetriever:
         filter, clock = checked_works(since, until, subjects, sources), Stopwatch()
         deadline = checked_deadline(deadline_ms)
         searcher = self.searcher.now(query, checked_filter({"collections": collections}).collections)
+        # What is embedded to understand the question is not embedded again to search for it.
+        searcher = Searcher(searcher.view.asking_once)
         return replace(self, searcher=searcher)._found(query, filter, mode, packer, clock, deadline)
 
     def _found(
@@ -116,7 +152,7 @@ class WorksRetriever:
                 self.workers,
                 self.searcher.view.visible,
             )
-            view = self.searcher.view.asking_once
+            view = self.searcher.view
             searcher = Searcher(replace(view, profile=replace(view.profile, steps=steps)))
             generator = CandidateGenerator(searcher, question, filter, clock)
             found = generator()
@@ -128,9 +164,10 @@ class WorksRetriever:
         """Return the question, read and understood."""
         searcher, start = self.searcher, perf_counter()
         query = replace(searcher.read(text, filter), deadline=deadline)
-        question = meant(text, query, mode, self.intents, searcher.store, searcher.view.visible)
+        liken = Liking(searcher, deadline)
+        question = meant(text, query, mode, self.intents, searcher.store, searcher.view.visible, liken)
         clock.add("understand", start)
-        return question
+        return replace(question, notes=(*question.notes, *liken.notes))
 
     def _ranked(self, found: Gathered, steps: WorkSteps, clock: Stopwatch) -> Gathered:
         """Return the works in the order of the profile's steps, and the trace completed."""
@@ -143,7 +180,13 @@ class WorksRetriever:
             counts={**trace.counts, CITED: steps.cited, "works": len(works)},
             dropped={**trace.dropped, **({KIND: dropped[KIND]} if KIND in dropped else {})},
             degraded=tuple(dict.fromkeys([*trace.degraded, *left_out.values()])),
-            notes=(*trace.notes, *question.notes, *steps.notes, *(steps.unmatched(works) if steps.filter else ())),
+            notes=(
+                *trace.notes,
+                *question.notes,
+                *_not_held(question, works),
+                *steps.notes,
+                *(steps.unmatched(works) if steps.filter else ()),
+            ),
             understanding=question.query.understanding,
         )
         return replace(found, table=works, trace=trace)
@@ -189,6 +232,13 @@ class WorksRetriever:
             more = map(details.get, map(attrgetter("stage"), hit.why), repeat({}))
             hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
         return tuple(self.searcher.view.shown(hits))
+
+
+def _not_held(question: Question, works: Candidates) -> list[str]:
+    """Return a note for each identifier that the question has and no work here, with the titles that come nearest."""
+    titles = "; ".join(repr(hit.title) for hit in works.passages[:NEAREST])
+    nearest = f"the nearest titles here are {titles}" if titles else "nothing here is near it"
+    return [f"no work here has the identifier {name}: {nearest}" for name in question.lacking]
 
 
 def _relevance(generator: CandidateGenerator, found: Gathered, listed: Candidates, hits: Sequence[Hit]) -> float:

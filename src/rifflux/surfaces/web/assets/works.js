@@ -5,7 +5,7 @@ import {act, choice, field, fill, form, h, note, save, say, some} from "./dom.js
 import {address, go} from "./page.js";
 import {bars, unfolds} from "./why.js";
 
-const MODES = ["", "lookup", "survey", "compare", "prereq", "related"].map((name) => [name, name || "as it is worded"]);
+const MODES = ["", "lookup", "survey", "compare", "prereq", "related", "generic", "keywords"].map((name) => [name, name || "as it is worded"]);
 
 export async function show(place, given, {signal}) {
   const found = h("div", {class: "stack"}), value = (name) => given.get(name) ?? "";
