@@ -47,6 +47,10 @@ LEAST = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 LOREM = ("lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "adipiscing", "elit", "sed", "do", "eiusmod")
 #: A page with fewer characters is a list of links.
 SHORTEST = 400
+#: The title in a page's front matter, and the heading that it begins with, behind comments and anchors.
+_FRONT = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
+_TITLE = re.compile(r"^title: *[\"']?(.+?)[\"']? *$", re.MULTILINE)
+_BEGINS = re.compile(r"(?:\s|<[^>]*>)*^#{1,3} (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -150,13 +154,17 @@ def _sources(data: Path, docs: str, kept: Kept, only: str | None) -> Iterator[So
 
 
 def _pages(tree: Path) -> Iterator[tuple[str, frozenset[str]]]:
-    """Give the name of each page of a folder: its first heading, else what its file is called."""
+    """Give the name of each page of a folder that no other page has: that it begins with, else its file's."""
+    named: dict[str, list[str]] = {}
     for path in sorted(tree.rglob("*.md")):
         text = path.read_text("utf-8")
         if len(text) >= SHORTEST:
-            heading = re.search(r"^#{1,2} (.+)$", text, re.MULTILINE)
-            name = heading[1] if heading else path.stem.replace("-", " ")
-            yield re.sub(r"[`*]|<[^>]*>", "", name).strip(" ?"), frozenset([path.relative_to(tree).as_posix()])
+            front = _FRONT.match(text)
+            name = (front and _TITLE.search(front[1])) or _BEGINS.match(text, front.end() if front else 0)
+            written = name[1] if name else path.stem.replace("-", " ")
+            plain = re.sub(r"[`*]|<[^>]*>|\s*\{[^}]*\}$", "", written).strip(" ?")
+            named.setdefault(plain, []).append(path.relative_to(tree).as_posix())
+    yield from ((name, frozenset(paths)) for name, paths in named.items() if len(paths) == 1)
 
 
 def _asked(seed: int, sources: Sequence[Source], folder: Path, closing: ExitStack) -> Iterator[Asked]:

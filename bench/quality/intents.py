@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.quality.wording import fit, write
-from bench.quality.works import PATIENT, works_index
+from bench.quality.works import PATIENT, works
 from rifflux.index import Index
 from rifflux.models import load_embedder
 from rifflux.retrieve.query.reading import Words
@@ -175,9 +175,9 @@ def _abstracts(data: Path) -> None:
 
 def _citations(folder: Path, keep: Path) -> None:
     keep.mkdir(parents=True, exist_ok=True)
-    with works_index(folder / "corpus.jsonl", keep / f"{folder.name}-works.db", None) as index:
-        works = [*_referring(index)]
-        chosen = random.Random(SEED).sample(works, min(ASKED, len(works)))
+    with works(folder / "corpus.jsonl", keep / f"{folder.name}-works.db", None) as index:
+        referring = [*_referring(index)]
+        chosen = random.Random(SEED).sample(referring, min(ASKED, len(referring)))
         print(f"| {folder.name}, {len(chosen)} works with {LEAST} references or more | of those, in the first {TOP} |")
         print("| --- | ---: |")
         for wording, way in CITED:

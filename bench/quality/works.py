@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             given, _, qrels = name.partition(":")
             folder = Path(given) if Path(given).is_dir() else asked.data / given
             corpus = (folder / "corpus.jsonl").resolve()
-            with works_index(corpus, keep / f"{corpus.parent.name}-works.db", asked.model) as index:
+            with works(corpus, keep / f"{corpus.parent.name}-works.db", asked.model) as index:
                 title = TITLES.get(name) or qrels or folder.name
                 rows.append(list(_compare(title, read_beir(folder, qrels or "test"), index, asked.k)))
             _print(rows[-1], times=asked.times)
@@ -121,7 +121,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 
 @contextmanager
-def works_index(corpus: Path, path: Path, model: str | None) -> Iterator[Index]:
+def works(corpus: Path, path: Path, model: str | None) -> Iterator[Index]:
     """The collection's documents as works, imported once."""
     with rifflux.open(path, profile="works", model=model) as index:
         if not index.status().chunks:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import threading
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import numpy as np
+from bench.service.meaning import Meaning
 
-#: The model that the endpoint answers as, and the length of its vectors.
-MODEL, DIMENSION = "drawn-by-chance", 384
+#: The model that the endpoint answers as.
+MODEL = "sentences"
 
 
 @dataclass
 class HangingEndpoint:
-    """An OpenAI-compatible endpoint of vectors drawn by chance for each text; while it hangs, no call is answered.
+    """An OpenAI-compatible endpoint of vectors; while it hangs, no call is answered.
 
     `calls` counts those that came while it hung.
     """
@@ -51,8 +50,8 @@ class HangingEndpoint:
 
 
 @contextmanager
-def embedding_endpoint() -> Iterator[HangingEndpoint]:
-    """Yield an endpoint of this machine, until the block ends."""
+def embedding_endpoint(meaning: Meaning) -> Iterator[HangingEndpoint]:
+    """Yield an endpoint of this machine, until the block ends, which answers what `meaning` gives."""
     endpoint = HangingEndpoint()
 
     class Handler(BaseHTTPRequestHandler):
@@ -62,7 +61,8 @@ def embedding_endpoint() -> Iterator[HangingEndpoint]:
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             endpoint.wait()
-            data = [{"index": place, "embedding": drawn(text)} for place, text in enumerate(asked["input"])]
+            vectors = meaning(asked["input"]).tolist()
+            data = [{"index": place, "embedding": vector} for place, vector in enumerate(vectors)]
             body = json.dumps({"data": data}).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
@@ -89,9 +89,3 @@ def embedding_endpoint() -> Iterator[HangingEndpoint]:
         endpoint._answers.set()
         server.shutdown()
         server.server_close()
-
-
-def drawn(text: str) -> list[float]:
-    """Return a vector drawn by chance for a text, always the same."""
-    vector = np.random.default_rng(zlib.crc32(text.encode())).standard_normal(DIMENSION, np.float32)
-    return [round(float(each), 6) for each in vector]

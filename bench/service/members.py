@@ -7,8 +7,8 @@ of their own; a member sees the shared ones and the own. What they are told is c
 digit, with an index of the same owners that holds nothing else. Times are compared with an index in which the same
 documents are nobody's, each question asked in both one right after the other.
 
-Documents are sentences from the standard library's own documentation, recombined by chance. Vectors are drawn by chance
-for each text; questions are embedded by the bundled model.
+Documents are sentences from the standard library's own documentation, recombined by chance; the vector of a text is the
+mean of its sentences', by the bundled model.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import rifflux
 from bench.service.load import percentile
+from bench.service.meaning import SENTENCE, Meaning
 from bench.shared import cached
 from rifflux import Document
 from rifflux.session.current import info_of
@@ -41,7 +40,6 @@ from rifflux.store import PART, Store
 SHARED, USERS, OWN = 20, 50, 40
 COLLECTIONS = [f"team{number}{PART}@documents" for number in range(SHARED)]
 MEMBER = f"user0{PART}@own"
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 MODES = ("lexical", "hybrid")
 
 
@@ -83,7 +81,7 @@ def texts() -> list[str]:
         with suppress(SyntaxError, UnicodeDecodeError):
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                    sentences = _SENTENCE.split(" ".join((ast.get_docstring(node) or "").split()))
+                    sentences = SENTENCE.split(" ".join((ast.get_docstring(node) or "").split()))
                     found |= dict.fromkeys(each for each in sentences if 30 <= len(each) <= 300)
     return list(found)
 
@@ -109,24 +107,24 @@ def opened(folder: Path, world: str, total: int, lines: Sequence[str]) -> rifflu
         start = time.perf_counter()
         with rifflux.open(path) as index:
             view = index.admin.searcher.view
+            meaning = Meaning(view.embedder)
             view.store.semantic.use_model(info_of(view.embedder))
             for owner in owners:
                 count = OWN if "user" in owner else total // SHARED
                 theirs = view if world == "nobody" else replace(view, store=view.store.of(owner))
                 Writer(theirs).add(*documents(owner, count, lines), embed=False)
-                embed(theirs.store, view.embedder.dimension)
+                embed(theirs.store, meaning)
         print(f"built {path.name} in {time.perf_counter() - start:.0f} s", flush=True)
     index = rifflux.open(cached(path), create=False)
     index.admin.accelerate()
     return index
 
 
-def embed(store: Store, dimension: int) -> None:
-    """Give each chunk that has none a vector drawn for its text."""
+def embed(store: Store, meaning: Meaning) -> None:
+    """Give each chunk that has none a vector."""
     for batch in store.semantic.pending(1000):
-        drawn = np.stack([np.random.default_rng(each.hash).standard_normal(dimension, np.float32) for each in batch])
-        drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
-        store.semantic.put_vectors([each.id for each in batch], [each.hash for each in batch], drawn)
+        vectors = meaning([each.text for each in batch])
+        store.semantic.put_vectors([each.id for each in batch], [each.hash for each in batch], vectors)
 
 
 def ready(store: Store) -> Store:

@@ -10,7 +10,8 @@ interrupted: a million messages take some minutes and 5 GB.
 
 Messages are lines of real text from the collections in the folder, recombined by chance; a tenth of the users write
 what the others write too, which nobody notices, as nothing of one user lies with another's. Conversations of all come
-in turn, so that nobody's rows lie together. Vectors are drawn by chance, questions are embedded by the bundled model.
+in turn, so that nobody's rows lie together. The vector of a message is the mean of its
+sentences', by the bundled model.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import re
 import statistics
 import tempfile
 import time
@@ -32,6 +32,7 @@ import httpx2 as httpx
 import numpy as np
 
 from bench.service.load import LIMITS, Request, at_rate, percentile, serving, told
+from bench.service.meaning import SENTENCE, Meaning
 from bench.shared import cached
 from rifflux.conversations import Conversation, Conversations, Message
 from rifflux.conversations.model import conversation_row, message_row
@@ -48,7 +49,6 @@ from rifflux.types import Scope, Vectors
 TURNS = 50
 TEMPLATES = 10
 START = datetime(2024, 1, 1, tzinfo=UTC)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 def main() -> None:
@@ -90,7 +90,7 @@ def texts(data: Path) -> list[str]:
     found: dict[str, None] = {}
     for path in sorted(data.glob("*/corpus.jsonl")):
         for line in path.open(encoding="utf-8"):
-            sentences = _SENTENCE.split(json.loads(line)["text"])
+            sentences = SENTENCE.split(json.loads(line)["text"])
             found |= dict.fromkeys(each for each in sentences if 20 <= len(each) <= 300)
     return list(found)
 
@@ -109,9 +109,10 @@ def build(path: Path, users: int, messages: int, lines: Sequence[str]) -> None:
     with open_index(path) as index:
         index.admin.store.semantic.use_model(info_of(index.admin.embedder))
         index.admin.policies.set(HYBRID_SEARCH, True)
+        meaning = Meaning(index.admin.embedder)
         done = len(index.scoped(Scope(name_of(users - 1))).conversations.list())
         for number in range(done, rounds):
-            templates = [Template.of(index, each, number, lines) for each in range(min(users, TEMPLATES))]
+            templates = [Template.of(index, meaning, each, number, lines) for each in range(min(users, TEMPLATES))]
             # A conversation of everybody in one transaction: commits take longer than what is in them.
             with index.admin.store.transaction():
                 for user in range(users):
@@ -131,17 +132,14 @@ class Template:
     vectors: Vectors
 
     @classmethod
-    def of(cls, index: Index, template: int, number: int, lines: Sequence[str]) -> Template:
+    def of(cls, index: Index, meaning: Meaning, template: int, number: int, lines: Sequence[str]) -> Template:
         """The conversation of a number."""
         conversation, messages = thread(template, number, lines)
         turns = MessagePreparer(index.profile.analyzer, CONVERSATIONS.chunker, index.admin.embedder.count_tokens, "")
         rows = [message_row(message, conversation) for message in messages]
         changes = [turns(conversation.id, rows, place) for place in range(len(rows))]
-        count = sum(len(change.chunks) for change in changes)
-        drawn = np.random.default_rng([template, number]).standard_normal(
-            (count, index.admin.embedder.dimension), np.float32
-        )
-        return cls(conversation, changes, drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
+        texts = [each.chunk.text for change in changes for each in change.chunks]
+        return cls(conversation, changes, meaning(texts))
 
     def put(self, index: Index, user: str) -> None:
         """Store it for a user, within a transaction."""

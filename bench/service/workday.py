@@ -11,7 +11,8 @@ whether or not the earlier ones were answered.
 2. a worker is killed in the middle with SIGKILL, and every write that was acknowledged must be there afterwards;
 3. questions are embedded by an endpoint, which answers, then hangs for a minute, then answers again.
 
-Texts are sentences of the standard library's documentation, recombined by chance; stored vectors are drawn by chance.
+Texts are sentences of the standard library's documentation, recombined by chance; the vector of
+a text is the mean of its sentences', by the bundled model, and so the endpoint has it.
 The load of the machine stands with each phase. Fails if a p95 is over the limit, a request was answered 5xx, or a write
 was lost.
 """
@@ -38,6 +39,7 @@ import httpx2 as httpx
 
 from bench.service.hanging import HangingEndpoint, embedding_endpoint
 from bench.service.load import LIMITS, Answer, Request, at_rate, kill_worker, percentile, serving, told
+from bench.service.meaning import Meaning
 from bench.service.members import documents, embed, questions, texts
 from bench.service.users import TEMPLATES, build, name_of
 from bench.service.users import questions as message_questions
@@ -52,6 +54,8 @@ from rifflux.store import EVERYONE, ModelInfo, open_store
 from rifflux.types import Scope
 
 P95_MS = 90.0
+#: Different questions.
+ASKED = 2000
 COLLECTIONS = 20
 MEMORIES = 20
 KILLED_AFTER = 0.5
@@ -111,11 +115,12 @@ def fill(db: Path, arguments: argparse.Namespace, lines: Sequence[str]) -> None:
 def share(index: Index, count: int, lines: Sequence[str]) -> None:
     """Fill collections that everyone may read."""
     view, rights = index.admin.searcher.view, Rights(index.admin.store.registry)
+    meaning = Meaning(view.embedder)
     for number in range(COLLECTIONS):
         collection = rights.create(f"team{number}")
         theirs = replace(view, store=view.store.of(collection.owner))
         Writer(theirs).add(*documents(f"team{number}", count // COLLECTIONS, lines), embed=False)
-        embed(theirs.store, view.embedder.dimension)
+        embed(theirs.store, meaning)
         rights.share(collection.label, EVERYONE)
 
 
@@ -127,7 +132,7 @@ def remember(index: Index, user: int, lines: Sequence[str]) -> None:
 
 
 def use_model(db: Path, model: ModelInfo) -> None:
-    """Have an index believe that its vectors, drawn by chance, are a model's; then build what makes it fast."""
+    """Have an index believe that its vectors are those of a model; then build what makes it fast."""
     with closing(apsw.Connection(str(db))) as connection:
         connection.execute(SET_MODEL, (model.name, model.backend, model.dimension, model.fingerprint, model.spec))
     with open_index(db, model=model.spec) as index:
@@ -153,7 +158,7 @@ class Day:
     talks: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._documents = questions(self.lines, 2000)
+        self._documents = questions(self.lines, ASKED)
         self._messages = [list(message_questions(each, self.lines, 200)) for each in range(TEMPLATES)]
         for client in self.clients:
             self.talks.append(client.post("/conversations", json={"title": "today"}).json()["id"])
@@ -242,7 +247,11 @@ def bundled(db: Path, arguments: argparse.Namespace, lines: Sequence[str]) -> li
 
 def hung(db: Path, arguments: argparse.Namespace, lines: Sequence[str]) -> list[str]:
     """Run the phases in which an endpoint embeds, and hangs; what is not as it shall be."""
-    with embedding_endpoint() as endpoint:
+    meaning = Meaning(load_embedder())
+    # The machine that asks does not embed meanwhile.
+    for asked in (questions(lines, ASKED), *(message_questions(each, lines, 200) for each in range(TEMPLATES))):
+        meaning([*asked])
+    with embedding_endpoint(meaning) as endpoint:
         use_model(db, info_of(load_embedder(endpoint.spec)))
         with begun(db, arguments, lines, endpoint.spec) as day:
             found = phase("an endpoint embeds", day, arguments.rate, arguments.seconds / 2)

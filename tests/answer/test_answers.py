@@ -9,7 +9,7 @@ import pytest
 
 import rifflux
 from rifflux import Document, Filter, Identifier, Index, InvalidArgument, Scope, Sources, Work
-from rifflux.answer.sentences import pieces, sentence_ends
+from rifflux.text.sentences import pieces, sentence_ends
 
 NOTES = (
     Document("caching.md", "Cache entries live for ten minutes. A session lives until the user signs out.", "Caching"),

@@ -14,10 +14,12 @@ import pytest
 from bench.__main__ import programs
 from bench.quality import branches, works
 from bench.service import hanging, load, retrieve, workday
+from bench.service.meaning import Meaning
 from bench.structure import journeys
 
 import rifflux
 from rifflux.evaluate import read_beir
+from rifflux.models import load_embedder
 
 ROOT = Path(__file__).parents[2]
 CHAPTERS = ("Commutative Algebra", "Topology", "Homological Algebra", "Schemes", "Examples")
@@ -186,10 +188,11 @@ def test_a_phase_of_a_working_day_fails_by_its_slowest_or_a_server_error(
 
 def test_an_endpoint_counts_what_it_does_not_answer() -> None:
     asked = {"input": ["one", "two", "one"]}
-    with hanging.embedding_endpoint() as endpoint, httpx.Client(base_url=endpoint.url) as client:
+    meaning = Meaning(load_embedder("hash"))
+    with hanging.embedding_endpoint(meaning) as endpoint, httpx.Client(base_url=endpoint.url) as client:
         one, two, again = (each["embedding"] for each in client.post("/embeddings", json=asked).json()["data"])
         assert one == again != two
-        assert len(one) == hanging.DIMENSION
+        assert one == meaning(["one"])[0].tolist()
         with endpoint.hanging(), pytest.raises(httpx.ReadTimeout):
             client.post("/embeddings", json=asked, timeout=0.05)
         assert client.post("/embeddings", json=asked).status_code == 200

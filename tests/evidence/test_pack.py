@@ -296,6 +296,11 @@ class TestNamed:
             "tag 06Z4",
             "06Z4",
             '"Serre duality" on coherent sheaves',
+            "State the Serre duality",
+            "State the Serre duality theorem.",
+            "proof of the Serre duality theorem",
+            "What does Serre duality say?",
+            "what Serre duality says",
         ],
     )
     def test_comes_first(self, query: str) -> None:
@@ -303,7 +308,7 @@ class TestNamed:
         assert (pack.items[0].title, pack.items[0].exact) == ("Serre duality", True)
         assert not any(item.exact for item in pack.items[1:])
 
-    @pytest.mark.parametrize("query", ["Serre", "Serre duality by Grothendieck", "what Serre duality says"])
+    @pytest.mark.parametrize("query", ["Serre", "Serre duality by Grothendieck"])
     def test_is_not_what_is_spoken_of(self, query: str) -> None:
         assert not any(item.exact for item in told(*self.WORKS, query=query).evidence.items)
 
@@ -325,6 +330,14 @@ class TestNamed:
         assert (item.title, item.heading_path, item.exact) == ("Lectures", f"2 Spaces > {heading}", True)
         closed = replace(book, license=None)
         assert not any(item.exact for item in told(other, closed, query=query).evidence.items)
+
+    def test_counts_in_the_score_if_and_only_if_it_does_in_the_pack(self) -> None:
+        for query in ("State the Serre duality theorem", "Serre duality by Grothendieck", "coherent sheaves"):
+            found = told(*self.WORKS, query=query, min_relevance=0.0)
+            exact = {item.title for item in found.evidence.items if item.exact}
+            values = {hit.title: hit.because("works").detail["values"]["lexical"] for hit in found.reranked}
+            assert all(values[title] == 1 for title in exact)
+            assert exact == ({"Serre duality"} if query.startswith("State") else set())
 
     def test_does_not_tell_who_wrote_what_is_withheld(self) -> None:
         closed = replace(self.WORKS[0], license=None)
@@ -365,7 +378,8 @@ class TestDiversity:
             title="Numbers",
             tags=tuple(Tag("arxiv", tag) for tag in tags["NT"]),
         )
-        found = told(*works, last, mode="survey", top_k=5)
+        assert "Numbers" not in titles(told(*works, last, mode="survey", top_k=5).evidence)
+        found = told(*works, last, mode="survey", top_k=5, min_relevance=0.0)
         assert found.reranked[-1].title != "Numbers"
         (item,) = [item for item in found.evidence.items if item.title == "Numbers"]
         assert (item.number, item.rank) == (2, 13)
@@ -410,3 +424,93 @@ class TestTheList:
         near = [each for each in found["candidates"] if each["scores"].get("cited")]
         assert len(near) == found["diagnostics"]["counts"]["cited"] > 0
         assert all(len(set(each["identifiers"])) == len(each["identifiers"]) > 0 for each in found["candidates"])
+
+
+class TestWeight:
+    """A pack holds what is relevant, says how little is not, and begins with what can be quoted."""
+
+    WORKS = (
+        sheaf(1),
+        sheaf(2, ""),
+        Work("Sheaves", "", license="CC0-1.0"),
+        *(Work(f"Other {each}", "Of something else entirely.", license="CC0-1.0") for each in range(3)),
+    )
+
+    def test_what_is_not_relevant_is_left_out_and_counted(self) -> None:
+        everything, some = (told(*self.WORKS, min_relevance=each) for each in (0.0, None))
+        assert len(some.evidence.items) < len(everything.evidence.items)
+        assert some.reranked == everything.reranked
+        assert some.evidence.min_relevance == INTENTS["keywords"].limits.min_relevance == 0.3
+        assert all(item.relevance >= 0.3 or item.exact for item in some.evidence.items)
+        (note,) = [note for note in some.evidence.notes if "less relevance than 0.3" in note]
+        weak = sum((hit.relevance or 0) < 0.3 for hit in some.reranked)
+        assert note.endswith(f": {weak}")
+
+    def test_a_question_that_nothing_answers_has_an_empty_pack(self) -> None:
+        pack = told(*self.WORKS, query="best pizza in Naples").evidence
+        assert (pack.items, pack.uncertain, pack.confidence) == ((), True, 0.0)
+
+    @pytest.mark.parametrize("least", [-0.1, 1.1, "much", True])
+    def test_a_minimum_that_cannot_be_meant_is_refused(self, least: Any) -> None:
+        with pytest.raises(InvalidArgument, match="min_relevance must be a number from 0 to 1"):
+            told(*self.WORKS, min_relevance=least)
+
+    def test_the_minimum_is_a_setting_of_each_intent(self) -> None:
+        with open_index(
+            ":memory:", model="hash", intents={"keywords": {"min_relevance": 0.9}}, profile="works"
+        ) as index:
+            index.works.add(*self.WORKS)
+            assert index.retrieve("sheaf cohomology").evidence.min_relevance == 0.9
+
+    def test_nothing_without_a_text_comes_before_one_with(self) -> None:
+        bare = Work("Sheaf cohomology", "", license="CC0-1.0")
+        pack = told(bare, *self.WORKS, min_relevance=0.0).evidence
+        texts = [bool(item.text) for item in pack.items]
+        assert texts == sorted(texts, reverse=True)
+        assert not all(texts)
+        assert [item.number for item in pack.items] == list(range(1, len(texts) + 1))
+
+    def test_what_scores_far_less_than_the_best_is_left_out(self) -> None:
+        named = Work("Adequate functors", "On adequate functors of rings.", license="CC0-1.0")
+        others = [Work(f"On {each}", f"Adequate words, and functors {each}.", license="CC0-1.0") for each in "abcde"]
+        pack = told(named, *others, query="adequate functors").evidence
+        assert titles(pack) == [named.title]
+        assert any("of the best score" in note for note in pack.notes)
+
+
+class TestTheFirstPage:
+    """Of one author or venue, the first page has few works as long as others answer; the rest begins the next."""
+
+    def test_holds_few_of_one_author_and_the_next_page_the_rest(self) -> None:
+        mine = [sheaf(each, authors=("A. Able",)) for each in range(6)]
+        words = "Sheaf cohomology, with some words about quite other kinds of things as well,"
+        others = [sheaf(each, f"{words} {each}.", authors=(f"{chr(each)}. Other",)) for each in range(66, 75)]
+        pages = [told(*mine, *others, top_k=10, offset=offset).reranked for offset in (0, 10)]
+        authors = [[hit.metadata["authors"][0] for hit in page].count("A. Able") for page in pages]
+        assert authors == [3, 3]
+        assert len({hit.title for page in pages for hit in page}) == 15
+        first = told(*mine, *others)
+        (note,) = [note for note in first.trace.notes if "others stand in for" in note]
+        assert note.endswith("stand in for: 3; they come first at offset 10")
+        scores = [hit.score for hit in first.reranked]
+        assert scores == sorted(scores, reverse=True)
+
+    def test_is_not_filled_with_what_is_not_relevant(self) -> None:
+        mine = [sheaf(each, authors=("A. Able",)) for each in range(5)]
+        others = [Work(f"Else {each}", "Of something else.", authors=("B. Other",), license="CC0-1.0") for each in "12"]
+        found = told(*mine, *others, top_k=5)
+        assert [hit.metadata["authors"] for hit in found.reranked] == [["A. Able"]] * 5
+
+    def test_of_an_author_who_is_asked_for_no_number_is_too_many(self) -> None:
+        mine = [sheaf(each, authors=("A. Able",)) for each in range(6)]
+        others = [sheaf(each, authors=("B. Other",)) for each in range(10, 16)]
+        found = told(*mine, *others, query='sheaf cohomology authors:"A. Able"', top_k=6)
+        assert len(found.reranked) == 6
+        assert len(titles(found.evidence)) == 6
+
+    def test_pages_hold_all_works_once(self) -> None:
+        works = [sheaf(each, authors=("A. Able",)) for each in range(9)]
+        pages = [told(*works, top_k=4, offset=offset) for offset in (0, 4, 8, 12)]
+        assert [len(page.reranked) for page in pages] == [4, 4, 1, 0]
+        assert len({hit.title for page in pages for hit in page.reranked}) == 9
+        assert [item.rank for item in pages[1].evidence.items] == [5, 6, 7, 8]

@@ -111,6 +111,23 @@ def test_a_filter_narrows_every_source(index: Index) -> None:
     assert {hit.kind for hit in results} == {"note", "markdown"}
 
 
+@pytest.mark.parametrize(
+    ("query", "kinds", "found"),
+    [
+        ("cache entries", ("message", "memory"), {"message"}),
+        ("cache entries", ("memory",), set()),
+        ("kind:message cache entries", (), {"message"}),
+        ("kind:note cache entries", (), {"note"}),
+    ],
+)
+def test_a_kind_that_a_source_has_none_of_lets_nothing_else_through(
+    index: Index, query: str, kinds: tuple[str, ...], found: set[str]
+) -> None:
+    index.add(Document("plain", "how long do cache entries live"))
+    results = index.everything(query, filter={"kinds": kinds})
+    assert {hit.kind for hit in results} == found
+
+
 def test_a_question_is_embedded_once(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     embedder = index.admin.embedder

@@ -20,6 +20,19 @@ def test_entries_are_written_together_once_the_first_has_waited() -> None:
     assert written == [[1, 2, 3]]
 
 
+def test_an_entry_is_written_though_no_other_follows() -> None:
+    written: list[list[int]] = []
+    done = threading.Event()
+
+    def write(entries: list[int]) -> None:
+        written.append(entries)
+        done.set()
+
+    Batch(write, seconds=0.01, now=lambda: 0.0).add(1)
+    assert done.wait(30)
+    assert written == [[1]]
+
+
 def test_what_could_not_be_written_is_written_with_what_follows() -> None:
     written: list[list[int]] = []
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rifflux.answer.gather import Evidence
-from rifflux.answer.sentences import ITEM, WHOLE, Piece, pieces
 from rifflux.answer.support import Passage
 from rifflux.errors import ModelError
 from rifflux.retrieve.fuse.base import weights_of
+from rifflux.text.sentences import ITEM, WHOLE, Piece, flowing, pieces
 from rifflux.types import Clause, Scores, Span, Vectors
 
 __all__ = ["Quotation", "extract"]
@@ -23,10 +23,10 @@ LONGEST_LIST = 800
 #: How a sentence is scored: the words of the question that it holds, its meaning, its passage's place, and its own.
 COVERAGE, MEANING, PLACE, FIRST = 0.45, 0.3, 0.2, 0.05
 #: What a sentence gains that begins with what is asked about, and within how many of its terms.
-SUBJECT, BEGINS = 0.15, 3
+SUBJECT, BEGINS = 0.25, 3
 #: What counts against a sentence that is like one that was chosen, and one of a passage that was quoted already.
 LIKE, AGAIN = 0.5, 0.12
-#: What is left of the score of a sentence that asks something itself.
+#: What is left of the score of a sentence that asks something itself, or leads to what is not there.
 ASKS = 0.5
 #: A sentence with a smaller share of the best one's score says too little.
 LEAST = 0.45
@@ -36,7 +36,7 @@ HEADED = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A sentence of a passage, or a table or code whole; `span` is its place in the document."""
+    """A sentence of a passage as it is read, or a table or code as it stands; `span` is its place in the document."""
 
     passage: Passage
     text: str
@@ -89,8 +89,8 @@ def _candidates(evidence: Evidence, passages: Sequence[Passage]) -> Iterator[_Ca
         for order, piece in enumerate(cut):
             text = passage.item.text[slice(*piece.span)]
             terms = frozenset(passage.analyzer.terms(text))
-            if not terms:
-                continue
+            if not terms or (terms <= weights.keys() and piece.kind != WHOLE):
+                continue  # it says nothing but what is asked
             own = _held(weights, terms)
             covered = sum(
                 weight * (1.0 if term in own else above * (term in headed)) for term, weight in weights.items()
@@ -98,10 +98,11 @@ def _candidates(evidence: Evidence, passages: Sequence[Passage]) -> Iterator[_Ca
             begins = set(passage.analyzer.terms(" ".join(text.split()[: 2 * BEGINS]))[:BEGINS])
             score = SUBJECT * bool(weights and len(weights) <= BEGINS and weights.keys() <= begins)
             score += COVERAGE * covered + PLACE / (1 + place) + FIRST / (1 + order)
-            score *= ASKS if text.endswith("?") else 1.0
+            score *= ASKS if text.endswith(("?", ":")) else 1.0
             start = passage.item.span[0]
             span = start + piece.span[0], start + piece.span[1]
-            quotation = Quotation(passage, text, span, is_whole=piece.kind == WHOLE)
+            whole = piece.kind == WHOLE
+            quotation = Quotation(passage, text if whole else flowing(text), span, is_whole=whole)
             yield _Candidate(quotation, place, score, terms, order)
 
 

@@ -13,15 +13,18 @@ from rifflux.evidence.choose import Citable, Limits
 from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Packer
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.query.reading import collections_in
+from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates
 from rifflux.session.arguments import HYBRID
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
-from rifflux.types import Document, Filter, Hit, Query, Trace
+from rifflux.types import Document, Filter, Hit, Query, Scores, Trace
 
 __all__ = ["Evidence", "Found", "Source", "gather"]
 
 #: Passages that are looked at in each source, and those that stand side by side which are joined at most.
 READ, JOINED = 24, 3
+#: How many documents by words and by meaning are looked at for the best one of the other.
+FIRST = 2
 #: A passage that has less than this share of the best one's relevance is no evidence beside it.
 LEAST_SHARE = 0.25
 #: How evidence is chosen: passages of a document, and documents that share a small budget.
@@ -58,13 +61,17 @@ class Source:
 
 @dataclass(frozen=True)
 class Found:
-    """What a question found in one source: the searcher, the question as it was read there, and the hits."""
+    """What a question found in one source: the searcher, the question as it was read there, and the hits.
+
+    `agreed` says that words and meaning found the same document; None where only one of them was searched by.
+    """
 
     source: Source
     searcher: Searcher
     query: Query
     hits: Sequence[Hit]
     trace: Trace
+    agreed: bool | None = None
 
     @cached_property
     def documents(self) -> Mapping[Place, Document]:
@@ -82,7 +89,9 @@ class Found:
         for place, hits in by_place.items():
             document = self.documents.get(place)
             if document is not None:
-                yield Citable(hits[0], [*_joined(hits, document)], partial(self.documents.get, place))
+                documented = partial(self.documents.get, place)
+                relevance = hits[0].relevance or 0.0
+                yield Citable(hits[0], [*_joined(hits, document)], documented, relevance=relevance)
 
 
 @dataclass(frozen=True)
@@ -136,14 +145,12 @@ def gather(
             candidates.append(citable)
             of.update(zip(map(attrgetter("chunk_id"), each.hits), repeat(each), strict=False))
     closed = sum(all(hit.withheld for hit in each.passages) for each in candidates[:top_k])
-    known = {hit.chunk_id: hit.relevance or 0.0 for each in found for hit in each.hits}
     packer = Packer(citing, replace(LIMITS, least=min(LIMITS.least, top_k)), max_tokens, top_k)
     pack = packer(
         text,
         INTENT,
         [each for each in candidates if any(not hit.withheld for hit in each.passages)],
         asked[0].view.embedder.count_tokens,
-        lambda hits: max(known.get(hit.chunk_id, 0.0) for hit in hits),
     )
     notes = [f"no license is recorded that permits the text of {closed} documents: they are left out"] if closed else []
     opened = {(item.namespace, item.license) for item in pack.items}
@@ -158,10 +165,27 @@ def _searched(source: Source, text: str, filter: Filter, clock: Stopwatch, deadl
     own = Stopwatch()
     with searcher.store.memoized():
         query = searcher.timed(text, replace(filter, collections=()), own, deadline)
-        results, _ = searcher.answer(query, READ, own, way)
+        results, table = searcher.answer(query, READ, own, way)
     for name, milliseconds in own.milliseconds.items():
         clock.milliseconds[name] = round(clock.milliseconds.get(name, 0.0) + milliseconds, 3)
-    return Found(source, searcher, query, results.hits, results.trace)
+    return Found(source, searcher, query, results.hits, results.trace, _agreed(table, results.hits))
+
+
+def _agreed(table: Candidates, hits: Sequence[Hit]) -> bool | None:
+    """Return True if the best document by words and the best by meaning are each among the first `FIRST` of the other.
+
+    They err in different ways: what only shares words with a question, or only its subject, is rarely first by both.
+    """
+    if not {LEXICAL, SEMANTIC} <= table.rankings.keys():
+        return None
+    words, meaning = (_order(table[f"{channel}/score"], hits) for channel in (LEXICAL, SEMANTIC))
+    return bool(words and meaning) and words[0] in meaning[:FIRST] and meaning[0] in words[:FIRST]
+
+
+def _order(scores: Scores, hits: Sequence[Hit]) -> list[Place]:
+    """Return the documents of the hits that a channel scored, the best first."""
+    scored = [(-score, hit.place) for score, hit in zip(scores.tolist(), hits, strict=True) if score > 0]
+    return list(dict.fromkeys(place for _, place in sorted(scored)))
 
 
 def _merged(found: Sequence[Found]) -> Iterator[tuple[Citable, Found]]:

@@ -3,14 +3,17 @@
 The relevance of a passage says how likely a question is to have an answer where such a passage is found. It cannot say
 that the passage is the answer: what is only near has most of its words and its meaning. So three things are asked:
 
-    relevance   the best passage must be of high relevance, or of medium; `bench/quality/answers.py` prints the curve
-    statement   a sentence of it, with the headings it stands under, must hold enough of what was asked, the more the
-                less relevant it is: an answer is made of sentences
+    relevance   a passage must be of high relevance, or of medium where words and meaning agree on the document:
+                two searches that err in different ways. `bench/quality/answers.py` prints the curve
+    statement   a sentence of such a passage, with the headings it stands under, must hold enough of what was asked: an
+                answer is made of sentences
     subject     a question that only names a thing is answered by what is about it. Where headings name things, that is
-                a passage under a heading of that name, since what many passages mention is explained by none of them;
-                or else the only one that says it all under a heading of its subject
+                a document of that title, or a passage under a heading of that name that is relevant enough, since what
+                many passages mention is explained by none of them; or else the only one that says it all under a
+                heading of its subject. `Potion of X` is no heading of the name `X`, `All about X` is: what it says
+                besides must be common
 
-What is named to the letter, such as a section's number, is about that wherever it stands.
+A question that is all of something named to the letter, such as a section's number, is answered wherever that stands.
 """
 
 from __future__ import annotations
@@ -19,13 +22,14 @@ import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from rifflux.answer.gather import Evidence, Found
-from rifflux.answer.sentences import pieces
 from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.table import HIGH, MEDIUM
-from rifflux.text.analyzer import Analyzer
+from rifflux.text.analyzer import Analyzer, idf
 from rifflux.text.asking import asks_how
+from rifflux.text.sentences import pieces
 from rifflux.types import Clause, Hit
 
 __all__ = ["HIGH", "refusal"]
@@ -34,16 +38,18 @@ __all__ = ["HIGH", "refusal"]
 LOOKED_AT = 10
 #: The share of a question that one sentence must hold, and the number of its terms that is enough of a long one.
 STATED, TERMS = 0.35, 4.0
-#: The share that it must hold where the relevance is medium.
+#: The share that it must hold where the relevance is medium, and one search alone cannot be agreed with.
 HALF = 0.5
+#: The share of a question that names something to the letter, for that to be all that is asked.
+LETTER = 0.5
 #: Passages of an index that is too small to tell how rare a term is.
 SMALL = 100
 #: A question of at most so many terms may be a name.
 LONGEST_NAME = 6
 #: Headings name things where half of them have at most so many terms.
 SHORT_HEADING = 5
-#: How much a heading and a name have in common that mean the same; of a name of one term, and how relevant it must be.
-SAME_NAME, SAME_WORD, NAMED_RELEVANCE = 0.6, 0.5, 0.5
+#: How much a heading and a name have in common that mean the same, and how relevant what is meant by name must be.
+SAME, NAMED_RELEVANCE = 0.65, 0.5
 #: The share of a question that the headings of its subject hold.
 SUBJECT = 0.5
 #: Kinds whose titles are names of files, and tell nothing of what is in them.
@@ -51,6 +57,11 @@ _UNTITLED = frozenset({"text", "code", "table", "pdf", "mail", "message", "memor
 #: `What does X do` asks something of X; `can you explain X` does not.
 _ACTING = re.compile(r"\b(?:do|does|did|can|could|should|would|will|has|have|had|may|must|might)\b", re.IGNORECASE)
 _YOU = re.compile(r"\b(?:you|i|me|we|us)\b", re.IGNORECASE)
+
+#: A link, by its label; in a wiki by its page.
+_POINTER = re.compile(r"\[\[([^\[\]|]+)[^\[\]]*\]\]|\[([^\[\]]+)\](?:\([^()]*\)|\[[^\[\]]*\])")
+#: What parts the words of a file's name.
+_PARTING = re.compile(r"[-_]+")
 
 _NOTHING = "nothing was found: index something that answers it, or ask in other words"
 _WEAK = "nothing that was found is near enough to answer it: these passages are the nearest"
@@ -80,14 +91,17 @@ class _Passage:
     """A passage as it is compared with a question: the shares of it that are held, each from 0 to 1.
 
     `headed` is that of its title and headings, `named` how much the best of them has in common with the question, and
-    `stated` that of its best sentence with them.
+    `stated` that of its best sentence with them; `is_titled` says that the question is all of its title, or of the name
+    of its file.
     """
 
+    document: tuple[str, str]
     relevance: float
     headed: float
     named: float
     stated: float
     heading_terms: int | None
+    is_titled: bool
 
 
 def _is_enough(found: Found) -> bool:
@@ -99,27 +113,50 @@ def _is_enough(found: Found) -> bool:
     weights = _weights(found)
     if best < NAMED_RELEVANCE or not weights:
         return best >= HIGH and not weights
-    if _held_to_the_letter(found, hits):
+    if found.query.specificity > LETTER and _held_to_the_letter(found, hits):
         return best >= MEDIUM
-    passages = [_compared(hit, weights, found.searcher.analyzer) for hit in hits]
-    if _is_name(found, weights) and _names_things(passages):
-        return _is_about(passages, SAME_NAME if len(weights) > 1 else SAME_WORD)
-    # Of equals, the first is the better one.
-    first = max(passages, key=lambda passage: passage.relevance)
-    least = min(STATED, TERMS / len(weights)) if best >= HIGH else HALF
-    return best >= MEDIUM and first.stated >= least
+    is_name = _is_name(found, weights)
+    worths = _worths(found, hits) if is_name else {}
+    passages = [_compared(hit, weights, worths, found.searcher.analyzer) for hit in hits]
+    agreed = any(each.stated >= HALF for each in passages) if found.agreed is None else found.agreed
+    least = MEDIUM if agreed else HIGH
+    if is_name and _names_things(passages):
+        return _is_about(passages, least)
+    enough = min(STATED, TERMS / len(weights))
+    return any(each.relevance >= least and each.stated >= enough for each in passages)
 
 
 def _weights(found: Found) -> Mapping[Clause, float]:
     """Return what each clause of the question counts; in a small index all alike, for there few terms are rare."""
-    weights, statistics = weights_of(found.searcher.store, found.query), found.query.statistics
-    return dict.fromkeys(weights, 1.0) if statistics and statistics.chunks < SMALL else weights
+    weights = weights_of(found.searcher.store, found.query)
+    return dict.fromkeys(weights, 1.0) if _is_small(found) else weights
 
 
-def _is_about(passages: Sequence[_Passage], same: float) -> bool:
-    """Return True if a passage stands under a heading of that name, or is the only one that says all of it."""
+def _is_small(found: Found) -> bool:
+    return found.query.statistics is not None and found.query.statistics.chunks < SMALL
+
+
+def _worths(found: Found, hits: Sequence[Hit]) -> Mapping[str, float]:
+    """Return what each term of the headings of passages counts, as those of a question do."""
+    joined = found.searcher.analyzer.joined
+    terms = sorted({term for hit in hits for term in joined(f"{hit.title} {hit.heading_path}").split()})
+    if _is_small(found) or not found.query.statistics:
+        return dict.fromkeys(terms, 1.0)
+    frequencies = found.searcher.store.lexical.document_frequencies(terms)
+    return {term: idf(found.query.statistics.chunks, frequencies.get(term, 0)) for term in terms}
+
+
+def _is_about(passages: Sequence[_Passage], least: float) -> bool:
+    """Return True if a passage stands under a heading of that name, or is the only one that says all of it.
+
+    A document of that title is meant, and so is the only one with a section of that name. What several have a section
+    on, or a heading names among other things, must be of the `least` relevance.
+    """
+    own = {passage.document for passage in passages if passage.named == 1}
     for passage in passages:
-        if passage.headed == 1 and passage.named >= same and passage.relevance >= NAMED_RELEVANCE:
+        is_meant = passage.is_titled or (passage.named == 1 and len(own) == 1)
+        is_headed = passage.headed == 1 and passage.named >= SAME
+        if passage.relevance >= (NAMED_RELEVANCE if is_meant else least) and (is_headed or passage.is_titled):
             return True
     saying = [passage for passage in passages if passage.stated == 1]
     return len(saying) == 1 and saying[0].headed >= SUBJECT and saying[0].relevance >= HIGH
@@ -148,8 +185,8 @@ def _held_to_the_letter(found: Found, hits: Sequence[Hit]) -> bool:
     return any(all(f" {' '.join(anchor)} " in text for anchor in anchors) for text in texts)
 
 
-def _compared(hit: Hit, weights: Mapping[Clause, float], analyzer: Analyzer) -> _Passage:
-    """Compare a passage with the clauses of a question, by their weights."""
+def _compared(hit: Hit, weights: Mapping[Clause, float], worths: Mapping[str, float], analyzer: Analyzer) -> _Passage:
+    """Compare a passage with the clauses of a question by their weights, and its headings by what their terms count."""
     # A title that is the name of a file is no heading.
     title = "" if hit.kind in _UNTITLED else hit.title
     headings = [analyzer.joined(part) for part in (title, *hit.heading_path.split(" > ")) if part]
@@ -157,16 +194,31 @@ def _compared(hit: Hit, weights: Mapping[Clause, float], analyzer: Analyzer) -> 
     asked = {term for clause in weights for term in clause}
     common = [set(heading.split()) for heading in headings if heading]
     ends = [len(set(heading.split())) for heading in (*headings[:1], *headings[-1:]) if heading]
-    stated = [
-        _share(weights, f"{above} {analyzer.joined(hit.content[slice(*piece.span)])} ") for piece in pieces(hit.content)
-    ]
+    sentences = (_unpointed(hit.content[slice(*piece.span)], asked, analyzer) for piece in pieces(hit.content))
+    stated = [_share(weights, f"{above} {analyzer.joined(sentence)} ") for sentence in sentences]
     return _Passage(
+        hit.place,
         hit.relevance or 0.0,
         _share(weights, above),
-        max((len(asked & terms) / len(asked | terms) for terms in common), default=0.0),
+        max((_likeness(asked, terms, worths) for terms in common), default=0.0),
         max(stated, default=0.0),
         min(ends, default=None),
+        asked in ({*analyzer.terms(title)}, {*analyzer.terms(_PARTING.sub(" ", PurePosixPath(hit.document).stem))}),
     )
+
+
+def _likeness(one: set[str], other: set[str], worths: Mapping[str, float]) -> float:
+    """Return what two names have in common, as a share of all that they say."""
+    if not worths:
+        return 0.0
+    usual = statistics.mean(worths.values())
+    common, both = (sum(worths.get(term, usual) for term in terms) for terms in (one & other, one | other))
+    return common / both if both else 0.0
+
+
+def _unpointed(sentence: str, asked: set[str], analyzer: Analyzer) -> str:
+    """Return a sentence without links to what is asked: that stands elsewhere."""
+    return _POINTER.sub(lambda link: " " if asked <= {*analyzer.terms(link[1] or link[2])} else link[0], sentence)
 
 
 def _share(weights: Mapping[Clause, float], text: str) -> float:

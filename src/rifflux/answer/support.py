@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rifflux.answer.sentences import pieces
 from rifflux.evidence.pack import EvidenceItem
 from rifflux.text.analyzer import Analyzer, fold
 from rifflux.text.identifiers import labelled
 from rifflux.text.moments import dates_in, moments_in
+from rifflux.text.sentences import pieces
 from rifflux.types import Moment, Span
 
 __all__ = ["LEAST_SUPPORT", "Passage", "Supported", "supported"]

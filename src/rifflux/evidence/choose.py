@@ -1,4 +1,4 @@
-"""Choose documents to take evidence from: the one named, then the best, repeating no author, venue or passage."""
+"""Choose documents to take evidence from: the one named, then the best that are relevant, repeating nothing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass, field, replace
+from itertools import compress, count
 from operator import attrgetter, itemgetter
 
-from rifflux.types import Document, Hit
+from rifflux.evidence.passages import is_contents, sentences_for
+from rifflux.text.sentences import pieces
+from rifflux.types import Document, Hit, Span
 
-__all__ = ["Choice", "Chosen", "Citable", "Fitting", "Limits", "choose", "fitted"]
+__all__ = ["REACH", "Choice", "Chosen", "Citable", "Fitting", "Limits", "choose", "fitted"]
 
 #: Documents that evidence is taken from, unless `Limits.least` asks for more.
 MOST = 10
@@ -26,9 +28,10 @@ SAME = 0.95
 class Limits:
     """How evidence is chosen.
 
-    At most `per_document` passages of a document, at least `least` documents where there are candidates, and at most
-    `caps[group]` documents of one value of a group. `spread` takes one document of each subject in turn. `noun` names
-    documents in notes.
+    At most `per_document` passages of a document, at least `least` documents where so many are relevant, and at most
+    `caps[group]` documents of one value of a group. Documents of less relevance than `min_relevance` are no evidence,
+    nor are those, beyond the best `always`, that have less than `min_share` of the best one's score. `spread` takes one
+    document of each subject in turn. `noun` names documents in notes.
     """
 
     per_document: int = 2
@@ -36,25 +39,48 @@ class Limits:
     caps: Mapping[str, int] = field(default_factory=dict)
     spread: bool = False
     noun: str = "documents"
+    min_relevance: float = 0.0
+    min_share: float = 0.0
+    always: int = 4
+
+    def carry(self, candidates: Sequence[Citable]) -> list[bool]:
+        """Return of each candidate whether it carries weight; what the question names does."""
+        best, kept = max(map(attrgetter("hit.score"), candidates), default=0.0), list[bool]()
+        for each in candidates:
+            near = sum(kept) < self.always or each.hit.score >= self.min_share * best
+            kept.append(each.certainty > 0 or (near and each.relevance >= self.min_relevance))
+        return kept
 
 
 @dataclass(frozen=True, slots=True)
 class Citable:
     """A document that evidence may be taken from, by its best hit; `passages`, as they may be shown, come best first.
 
-    `document` reads it as it may be shown. `components` are the parts of the score. `certainty` says how surely the
-    question names the document (0: not at all), `named` holds the chunk ids of the passages it names. `groups` are the
-    values that caps count, `subject` the field that spreading goes by; both are empty where they may not be shown.
+    `document` reads it as it may be shown. `components` are the parts of the score, `relevance` is that of the
+    document. `certainty` says how surely the question names the document (0: not at all), `named` holds the chunk ids
+    of the passages it names. `groups` are the values that caps count, `subject` the field that spreading goes by; both
+    are empty where they may not be shown.
     """
 
     hit: Hit
     passages: Sequence[Hit]
     document: Callable[[], Document | None]
     components: Mapping[str, float] = field(default_factory=dict)
+    relevance: float = 0.0
     certainty: int = 0
     named: frozenset[str] = frozenset()
     groups: frozenset[tuple[str, str]] = frozenset()
     subject: str = ""
+
+    @property
+    def quotable(self) -> Sequence[Hit]:
+        """Return the passages that say something and may be shown: no table of contents does."""
+        return [hit for hit in self.passages if not hit.withheld and _has_text(hit) and not is_contents(hit.content)]
+
+
+def _has_text(hit: Hit) -> bool:
+    """Return whether a passage is more than the title of its document."""
+    return hit.span[0] < hit.span[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +101,40 @@ class Choice:
     notes: tuple[str, ...]
 
 
-def choose(candidates: Sequence[Citable], limits: Limits, listed: int) -> Choice:
-    """Choose among candidates in their order; the first `listed` are those that the answer lists.
+def choose(
+    candidates: Sequence[Citable],
+    limits: Limits,
+    listed: int,
+    speaks: Callable[[str], bool] | None = None,
+    offset: int = 0,
+) -> Choice:
+    """Choose among the relevant candidates in their order; the first `listed` are those that the answer lists.
 
-    The one that the question names most surely comes first. The others are of the list, in its order or, with
-    `limits.spread`, one of each subject in turn, with some of subjects that the list lacks. Candidates below the list,
-    and then those beyond the caps, are taken only until there are `limits.least`.
+    So many as `offset` come before them, which another page lists.
+
+    The one that the question names most surely comes first, and is relevant. The others are of the list, in its order
+    or, with `limits.spread`, one of each subject in turn, with some of subjects that the list lacks. Candidates below
+    the list, and then those beyond the caps, are taken only until there are `limits.least`. Those without a text come
+    last. Passages are cut to the sentences that one of them `speaks` in.
     """
-    table = _Table(limits, dict(zip(map(attrgetter("hit.place"), candidates), count(1), strict=False)))
+    ranks = dict(zip(map(attrgetter("hit.place"), candidates), count(offset + 1), strict=False))
+    table = _Table(limits, ranks, speaks)
     most = max(limits.least, min(MOST, listed))
-    within, below = candidates[:listed], candidates[listed:]
-    table.take(_named(candidates), most, exempt=True)
-    table.take(_spread(within, below[: max(0, REACH - listed)], most) if limits.spread else within, most)
+    relevant = limits.carry(candidates)
+    within = [*compress(candidates[:listed], relevant)]
+    quoted, silent = [each for each in within if each.quotable], [each for each in within if not each.quotable]
+    below = [each for each in compress(candidates[listed:REACH], relevant[listed:]) if each.quotable]
+    table.take(_named(quoted), most, exempt=True)
+    table.take(_spread(quoted, below, most) if limits.spread else quoted, most)
     table.take(below, limits.least)
-    noun, groups = limits.noun, " or ".join(limits.caps)
-    if len(table.taken) < limits.least and table.capped:
-        table.take(tuple(table.capped), limits.least, exempt=True)
-        table.notes.append(f"{groups} are repeated: there were too few others")
-    elif table.capped:
-        table.notes.append(f"{noun} of repeated {groups} were left out")
-    if len(table.taken) < min(limits.least, len(candidates)):
-        table.notes.append(f"no more than {len(table.taken)} {noun} have something of their own to say")
-    if lower := sum(map(listed.__lt__, map(attrgetter("rank"), table.taken))):
-        table.notes.append(f"{noun} that rank below the {listed} listed: {lower}")
+    table.complete(len(quoted) + len(below))
+    table.take([*_named(silent), *silent], most)
+    if weaker := sum(each.relevance < limits.min_relevance and not each.certainty for each in candidates[:listed]):
+        table.notes.append(f"{limits.noun} of the list with less relevance than {limits.min_relevance:g}: {weaker}")
+    if behind := min(listed, len(candidates)) - len(within) - weaker:
+        table.notes.append(f"{limits.noun} of the list with less than {limits.min_share:g} of the best score: {behind}")
+    if lower := sum(map((offset + listed).__lt__, map(attrgetter("rank"), table.taken))):
+        table.notes.append(f"{limits.noun} that rank below the {listed} listed: {lower}")
     return Choice(tuple(table.taken), tuple(dict.fromkeys(table.notes)))
 
 
@@ -113,6 +150,7 @@ class _Table:
 
     limits: Limits
     ranks: dict[tuple[str, str], int]
+    speaks: Callable[[str], bool] | None = None
     taken: list[Chosen] = field(default_factory=list)
     capped: list[Citable] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -129,14 +167,26 @@ class _Table:
             if place in self.seen and not exempt:
                 continue
             self.seen.add(place)
-            full = False
-            for group in () if exempt else candidate.groups:
-                full = full or self.counts[group] >= self.limits.caps[group[0]]
-            if full:
+            if not exempt and self._is_full(candidate.groups):
                 self.capped.append(candidate)
             elif chosen := self._opened(candidate):
                 self.taken.append(chosen)
                 self.counts.update(candidate.groups)
+
+    def _is_full(self, groups: Iterable[tuple[str, str]]) -> bool:
+        caps = self.limits.caps
+        return any(self.counts[group] >= caps[group[0]] for group in groups if group[0] in caps)
+
+    def complete(self, relevant: int) -> None:
+        """Take those beyond the caps until there are enough, of so many that are relevant, and note what was done."""
+        noun, groups = self.limits.noun, " or ".join(self.limits.caps)
+        if len(self.taken) < self.limits.least and self.capped:
+            self.take(tuple(self.capped), self.limits.least, exempt=True)
+            self.notes.append(f"{groups} are repeated: there were too few others")
+        elif self.capped:
+            self.notes.append(f"{noun} of repeated {groups} were left out")
+        if len(self.taken) < min(self.limits.least, relevant):
+            self.notes.append(f"no more than {len(self.taken)} {noun} have something of their own to say")
 
     def _opened(self, candidate: Citable) -> Chosen | None:
         """Read a document with its passages; None where it is gone, or only repeats others."""
@@ -149,18 +199,23 @@ class _Table:
     def _passages(self, candidate: Citable, document: Document) -> list[tuple[Hit, str]]:
         """Return the best passages that neither overlap nor repeat one taken before; named ones come first.
 
-        The text is empty where none may be shown, and of a document that is all title.
+        The text is empty where none may be shown, and of a document that is all title. Passages of a document that is
+        named stay whole.
         """
-        named, found = candidate.named, list[tuple[Hit, str]]()
-        passages = [hit for hit in candidate.passages if not hit.withheld]
+        named, found, before = candidate.named, list[tuple[Hit, str]](), list[Span]()
+        passages = candidate.quotable
         if not passages:
-            return [(candidate.passages[0], "")]
+            silent = [hit for hit in candidate.passages if hit.withheld or not _has_text(hit)]
+            return [(silent[0], "")] if silent else []
         for hit in sorted(passages, key=lambda each: each.chunk_id not in named) if named else passages:
             start, end = hit.span
-            text = document.text[start:end]
-            if found and any(start < other.span[1] and other.span[0] < end for other, _ in found):
+            if any(start < other[1] and other[0] < end for other in before):
                 continue
+            if self.speaks and not candidate.certainty:
+                hit = replace(hit, span=sentences_for(document.text, hit.span, self.speaks))
+            text = document.text[slice(*hit.span)]
             if self._is_new(text):
+                before.append((start, end))
                 found.append((hit, text))
             else:
                 self.notes.append(f"passages that stand in several {self.limits.noun} are quoted once")
@@ -284,9 +339,15 @@ def _share(costs: Sequence[int], budget: int) -> tuple[int, int]:
 
 
 def _cut(title: str, text: str, count: Callable[[str], int], most: int) -> str | None:
-    """Return the longest beginning of a text with at most `most` tokens, its title counted; None if there is none."""
+    """Return the beginning of a text with at most `most` tokens, its title counted; None if there is none.
+
+    It ends with a sentence unless that would halve it.
+    """
     if count(_quote(title, text)) <= most:
         return text
     ends = [match.start() for match in _WORD_END.finditer(text)] or list(range(1, len(text)))
     fit = bisect_right(ends, most, key=lambda end: count(_quote(title, text[:end])))
-    return text[: ends[fit - 1]] if fit else None
+    if not fit:
+        return None
+    end = max((each.span[1] for each in pieces(text) if each.span[1] <= ends[fit - 1]), default=0)
+    return text[: end if 2 * end >= ends[fit - 1] else ends[fit - 1]]

@@ -24,7 +24,8 @@ class EvidenceItem:
     """A passage that can be cited. `text` is the document's text at `span`, `hash` the SHA-256 of it.
 
     `withheld` says that no license is recorded that permits the text: it is empty then. The text of a document that is
-    all title is empty, too. `rank` is the document's among all found, `exact` says that the question names it.
+    all title is empty, too. `rank` is the document's among all found, `relevance` from 0 to 1 its own, and `exact` says
+    that the question names it.
     `collection` is what the asker calls the collection that it is in.
     """
 
@@ -49,6 +50,7 @@ class EvidenceItem:
     withheld: bool = False
     exact: bool = False
     collection: str = ""
+    relevance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ class Citing:
 class EvidencePack:
     """The evidence for a question.
 
-    `tokens` of at most `max_tokens` were used for titles and texts. `confidence` is the relevance of the most relevant
+    `tokens` of at most `max_tokens` were used for titles and texts; documents of less relevance than `min_relevance`
+    that the question does not name were left out. `confidence` is the relevance of the most relevant
     document with a text, `uncertain` says that little speaks for any, or that there is no text. `bibliography` holds,
     where it was asked for, the entry of each cited document by citation key.
     """
@@ -97,14 +100,15 @@ class EvidencePack:
     uncertain: bool
     notes: tuple[str, ...] = ()
     bibliography: Mapping[str, Any] = field(default_factory=dict)
+    min_relevance: float = 0.0
 
 
 @dataclass(frozen=True)
 class Packer:
     """Pack evidence of documents in their order, as `limits` allow, until the budget of tokens is used.
 
-    `listed` documents are the answer; evidence is of them as long as they are enough. `style` asks for a bibliography.
-    `notes` go with the pack.
+    `listed` documents are the answer, from the one after `offset`; evidence is of them as long as they are enough.
+    `style` asks for a bibliography. `notes` go with the pack.
     """
 
     citing: Citing
@@ -113,6 +117,7 @@ class Packer:
     listed: int = 10
     style: str = ""
     notes: Sequence[str] = ()
+    offset: int = 0
 
     def __call__(
         self,
@@ -120,25 +125,26 @@ class Packer:
         intent: str,
         candidates: Sequence[Citable],
         count: Callable[[str], int],
-        relevance: Callable[[Sequence[Hit]], float],
+        speaks: Callable[[str], bool] | None = None,
     ) -> EvidencePack:
         """Return the pack of a question; equal candidates give equal packs.
 
-        `count` counts the tokens of a text, `relevance` returns that of the best of some hits.
+        `count` counts the tokens of a text. Passages are cut to sentences that one of them `speaks` to the question in;
+        without it they stay whole.
         """
-        choice = choose(candidates, self.limits, self.listed)
+        choice = choose(candidates, self.limits, self.listed, speaks, self.offset)
         passages = [(each.document.title, [*map(itemgetter(1), each.passages)]) for each in choice.documents]
         fit = fitted(passages, count, self.budget, self.limits.least)
         packed = [(each, texts) for each, texts in zip(choice.documents, fit.texts, strict=True) if texts]
         references = [self.citing.refer(each.document) for each, _ in packed]
-        items, quoted, documents = list[EvidenceItem](), list[Hit](), dict[str, Document]()
+        items, quoted, documents = list[EvidenceItem](), list[float](), dict[str, Document]()
         for key, reference, (each, texts) in zip(self.citing.keys(references), references, packed, strict=True):
             documents[key] = each.document
             if any(texts.values()):
-                quoted.append(each.candidate.hit)
+                quoted.append(each.candidate.relevance)
             for place, text in texts.items():
                 items.append(_item(len(items) + 1, key, reference, each, each.passages[place][0], text))
-        confidence = relevance(quoted) if quoted else 0.0
+        confidence = max(quoted, default=0.0)
         speechless = [f"no text of these {self.limits.noun} can be quoted"] if packed and not quoted else []
         return EvidencePack(
             query,
@@ -150,6 +156,7 @@ class Packer:
             confidence < UNCERTAIN,
             (*self.notes, *choice.notes, *fit.notes, *speechless),
             self.citing.bibliography(documents, self.style) if self.style else {},
+            self.limits.min_relevance,
         )
 
 
@@ -184,4 +191,5 @@ def _item(number: int, key: str, reference: Reference, chosen: Chosen, hit: Hit,
         components=candidate.components,
         withheld=withheld,
         exact=bool(candidate.certainty),
+        relevance=candidate.relevance,
     )

@@ -17,7 +17,7 @@ from rifflux.session.arguments import checked_document, checked_text, checked_wh
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
 from rifflux.session.visibility import Visibility
-from rifflux.session.writing import DOCUMENTS, Writer
+from rifflux.session.writing import DOCUMENTS, SENT_S, Writer
 from rifflux.store import DocumentChange, Listed, Placed, Store
 from rifflux.text.dates import parse_time
 from rifflux.types import Document, Failure, Parsed, of_owner, parted, told_namespace
@@ -34,8 +34,6 @@ MOST_LISTED, MOST_DOCUMENTS, MOST_TEXT = 1_000, 10_000, 10_000_000
 LONGEST_KEY, MOST_FIELDS, LONGEST_FIELD, LONGEST_METADATA = 1_000, 100, 200, 64_000
 #: Before a namespace that a cursor may tell, as it is no folder: all that it holds may go meanwhile.
 _TOLD = "="
-#: Seconds that one who puts a document waits for its vectors; those of a few hundred passages are there by then.
-EMBED_S = 10.0
 _BEGIN = ("", "")
 
 
@@ -97,7 +95,7 @@ class Documents:
         self._view = view
 
     def put(
-        self, document: Document, *, collection: str = "", new: bool = False, embed_seconds: float | None = EMBED_S
+        self, document: Document, *, collection: str = "", new: bool = False, embed_seconds: float | None = SENT_S
     ) -> Stored:
         """Store a document in the caller's library, or in a collection that is there, instead of what had its key.
 
@@ -125,7 +123,7 @@ class Documents:
         created_at: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         new: bool = False,
-        embed_seconds: float | None = EMBED_S,
+        embed_seconds: float | None = SENT_S,
     ) -> Stored:
         """Store the documents of a file of any kind that is read, as `put` does; `name` tells its kind, and is no path.
 

@@ -13,7 +13,7 @@ from rifflux.retrieve.fuse import Fuse, ReciprocalRank
 from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.query.reading import collections_in, within
 from rifflux.retrieve.table import SCORE, SEMANTIC, joined
-from rifflux.session.arguments import HYBRID, checked_deadline, checked_filter, checked_search
+from rifflux.session.arguments import HYBRID, Way, checked_deadline, checked_filter, checked_search
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.types import Filter, Hit, Query, Ranking, Results, Trace, Why
@@ -92,8 +92,8 @@ class Everything:
             return outside(query, top_k=top_k, mode=mode, fusion=fusion, filter=filter, deadline_ms=deadline_ms)
         deadline, load = checked_deadline(deadline_ms), self.view.asking_once.load
         asked = _Round(self, self.modes(), load, query, top_k, mode, fusion, checked_filter(filter), deadline)
-        ignored = Searcher(self.view).way(mode, fusion, None, self.view.profile.diversity).notes
         first, *others = sources = asked.sources()
+        ignored = asked.way(first, mode).notes
         found = {first.name: asked.of(first)}
         if first is self.sources[0] and quality_of(found[first.name], asked.cosines) >= HIGH:
             note = f"{first.name} answers well by itself: the other sources were not asked"
@@ -158,12 +158,13 @@ class _Round:
     cosines: dict[str, float] = field(default_factory=dict)
 
     def sources(self) -> Sequence[Source]:
-        """Return the sources that have documents of their kinds, at least one."""
+        """Return the sources that have documents of kinds that are wanted, at least one."""
         return [each for each in self.everything.sources if self._has_some(each)] or self.everything.sources[:1]
 
     def _has_some(self, source: Source) -> bool:
-        kinds = source.filter.kinds
-        return not kinds or self._searcher(source).store.catalog.any_passes(Filter(kinds=kinds))
+        limits = _narrowed(self.filter, source.filter)
+        wanted = Filter(kinds=limits.kinds, not_kinds=limits.not_kinds)
+        return not source.filter.kinds or self._searcher(source).store.catalog.any_passes(wanted)
 
     def _searcher(self, source: Source) -> Searcher:
         """Return the searcher of a source; those of one view share it."""
@@ -177,15 +178,22 @@ class _Round:
         """Return the name of the view that a source is searched in, empty if it has none of its own."""
         return source.name if source.name in self.everything.parts else ""
 
+    def way(self, source: Source, mode: str) -> Way:
+        """Return how a source is searched in a mode."""
+        searcher = self._searcher(source)
+        return searcher.way(mode, self.fusion, None, searcher.profile.diversity)
+
     def of(self, source: Source) -> Results:
         """Return the answer of one source."""
         searcher, view, clock = self._searcher(source), self._view_of(source), Stopwatch()
-        way = searcher.way(self.modes.get(source.name, self.mode), self.fusion, None, searcher.profile.diversity)
+        way = self.way(source, self.modes.get(source.name, self.mode))
         with searcher.store.memoized():
             if view not in self.read:
                 self.read[view] = searcher.timed(self.query, None, clock)
-            limits = replace(_narrowed(self.filter, source.filter), collections=())
-            query = replace(within(self.read[view], limits), deadline=self.deadline)
+            # The question may name kinds itself.
+            asked = within(self.read[view], self.filter)
+            limits = replace(_narrowed(asked.filter, source.filter), collections=())
+            query = replace(asked, filter=limits, deadline=self.deadline)
             results, table = searcher.answer(query, self.top_k, clock, way)
         cosines = table[f"{SEMANTIC}/score"].tolist()
         self.cosines.update({hit.chunk_id: each for hit, each in zip(results, cosines, strict=True) if each == each})
@@ -208,11 +216,12 @@ def widened(query: str) -> str:
 
 
 def _narrowed(asked: Filter, source: Filter) -> Filter:
-    """Return a filter that both let through. A kind that the source has none of leaves nothing."""
-    kinds = asked.kinds or source.kinds
-    if source.kinds:
-        kinds = tuple(kind for kind in kinds if kind in source.kinds) or ("",)
-    return replace(asked, kinds=kinds, not_kinds=(*asked.not_kinds, *source.not_kinds))
+    """Return a filter that both let through; where they have no kind in common, nothing passes."""
+    kinds, left_out = asked.kinds or source.kinds, (*asked.not_kinds, *source.not_kinds)
+    if asked.kinds and source.kinds:
+        common = tuple(kind for kind in asked.kinds if kind in source.kinds)
+        kinds, left_out = common or asked.kinds, left_out if common else (*left_out, *asked.kinds)
+    return replace(asked, kinds=kinds, not_kinds=left_out)
 
 
 def _ranking(results: Results) -> Ranking:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -76,7 +76,7 @@ class Ledger:
         self.budget = budget
         self._register = register
         self._read_only = read_only
-        self._served = False
+        self._served = self._free = False
         self._batch: Batch[Spending] = Batch(register.spend, seconds=0.0, now=now, later=_if_it_can)
 
     def served(self, later: Later, *, seconds: float = TOGETHER_S) -> None:
@@ -85,9 +85,20 @@ class Ledger:
         self._served = True
         self._batch = Batch(self._register.spend, seconds=seconds, now=self._batch.now, later=later)
 
+    @contextmanager
+    def free(self) -> Iterator[None]:
+        """Bill nobody for the calls made meanwhile: nobody asked for them."""
+        self._free = True
+        try:
+            yield
+        finally:
+            self._free = False
+
     def bill(self, user: str, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
         """Return the bill of a call. Raises `Refused` for one that the budget does not reach for."""
         costs = model in self.prices
+        if self._free:
+            return NO_BILL
         if not costs and (self._read_only or (here and not self._served)):
             return NO_BILL
         read = tokens()

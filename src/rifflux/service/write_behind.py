@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import operator
 import threading
 import time
@@ -11,6 +12,7 @@ from typing import Generic, TypedDict, TypeVar
 __all__ = ["Batch", "BatchOptions", "Later"]
 
 Entry = TypeVar("Entry")
+_log = logging.getLogger(__name__)
 #: Does a piece of work: at once, or where nobody waits for it.
 Later = Callable[[Callable[[], None]], object]
 
@@ -26,8 +28,8 @@ class BatchOptions(TypedDict, total=False):
 class Batch(Generic[Entry]):
     """Gathers entries and has `write` write them, in their order. Safe to share between threads.
 
-    `seconds` is how long one may wait at most until the next is added, and `later` does the writing then. A crash loses
-    what waited; what could not be written waits on.
+    `seconds` is how long one may wait at most, and `later` does the writing then. A crash loses what waited; what could
+    not be written waits on.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Batch(Generic[Entry]):
         self._lock, self._writing = threading.Lock(), threading.Lock()
         self._waiting: list[Entry] = []
         self._flushed = now()
+        self._timer: threading.Timer | None = None
 
     def add(self, entry: Entry) -> None:
         """Have an entry written before long."""
@@ -54,8 +57,19 @@ class Batch(Generic[Entry]):
             due = now - self._flushed >= self._seconds
             if due:
                 self._flushed = now
+            elif self._timer is None:
+                # Perhaps nothing else comes.
+                self._timer = threading.Timer(self._seconds, self._flush_late)
+                self._timer.daemon = True
+                self._timer.start()
         if due:
             self._later(self.flush)
+
+    def _flush_late(self) -> None:
+        try:
+            self._later(self.flush)
+        except Exception as error:  # whatever keeps it from being written, such as an index that was closed meanwhile
+            _log.warning("what waited was not written: %s", error)
 
     def flush(self) -> None:
         """Write what waits. What another thread writes is written, too, when this returns."""
@@ -63,6 +77,9 @@ class Batch(Generic[Entry]):
             with self._lock:
                 waiting, self._waiting = self._waiting, []
                 self._flushed = self.now()
+                if self._timer:
+                    self._timer.cancel()
+                    self._timer = None
             if not waiting:
                 return
             try:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DATE",
+    "FURTHEST",
     "HYBRID",
     "HYBRID_RERANK",
     "MODES",
@@ -44,6 +45,7 @@ __all__ = [
     "checked_place",
     "checked_query",
     "checked_search",
+    "checked_share",
     "checked_text",
     "checked_whole",
     "checked_works",
@@ -158,6 +160,12 @@ def checked_number(name: str, value: object, wanted: str, *, above: float | None
     known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
     if not known or (above is not None and not value > above):  # type: ignore[operator]
         raise InvalidArgument(f"{name} is {wanted}, not {value!r}")
+
+
+def checked_share(name: str, value: object) -> None:
+    """Refuse what is no number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidArgument(f"{name} must be a number from 0 to 1, not {value!r}")
 
 
 def checked_mode(mode: str) -> str:

@@ -107,7 +107,8 @@ class Semantic(Protocol):
     def sample(self, most: int) -> tuple[Ids, Vectors]:
         """Return chunks that have a vector, those of the lowest ids, with their vectors: (chunks, dimension).
 
-        Ids are hashes, so it is a random choice, and the same one for equal contents. Kept until something changes.
+        Ids are hashes, so it is a random choice, and the same one for equal contents. The vectors may be rounded. Kept
+        until something changes.
         """
 
     def vectors_by_hash(self, hashes: Sequence[int], model: str | None = None) -> Mapping[int, Vectors]:

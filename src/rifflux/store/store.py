@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -77,6 +78,12 @@ class Store(Protocol):
 
     def accelerate(self) -> None:
         """Build or bring up to date what makes a large index fast, if the engine has such; returns when it is there."""
+
+    def leave_building(self) -> None:
+        """Build nothing in the background from now on: another process does, which runs `keep_up`."""
+
+    def keep_up(self, stop: threading.Event) -> Iterator[str]:
+        """Build what makes a large index fast as other processes change it, until told to stop; yields what fails."""
 
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
         """Copy all of the store as it is at this moment to a file, which appears when it is whole.

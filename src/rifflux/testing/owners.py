@@ -79,7 +79,7 @@ _WRITE = frozenset(_WRITES.split())
 #: These are the same for everybody, are refused to a named owner, or are about views themselves.
 _SHARES = (
     "of united members part views memoized model use_model policy claim sharing accelerate troubles check generations "
-    "backup extract mend schema_version state read_only close catalog lexical semantic registry"
+    "leave_building keep_up backup extract mend schema_version state read_only close catalog lexical semantic registry"
 )
 _SHARED = frozenset(_SHARES.split())
 #: These are about everybody: a named owner's view refuses them, whatever is given.

@@ -27,13 +27,9 @@ _REACH = 40
 def matches(text: str, terms: Collection[str], analyzer: Analyzer) -> list[Span]:
     """Return the spans of the words of `text` that share a term with the question, in order, none overlapping."""
     wanted = set(terms)
-    shares: dict[str, bool] = {}
     found: list[Span] = []
     for start, end in _words(text):
-        word = text[start:end]
-        if word not in shares:
-            shares[word] = not wanted.isdisjoint(analyzer.of_word(word))
-        if not shares[word]:
+        if wanted.isdisjoint(analyzer.of_word(text[start:end])):
             continue
         if found and start < found[-1][1]:
             start = found.pop()[0]

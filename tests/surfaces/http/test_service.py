@@ -9,6 +9,7 @@ import pytest
 
 import rifflux
 from rifflux.errors import ModelError, RiffluxError
+from rifflux.service.accounts import Accounts
 from rifflux.service.collections import Rights
 from rifflux.store import EVERYONE
 from rifflux.store.sqlite.lexical import postings_index
@@ -37,6 +38,19 @@ def test_it_asks_itself_something_before_anybody_asks(service: Service) -> None:
     admin = service.index.admin
     assert admin.view.session.guard.breakers(admin.embedding_model).answered
     assert admin.store.registry.questions() == []
+
+
+def test_nobody_pays_for_what_it_asks_itself(tmp_path: Path) -> None:
+    with rifflux.open(tmp_path / "index.db", model="hash") as index:
+        index.add(rifflux.Document("heron", "Herons stand in shallow water."))
+        Accounts(index.admin.store.registry).create("ann")
+    opened = rifflux.open(tmp_path / "index.db", prices={"hash": 1.0}, budget=1.0)
+    service = Service(ServiceSettings(), opened)
+    service.prepare()
+    assert service.ledger.spent() == []
+    service.of(Caller("", "admin")).search("herons")
+    assert [(each.feature, each.calls) for each in service.ledger.spent()] == [("search", 1)]
+    service.close()
 
 
 def test_it_asks_no_model_that_runs_elsewhere(tmp_path: Path) -> None:

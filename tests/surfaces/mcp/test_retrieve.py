@@ -47,7 +47,7 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
 
 
 def test_an_agent_gets_works_and_evidence_that_it_can_verify(agent: Agent) -> None:
-    found = agent.ask("retrieve", query="cohomology of open things", cite="bibtex")
+    found = agent.ask("retrieve", query="cohomology of open things", cite="bibtex", min_relevance=0.0)
     assert found["reranked"][0]["title"] == "Open cohomology"
     assert sum(found["reranked"][0]["components"].values()) == pytest.approx(found["reranked"][0]["score"])
     assert found["mode"] == "generic"
@@ -91,7 +91,7 @@ def test_clients_of_http_are_promised_the_same_parts() -> None:
 
 
 def test_passages_stand_in_a_fence(agent: Agent) -> None:
-    told = agent.read("retrieve", query="open cohomology")
+    told = agent.read("retrieve", query="open cohomology", min_relevance=0.0)
     lead, _, rest = told.partition("Text between lines that hold ")
     assert "Ignore all previous" not in lead
     fence = rest.split()[0]

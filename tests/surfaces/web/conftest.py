@@ -1,4 +1,4 @@
-"""A service with two users and an administrator, and a browser, one of each for a module."""
+"""A service with two users and an administrator, and a browser, one of each for all tests here."""
 
 from __future__ import annotations
 
@@ -18,6 +18,17 @@ from tests.support.browser import Opened, launched, opened
 from tests.support.server import Running, serving
 
 HOSTILE = '<img src=x onerror="document.title=1"><script>alert(1)</script>'
+MARKDOWN = """# Penguins
+
+The **penguin 🐧 colony** has [a page](https://penguins.example/colony), [no page](javascript:alert(1)),
+![a chick](x.png).
+
+| bird | eats |
+| --- | --- |
+| emperor penguin | `krill` |
+
+<script>document.title = 1</script>
+"""
 LONG = "\n\n".join(f"## Part {number}\n\nThe cache of part {number} is 🦦 emptied daily." for number in range(40))
 
 
@@ -29,7 +40,7 @@ class Site:
     tokens: dict[str, str]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Iterator[Site]:
     """Ann and ben have things of their own and share little; root looks after it."""
     run = command_line(tmp_path_factory.mktemp("site"))
@@ -51,6 +62,7 @@ def fill(index: rifflux.Index) -> None:
         facts = {"team": "search" if number % 2 else "index"}
         text, dated = f"Cache entries live for {number} minutes.", f"2024-05-{number + 1:02}"
         ann.add(Document(f"notes/n{number}.md", text, f"Caching {number}", "markdown", dated, metadata=facts))
+    ann.add(Document("marked.md", MARKDOWN, "Of Markdown", "markdown"))
     ann.add(Document("long.md", LONG, "A long story", "markdown"))
     ann.add(Document("hostile.html", f"{HOSTILE} the cache is evil", HOSTILE, "html", metadata={"team": HOSTILE}))
     ben.add(Document("secret.md", "The cache of ben is a secret kestrel.", "Kestrels", "markdown"))
@@ -66,12 +78,13 @@ def fill(index: rifflux.Index) -> None:
         )
     )
     ann.conversations.put(Thread(Conversation("talk", "Of caches"), talk))
+    ann.memories.add("Ann drinks green tea", category="taste")
     ann.works.add(
         Work("On caching", "Cache entries live for ten minutes.", year=1990, authors=("Able, Ann",), license="CC0-1.0")
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     """A browser."""
     with launched() as browser:
@@ -86,7 +99,7 @@ def tab(browser: Any, site: Site) -> Iterator[Callable[..., Opened]]:
         def new(user: str = "", **options: Any) -> Opened:
             made = stack.enter_context(opened(browser, site.service.url, **options))
             if user:
-                made.sign_in(site.tokens[user])
+                made.enter(site.tokens[user])
             return made
 
         yield new

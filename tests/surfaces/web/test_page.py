@@ -89,6 +89,14 @@ def test_nobody_sees_anything_without_a_token(client: httpx.Client) -> None:
     assert client.get("/").status_code == 200
 
 
+def test_texts_are_laid_out_for_whoever_is_signed_in(site: Site, client: httpx.Client) -> None:
+    assert client.post("/layout", json={"texts": ["a"]}).status_code == 401
+    headers = {"Authorization": f"Bearer {site.tokens['ann']}"}
+    found = client.post("/layout", json={"texts": ["# a", "b"]}, headers=headers).json()["layouts"]
+    assert [each[0]["kind"] for each in found] == ["heading", "paragraph"]
+    assert client.post("/layout", json={"texts": ["a" * 250_000] * 2}, headers=headers).status_code == 422
+
+
 class TestSession:
     def test_a_token_becomes_a_cookie_that_no_script_reads(self, site: Site, client: httpx.Client) -> None:
         cookie = client.post("/session", json={"token": site.tokens["ann"]}).headers["Set-Cookie"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.support.browser import Opened, needs_browser
 from tests.surfaces.web.conftest import HOSTILE
@@ -71,6 +71,7 @@ class TestSearching:
         expect(page.locator(".hit")).to_have_count(0)
         page.locator(".chip", has_text="team").click()
         expect(page.locator(".hit")).to_have_count(1)
+        expect(page.locator(".check", has_text="search").locator("input")).not_to_be_checked()
         page.locator(".chip").click()
         page.locator("input[name=since]").fill("2024-05-13")
         page.locator("input[name=since]").blur()
@@ -102,6 +103,33 @@ class TestSearching:
         page.get_by_label("Document", exact=True).fill("nowhere.md")
         page.get_by_role("button", name="Ask").click()
         expect(page.locator("details [role=alert]")).to_contain_text("nowhere.md")
+
+    def test_the_newest_question_does_not_wait_for_one_that_was_typed_past(self, tab: Tab) -> None:
+        page, late = tab("ann").page, list[Route]()
+
+        def hold(route: Route) -> None:
+            asked = route.request.post_data_json or {}
+            if asked["query"] == "h":
+                late.append(route)
+            else:
+                route.continue_()
+
+        page.route("**/search", hold)
+        page.locator(".ask input").fill("h")
+        expect(page.locator(".stale")).to_have_count(1)
+        page.locator(".ask input").fill("heron")
+        expect(page.locator(".hit").first).to_contain_text("heron")
+        shown = page.locator(".hits").inner_text()
+        with page.expect_response("**/search"):
+            late[0].continue_()
+        assert page.locator(".hits").inner_text() == shown
+
+    def test_a_question_that_stands_is_counted_and_nothing_moves(self, tab: Tab) -> None:
+        page = tab("ann").page
+        with page.expect_request(lambda sent: '"typing":false' in (sent.post_data or "")):
+            search(page, "cache entries")
+            page.keyboard.press("ArrowDown")
+        expect(page.locator(".hit").nth(0).locator("h2 a")).to_be_focused()
 
     def test_thumbs_are_kept(self, tab: Tab) -> None:
         page = tab("ann").page
@@ -141,6 +169,23 @@ class TestReading:
         expect(page.locator(".blocks > :focus")).to_contain_text("part 3 is 🦦 emptied")
         page.locator("text=← Results").click()
         expect(page.locator(".ask input")).to_have_value("emptied 33")
+
+    def test_markdown_is_elements_and_never_markup(self, tab: Tab) -> None:
+        ann = tab("ann")
+        page = ann.page
+        search(page, "penguin colony krill")
+        page.locator(".hit h2 a", has_text="Of Markdown").first.click()
+        blocks = page.locator(".blocks")
+        expect(blocks.locator("strong mark")).to_have_text(["penguin", "colony"])
+        expect(blocks.locator("td mark")).to_have_text(["penguin", "krill"])
+        expect(blocks.locator("th")).to_have_text(["bird", "eats"])
+        expect(blocks.get_by_role("heading")).to_have_text("Penguins")
+        expect(blocks.locator("a")).to_have_attribute("href", "https://penguins.example/colony")
+        expect(blocks.locator(".target")).to_have_text("penguins.example/colony")
+        expect(blocks).to_contain_text("[no page](javascript:alert(1)), a chick.")
+        expect(blocks).to_contain_text("<script>document.title = 1</script>")
+        assert page.locator("main img, main script").count() == 0
+        assert ann.violations() == []
 
     def test_it_says_why_it_ranks_and_is_saved(self, tab: Tab) -> None:
         page = tab("ann").page

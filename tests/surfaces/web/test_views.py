@@ -15,7 +15,7 @@ from tests.support.browser import Opened, needs_browser
 pytestmark = needs_browser
 
 Tab = Callable[..., Opened]
-VIEWS = ("chat", "works", "talks", "library", "status", "settings", "dashboard")
+VIEWS = ("chat", "works", "talks", "memories", "library", "status", "settings", "dashboard")
 
 
 def view(page: Page, name: str) -> None:
@@ -81,6 +81,60 @@ class TestConversations:
         ann.page.goto(f"{ann.url}/?q=how+long+does+the+cache+live+ten&in=everything&kind=message")
         ann.page.locator(".hit h2 a", has_text="Of caches").first.click()
         expect(ann.page.locator(".said.here")).to_be_visible()
+
+
+class TestMemories:
+    def test_they_are_kept_changed_replaced_and_forgotten(self, tab: Tab) -> None:
+        page = tab("ann").page
+        view(page, "Memories")
+        dialog = page.get_by_role("dialog")
+        page.get_by_role("button", name="Remember something").click()
+        dialog.get_by_label("What").fill("Ann rows on Sundays <b>early</b>")
+        dialog.get_by_label("Importance").fill("9")
+        dialog.get_by_label("Until").fill("2999-01-31")
+        dialog.get_by_role("button", name="Remember").click()
+        row = page.locator(".hit", has_text="rows on Sundays")
+        expect(row).to_contain_text("<b>early</b>")
+        expect(row).to_contain_text("importance 9")
+        expect(row).to_contain_text("until 2999-01-31")
+        row.get_by_role("button", name="Edit").click()
+        dialog.get_by_label("Category").fill("sport")
+        dialog.get_by_label("Until").fill("")
+        dialog.get_by_role("button", name="Keep").click()
+        expect(row).to_contain_text("sport")
+        expect(row).not_to_contain_text("until")
+        row.get_by_role("button", name="Replace").click()
+        dialog.get_by_label("What").fill("Ann rows on Mondays")
+        dialog.get_by_role("button", name="Replace").click()
+        expect(row).to_have_count(0)
+        row = page.locator(".hit", has_text="rows on Mondays")
+        row.get_by_role("button", name="History").click()
+        expect(row.get_by_role("listitem")).to_have_count(2)
+        page.get_by_label("also what is out of force").check()
+        expect(page.locator(".hit", has_text="rows on Sundays").first).to_contain_text("replaced")
+        row.get_by_role("button", name="Forget").click()
+        row.get_by_role("button", name="Really?").click()
+        expect(row).to_have_count(0)
+        expect(page.locator(".hit", has_text="rows on Sundays")).not_to_contain_text("replaced")
+
+    def test_they_are_recalled_with_a_reason(self, tab: Tab) -> None:
+        page = tab("ann").page
+        view(page, "Memories")
+        page.get_by_label("Recall memories").fill("green tea")
+        page.keyboard.press("Enter")
+        row = page.locator(".hit", has_text="green tea")
+        row.get_by_role("button", name="Why here?").click()
+        expect(row.locator(".bar")).not_to_have_count(0)
+        assert "q=green+tea" in page.url
+
+    def test_what_matters_too_little_is_refused_with_the_reason(self, tab: Tab) -> None:
+        page = tab("ann").page
+        view(page, "Memories")
+        page.get_by_role("button", name="Remember something").click()
+        page.get_by_role("dialog").get_by_label("What").fill("It rains")
+        page.get_by_label("Importance").fill("1")
+        page.get_by_role("dialog").get_by_role("button", name="Remember").click()
+        expect(page.get_by_role("alert")).to_contain_text("importance")
 
 
 class TestLibrary:

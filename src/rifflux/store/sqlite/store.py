@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -36,6 +37,8 @@ __all__ = ["SqliteStore"]
 MOST_VECTORS = 256 << 20
 #: Owners whose sample of vectors is kept in memory.
 MOST_SAMPLES = 64
+#: Seconds between two looks at what other processes changed.
+FOLLOW_S = 1.0
 #: Rows that filters let through and that are kept in memory, in bytes.
 MOST_ALLOWED = 32 << 20
 
@@ -46,6 +49,12 @@ OWNERS = """
 select name from owner
 where name <> :name and (:name = '' or substr(name, 1, length(:part)) = :part)
 order by name"""
+
+
+# The log's last entry, the last chunk, and what there is derived: where they stand still, nothing has to follow.
+STATE = """
+select (select seq from sqlite_sequence where name = 'touched'), (select max(id) from chunk),
+    (select group_concat(name || ' ' || token) from derived)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +100,12 @@ class Database:
         with View(self.engine).reading() as (connection, _):
             known = self.postings if self.postings and self.postings.is_wanted(connection) else None
             return [*self.words.wanted(connection), *filter(None, (self.vectors, known))]
+
+    def leave_building(self) -> None:
+        """Build nothing in the background from now on."""
+        self.words.elsewhere = True
+        for derived in self.opened():
+            derived.elsewhere = True
 
 
 def _opened_state(location: str, index: Engine) -> Engine:
@@ -213,6 +228,19 @@ class SqliteStore(Store):
             raise OutOfScope("only the whole index is built: ask who looks after it to run 'rifflux doctor --build'")
         for derived in self.database.wanted():
             derived.build()
+
+    def leave_building(self) -> None:
+        self.database.leave_building()
+
+    def keep_up(self, stop: threading.Event) -> Iterator[str]:
+        seen, told = None, list[str]()
+        while not stop.wait(FOLLOW_S):
+            with self.view.reading() as (connection, _):
+                state = connection.execute(STATE).fetchone()
+                for derived in self.database.wanted() if state != seen else ():
+                    derived.follow(connection)
+            seen, former, told = state, told, self.troubles()
+            yield from (each for each in told if each not in former)
 
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
         if self.owner:

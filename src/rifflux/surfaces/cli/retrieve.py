@@ -41,11 +41,17 @@ def retrieve(
     collection: OnlyIn = None,
     max_tokens: Annotated[int, typer.Option(help="Most tokens of evidence.", min=1)] = 4_000,
     cite: Annotated[str, typer.Option(help="Add the cited works: bibtex or csl.", metavar="FORMAT")] = "",
+    offset: Annotated[int, typer.Option(help="Leave out so many works: the next page of as many.", min=0)] = 0,
+    min_relevance: Annotated[
+        float | None,
+        typer.Option(help="Least relevance of a work that is packed.  [default: 0.3, or as its intent is configured]"),
+    ] = None,
     synonyms: Synonyms = None,
     user: WorksOf = "",
 ) -> None:
     """Find research works by words, meaning and citations, and pack evidence to cite.
 
+    Of repeated authors and venues, the list holds the best works as long as others answer too; --offset shows the rest.
     No text is shown of works without a license that permits it.
     """
     with here.opened(user, synonyms=synonyms) as index:
@@ -60,21 +66,23 @@ def retrieve(
             collections=tuple(collection or ()),
             max_tokens=max_tokens,
             cite=cite,
+            offset=offset,
+            min_relevance=min_relevance,
         )
         if here.json:
             show.print_json(retrieval_json(found))
         else:
-            print_retrieval(found, index.profile.analyzer)
+            print_retrieval(found, index.profile.analyzer, offset)
 
 
-def print_retrieval(found: Retrieval, analyzer: Analyzer) -> None:
+def print_retrieval(found: Retrieval, analyzer: Analyzer, offset: int = 0) -> None:
     """Print works in their order, each with what its score is made of, then the evidence to cite, then notes."""
     from rich.text import Text
 
     console, evidence = show.console(), found.evidence
     intent = f"{found.asked.intent.name}: {found.asked.reason}"
     show.hanging(console, Text(show.safe(intent), "dim"))
-    for rank, hit in enumerate(found.reranked, 1):
+    for rank, hit in enumerate(found.reranked, offset + 1):
         _work(console, rank, hit, found.identifiers.get(hit.chunk_id, ()))
     if evidence.items:
         works = len({item.citation_key for item in evidence.items})

@@ -38,7 +38,7 @@ from rifflux.surfaces.http.guard import Observe, RequestGuard
 from rifflux.surfaces.http.problems import problem, problem_of
 from rifflux.surfaces.http.service import Service
 from rifflux.surfaces.http.shapes import ERRORS
-from rifflux.surfaces.web import page
+from rifflux.surfaces.web import layout, page
 
 __all__ = ["create_app"]
 
@@ -47,7 +47,7 @@ log = structlog.get_logger("rifflux.http")
 #: In the order of the documentation.
 ROUTES = (
     *(search, chat, why, collections, documents, conversations, memories, retrieve, works),
-    *(me, usage, operation, tokens, decisions, admin, dashboard, pages, session, page),
+    *(me, usage, operation, tokens, decisions, admin, dashboard, pages, session, page, layout),
 )
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

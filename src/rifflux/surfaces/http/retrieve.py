@@ -40,6 +40,10 @@ class RetrieveIn(Request):
     max_tokens: int = Field(default=4_000, ge=1, le=100_000, description="Most tokens of evidence")
     deadline_ms: Deadline = None
     cite: Literal["bibtex", "csl"] | None = Field(default=None, description="Add the cited works, in this format")
+    offset: int = Field(default=0, ge=0, le=10_000, description="Leave out so many works: the next page of as many")
+    min_relevance: float | None = Field(
+        default=None, ge=0, le=1, description="Least relevance of a work that is packed; null: as its intent has it"
+    )
 
 
 @router.post("/retrieve", summary="Find works, and evidence to cite", response_model=RetrievalShape)
@@ -51,6 +55,8 @@ def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> Response:
         top_k=asked.top_k,
         max_tokens=asked.max_tokens,
         cite=asked.cite or "",
+        offset=asked.offset,
+        min_relevance=asked.min_relevance,
         deadline_ms=asked.deadline_ms,
         **asked.filters.model_dump(),
     )

@@ -19,6 +19,8 @@ __all__ = ["router"]
 
 router = make_router(tags=["search"])
 
+TYPING = Field(default=False, description="The question is still being typed: what comes of it is not measured")
+
 
 class EverythingIn(Request):
     """A question to knowledge, files, notes, tasks and conversations at once."""
@@ -30,11 +32,12 @@ class EverythingIn(Request):
     filter: FilterIn | None = None
     deadline_ms: Deadline = None
     explain: bool = Field(default=False, description="Explain each result by stage")
+    typing: bool = TYPING
 
     def arguments(self) -> JsonObject:
         """Return what the index takes of it."""
         filter = self.filter.filter() if self.filter else None
-        return self.model_dump(exclude={"explain", "filter"}) | {"filter": filter}
+        return self.model_dump(exclude={"explain", "filter", "typing"}) | {"filter": filter}
 
 
 class SearchIn(RankedIn):
@@ -49,10 +52,7 @@ class SearchIn(RankedIn):
     cutoff: bool | Share = Field(
         default=False, description="End the page where relevance falls off: true, or the least share of the best"
     )
-
-    typing: bool = Field(
-        default=False, description="The question is still being typed: what comes of it is not measured"
-    )
+    typing: bool = TYPING
     symbol: str = Field(default="", max_length=1_000, description="Only source code that defines this name")
 
     def arguments(self) -> JsonObject:
@@ -91,7 +91,8 @@ def search(asked: SearchIn, service: Asked, caller: User) -> SearchOut:
 @router.post("/everything", summary="Ask all sources at once")
 def everything(asked: EverythingIn, service: Asked, caller: User) -> SearchOut:
     """Search knowledge, files, notes, tasks and conversations, each ranked by itself and weighed."""
-    return _answer(asked, service, caller, service.of(caller).everything(**asked.arguments()))
+    results = service.of(caller).everything(**asked.arguments())
+    return _answer(asked, service, caller, results, measured=not asked.typing)
 
 
 def _answer(

@@ -34,27 +34,30 @@ log = structlog.get_logger("rifflux.http")
 SETTINGS = "_RIFFLUX_SERVICE"
 #: Seconds after which a thread lets others compute. A search asks the database dozens of times, and waits as long for
 #: its turn after each where another thread computes: with Python's own .005 two at once take several times as long.
-SWITCH_S = 0.0005
+SWITCH_S = 0.0001
 #: Seconds that requests under way may take to end when the service is stopped.
 GRACE_S = 20
 #: Seconds after which files are followed again where that failed.
 RETRY_S = 30.0
+#: How far a process that builds what makes searches fast stands back behind those that search.
+NICE = 10
 
 
 def serve(settings: ServiceSettings) -> None:
     """Serve until SIGINT or SIGTERM; requests under way are answered first."""
-    configured = load(**dict(settings.options))
+    configured, several = load(**dict(settings.options)), settings.workers > 1
     with (
         tempfile.TemporaryDirectory(prefix="rifflux-") as shared,
         open_configured(configured, create=True) as index,
         beside(partial(follow, index, finder(configured)), "follow") if settings.watch else nullcontext(),
+        beside(partial(keep_built, index), "build") if several else nullcontext(),
     ):
         log_as_json()
         announce(index, settings)
         build(index)
         settings = replace(settings, shared=shared)
         os.environ[SETTINGS] = settings.dumped()
-        if settings.workers > 1:
+        if several:
             # A folder of its own: every database there is read as one of counts.
             os.environ[SHARED] = tempfile.mkdtemp(dir=shared)
             # Workers compute side by side; threads of each for numpy would only wait for one another.
@@ -64,7 +67,7 @@ def serve(settings: ServiceSettings) -> None:
             factory=True,
             host=settings.host,
             port=settings.port,
-            workers=settings.workers if settings.workers > 1 else None,
+            workers=settings.workers if several else None,
             log_config=None,
             access_log=False,
             server_header=False,
@@ -117,6 +120,23 @@ def build(index: Index) -> None:
         log.warning("building", cause=str(error))
 
 
+def keep_built(index: Index, stop: threading.Event) -> None:
+    """Build what makes searches fast while worker processes change the index, until it is told to stop.
+
+    A worker that did so itself would answer late meanwhile.
+    """
+    if sys.platform == "linux":
+        # Of a thread, and of those that it starts.
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+    while not stop.is_set():
+        try:
+            for trouble in index.admin.store.keep_up(stop):
+                log.warning("building", cause=trouble)
+        except RiffluxError as error:
+            log.warning("building", cause=str(error), again_in_s=RETRY_S)
+            stop.wait(RETRY_S)
+
+
 def follow(index: Index, finder: Finder, stop: threading.Event) -> None:
     """Keep the files of all collections up to date until it is told to stop."""
     while not stop.is_set():
@@ -139,6 +159,8 @@ def worker() -> FastAPI:
     environment = {name: value for name, value in os.environ.items() if name != SETTINGS}
     configured = load(environment, **dict(settings.options))
     index = open_configured(configured, create=True)
+    if settings.workers > 1:
+        index.admin.store.leave_building()
     return create_app(Service(settings, index))
 
 

@@ -173,8 +173,9 @@ class Service:
     def prepare(self) -> None:
         """Do what the first who asks would wait for. If it fails, searches tell why."""
         try:
-            self.index.admin.warm()
-            self._ask_something()
+            with self.ledger.free():
+                self.index.admin.warm()
+                self._ask_something()
         except RiffluxError as error:
             log.warning("warming", cause=str(error))
         # What is there by now stays: looking through it for garbage would hold up requests for a tenth of a second.

@@ -41,6 +41,13 @@ def retrieve(
     cite: Annotated[
         str | None, Field(description="bibtex or csl: add the cited works to the evidence, in that format")
     ] = None,
+    offset: Annotated[
+        int, Field(description="Leave out so many works: the next page of as many", json_schema_extra={"minimum": 0})
+    ] = 0,
+    min_relevance: Annotated[
+        float | None,
+        Field(description="Least relevance of a work that is packed, 0 to 1; null: as its intent has it, 0.3"),
+    ] = None,
     candidates: Annotated[
         bool, Field(description="Also list what each channel found, with scores by channel; there are up to 130")
     ] = False,
@@ -62,10 +69,12 @@ def retrieve(
         collections=tuple(collections or ()),
         max_tokens=max_tokens,
         cite=cite or "",
+        offset=offset,
+        min_relevance=min_relevance,
     )
     told = {name: value for name, value in retrieval_json(found).items() if candidates or name != "candidates"}
     output = RetrieveOutput.of(told, notes=ReplyNotes(warning=UNTRUSTED))
-    return reply(output, _text(output))
+    return reply(output, _text(output, offset))
 
 
 def verify(
@@ -79,7 +88,7 @@ def verify(
     return reply(VerifiedShape.of(verified_json(pack, problems)))
 
 
-def _text(output: RetrieveOutput) -> str:
+def _text(output: RetrieveOutput, offset: int) -> str:
     """Return the works and the evidence for a model that reads only text."""
     pack = output.evidence_pack
     lead = [
@@ -88,7 +97,7 @@ def _text(output: RetrieveOutput) -> str:
     ]
     works = "\n".join(
         f"{rank}. {quoted(title=work.title, **_published(work), score=round(work.score, 4))}"
-        for rank, work in enumerate(output.reranked, 1)
+        for rank, work in enumerate(output.reranked, offset + 1)
     )
     blocks = [("works, best first", works)] if works else []
     if output.candidates:

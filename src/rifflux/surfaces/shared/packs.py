@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["read_pack", "retrieval_json", "verified_json"]
 
 _CHANNELS = ("lexical", "semantic", "cited")
+#: What packs and items of former versions lack.
+_FORMER_PACK: JsonObject = {"notes": [], "bibliography": {}, "min_relevance": 0.0}
+_FORMER_ITEM: JsonObject = {"collection": "", "relevance": 0.0}
 
 
 def retrieval_json(found: Retrieval) -> JsonObject:
@@ -54,7 +57,7 @@ def read_pack(text: str) -> EvidencePack:
     except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"this is no evidence pack ({error}): save one with --json") from None
     told = told.get("evidence_pack", told.get("pack", told)) if isinstance(told, dict) else told
-    pack = _fields(EvidencePack, {"notes": [], "bibliography": {}, **_object(told, "it")}, "it")
+    pack = _fields(EvidencePack, {**_FORMER_PACK, **_object(told, "it")}, "it")
     if not isinstance(pack["items"], list):
         raise _none("its items are no list")
     pack["items"] = [_item(item, f"item {place}") for place, item in enumerate(pack["items"], 1)]
@@ -72,7 +75,7 @@ def _item(told: object, where: str) -> JsonObject:
     known = _object(told, where)
     if "namespace" not in known and "collection" in known:
         known = {**known, "namespace": known["collection"], "collection": ""}
-    return _fields(EvidenceItem, {"collection": "", **known}, where)
+    return _fields(EvidenceItem, {**_FORMER_ITEM, **known}, where)
 
 
 def _fields(shape: type, told: object, where: str) -> JsonObject:

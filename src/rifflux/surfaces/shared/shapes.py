@@ -216,6 +216,7 @@ class EvidencePassage(_OfWork):
     hash: str = Field(description="SHA-256 of the text; empty where it is withheld")
     score: float
     components: dict[str, float]
+    relevance: float = Field(description="The work's, from 0 to 1, on one scale for all questions")
     exact: bool = Field(description="The question names the work, or a passage of it: by identifier, title or heading")
 
 
@@ -227,6 +228,7 @@ class EvidenceShape(Shape):
     items: list[EvidencePassage]
     tokens: int = Field(description="Of titles and texts")
     max_tokens: int = Field(description="The budget")
+    min_relevance: float = Field(description="Works of less relevance were left out, unless the question names them")
     confidence: float = Field(description="Relevance of the most relevant work that is quoted, from 0 to 1")
     uncertain: bool = Field(description="Little speaks for it: say so in the answer")
     notes: list[str]

@@ -30,6 +30,7 @@ from rifflux.session.searching import Searcher
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import idf
 from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores, Trace
+from rifflux.works.retrieval.named import CERTAINTY
 from rifflux.works.retrieval.question import NamedWork, Place, Question
 from rifflux.works.retrieval.wording import side_of
 
@@ -144,7 +145,7 @@ class CandidateGenerator:
         known = np.flatnonzero(np.isfinite(side))
         best[known] = by_side[side[known].astype(np.int64), known]
         if found.named:
-            best[[hit.place == found.named for hit in table.passages]] = 1.0
+            best[np.array([hit.place == found.named for hit in table.passages]) & (table[CERTAINTY] > 0)] = 1.0
         return table.with_column(RELEVANCE, best)
 
     def _telling(self, named: NamedWork) -> tuple[Clause, ...]:

@@ -15,6 +15,7 @@ from typing import Any
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.choose import Limits
 from rifflux.retrieve.fuse.base import Weights
+from rifflux.session.arguments import checked_share
 
 __all__ = [
     "ABOUT",
@@ -44,8 +45,10 @@ WEIGHTS = Weights(
     {"lexical": 0.35, "semantic": 0.5, "citation": 0.1, "field_match": 0.3, "freshness": 0.0, "authority": 0.1}
 )
 #: How evidence is chosen, unless an intent has other limits: few works of one author or venue.
-LIMITS = Limits(caps={"authors": 3, "venues": 5}, noun="works")
-_SINGLE, _SEVERAL = replace(LIMITS, per_document=1), replace(LIMITS, per_document=1, least=6)
+LIMITS = Limits(caps={"authors": 3, "venues": 5}, noun="works", min_relevance=0.3, min_share=0.63)
+_SINGLE, _SEVERAL = replace(LIMITS, per_document=1), replace(LIMITS, per_document=1, least=6, always=6)
+#: Who looks for one thing is done when it is there; of a comparison, either side is weighed by itself.
+_ONE, _SIDES = replace(LIMITS, always=1), replace(LIMITS, min_share=0.0)
 
 #: The most works that citations join with one that are found.
 MOST_JOINED = 100
@@ -83,11 +86,12 @@ INTENTS: Mapping[str, Intent] = {
     each.name: each
     for each in (
         Intent(GENERIC),
-        Intent(KEYWORDS, WEIGHTS.but(lexical=0.5, semantic=0.15, citation=0.0)),
+        Intent(KEYWORDS, WEIGHTS.but(lexical=0.5, semantic=0.15, citation=0.0), limits=_ONE),
         Intent(
             "lookup",
             WEIGHTS.but(lexical=0.6, semantic=0.4, citation=0.0, field_match=0.2, authority=0.05),
             follow=(),
+            limits=_ONE,
             naming=FIRST,
         ),
         Intent(
@@ -96,7 +100,7 @@ INTENTS: Mapping[str, Intent] = {
             NOTICES,
             limits=replace(_SEVERAL, spread=True),
         ),
-        Intent("compare", both_sides=True),
+        Intent("compare", limits=_SIDES, both_sides=True),
         Intent(
             "prereq",
             WEIGHTS.but(citation=0.3, authority=0.15),
@@ -121,8 +125,8 @@ def adjusted_intents(changes: Mapping[str, Any], where: str = "intents") -> Mapp
 
     A setting is a component of the score with its weight (only proportions matter), `not_kinds` (kinds of works that
     are left out), `follow` (any of `out`, `in`), `seeds`, `neighbours`, `per_work`, `least_works`, `per_author`,
-    `per_venue` or `spread`. `where` begins the place that an error names. Raises `InvalidArgument` for what is unknown
-    or cannot be meant.
+    `per_venue`, `spread`, `min_relevance` or `min_share`. `where` begins the place that an error names. Raises
+    `InvalidArgument` for what is unknown or cannot be meant.
     """
     if not changes:
         return INTENTS
@@ -159,6 +163,11 @@ def _weight(value: object, where: str) -> float:
     return float(value)
 
 
+def _share(value: object, where: str) -> float:
+    checked_share(where, value)
+    return float(value)  # type: ignore[arg-type]
+
+
 def _limit(value: object, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise InvalidArgument(f"{where} must be a whole number of 1 or more, not {value!r}")
@@ -186,7 +195,13 @@ def _kinds(value: object, where: str) -> tuple[str, ...]:
 
 
 #: The settings that are fields of `Limits`, and those that are caps in it.
-_LIMITS = {"per_work": "per_document", "least_works": "least", "spread": "spread"}
+_LIMITS = {
+    "per_work": "per_document",
+    "least_works": "least",
+    "spread": "spread",
+    "min_relevance": "min_relevance",
+    "min_share": "min_share",
+}
 _CAPS = {"per_author": "authors", "per_venue": "venues"}
 _CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(WEIGHTS, _weight),
@@ -194,4 +209,5 @@ _CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
     "follow": _directions,
     **dict.fromkeys(("seeds", "neighbours", "per_work", "least_works", *_CAPS), _limit),
     "spread": _switch,
+    **dict.fromkeys(("min_relevance", "min_share"), _share),
 }

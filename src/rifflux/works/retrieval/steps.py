@@ -17,7 +17,8 @@ The score of a work is a weighted sum of six components, each in [0, 1], each sh
 `freshness`    halved with every `half_life_years` of age; zero without a year, or one that may not be shown
 `authority`    log(1 + the works here that cite it), as a share of that of `most_citations`; never above 1
 
-A work that the question names by its identifier or title has all that words, meaning and subjects can say. Of one
+A work that the question names (see `named`) has all that words can say, one that is looked up by its identifier or
+title has all that words, meaning and subjects can say. Of one
 where no facts are told, neither year nor citations are shown, so freshness and authority say nothing of it.
 
 Nothing is taken away for age, and what is cited ever so often gets no more than `most_citations` give: an old work that
@@ -29,7 +30,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import lru_cache, partial
 from itertools import chain, repeat
 from operator import attrgetter
@@ -42,14 +42,15 @@ from rifflux.errors import RiffluxError
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.fuse.base import weighed
 from rifflux.retrieve.pipeline import RERANK, NotApplied, Step
-from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, RANK, SCORE, SEMANTIC, Candidates, declare, stacked
+from rifflux.retrieve.table import LEXICAL, LIFT, RANK, SCORE, SEMANTIC, Candidates, declare, stacked
 from rifflux.session.visibility import Visibility
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.schemes import WORDED
-from rifflux.types import Filter, Hit, Ids, Query, Ranking, Scores, Tag
+from rifflux.types import Filter, Hit, Identifier, Ids, Query, Ranking, Scores, Tag
 from rifflux.works.retrieval.candidates import SIDE, allowed, settled, share
 from rifflux.works.retrieval.intent import IN, MOST_JOINED, OUT
+from rifflux.works.retrieval.named import CERTAINTY, certain_of
 from rifflux.works.retrieval.question import Place, Question
 
 __all__ = ["CITED", "KIND", "SCORED", "VALUE", "RetrievalSettings", "WorkScore", "WorkSteps"]
@@ -75,11 +76,10 @@ _PLACE = attrgetter("place")
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
-    """Limits of a retrieval: milliseconds to follow citations, and to score. `year` is this year, if not today's."""
+    """Limits of a retrieval: milliseconds to follow citations, and to score."""
 
     expansion_ms: float = 50.0
     rerank_ms: float = 200.0
-    year: int | None = None
 
 
 @dataclass
@@ -87,8 +87,8 @@ class WorkSteps:
     """The steps of the works profile for a question. What fails or is late is left out.
 
     `filter` is what was asked for besides. Next to the table, the steps leave the `candidates` that works were chosen
-    of, the `tags` of these works by chunk id, the number of works found by citations (`cited`) and `notes` for the
-    reader. `visible` is the rule of what the caller is shown.
+    of, their `identifiers` and the `tags` of these works by chunk id, the number of works found by citations (`cited`)
+    and `notes` for the reader. `visible` is the rule of what the caller is shown, `year` is this year.
     """
 
     store: Store
@@ -98,7 +98,9 @@ class WorkSteps:
     settings: RetrievalSettings
     workers: Workers
     visible: Visibility
+    year: int
     candidates: Candidates = field(init=False)
+    identifiers: Mapping[int, Sequence[Identifier]] = field(init=False)
     tags: Mapping[int, Sequence[Tag]] = field(init=False)
     cited: int = 0
     notes: list[str] = field(default_factory=list)
@@ -139,6 +141,8 @@ class WorkSteps:
     def one_per_work(self, query: Query, table: Candidates) -> Candidates:
         """Keep the best candidate of each work."""
         del query
+        self.identifiers = self.store.catalog.identifiers_of(np.unique(table.ids))
+        table = certain_of(self.question, table, self.identifiers, self.visible)
         works = best_of_each(table)
         self.tags = self.store.catalog.tags_of(works.ids)
         # Of the candidates, all tell how near their works are by citations, not the new ones alone.
@@ -149,8 +153,9 @@ class WorkSteps:
 
     def by_score(self, query: Query, table: Candidates) -> Candidates:
         """Order works by their scores; in the merged order they stay if scoring is late or fails."""
-        year = self.settings.year or datetime.now(UTC).year
-        score = WorkScore(self.store, self.question, self.analyzer, year, self.tags, self.visible, self.filter.tags)
+        score = WorkScore(
+            self.store, self.question, self.analyzer, self.year, self.tags, self.visible, self.filter.tags
+        )
         otherwise = "the merged order was kept, without scores"
         ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), otherwise)
         return _alternating(ranked) if self.question.asked.sides else ranked
@@ -306,10 +311,11 @@ class WorkScore:
         named, open = np.zeros(len(hits), bool), np.zeros(len(hits), bool)
         for row, hit in enumerate(hits):
             named[row], open[row] = hit.place == first, self.visible.tells_facts(hit.place[0], hit.license)
+        named &= table[CERTAINTY] > 0
         lift = np.where(np.isnan(table[LIFT]), 1.0, table[LIFT])
         return {
             "lexical": np.maximum.reduce(
-                [share(np.nan_to_num(table[f"{LEXICAL}/score"]) * lift), named, np.nan_to_num(table[NAMED])]
+                [share(np.nan_to_num(table[f"{LEXICAL}/score"]) * lift), named, table[CERTAINTY] > 0]
             ),
             "semantic": np.maximum(share(np.nan_to_num(table[f"{SEMANTIC}/score"])), named),
             "citation": share(np.nan_to_num(table[NEAR])),

@@ -90,13 +90,13 @@ class BackgroundBuilder:
             self._due = None
             return True
 
-    def once(self) -> bool:
-        """Do the task now; False if somebody else is at it."""
+    def once(self, task: Task | None = None) -> bool:
+        """Do the task now, or another one; False if somebody else is at it."""
         with translated(self._location):
             connection, _ = connect(self._location, create=False)
             self._connection = connection
             try:
-                return self._task(connection)
+                return (task or self._task)(connection)
             finally:
                 with self._changed:
                     self._connection = None

@@ -26,7 +26,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -117,16 +117,32 @@ def _checksum(text: bytes) -> bytes:
 
 
 class DerivedFile:
-    """A derived file as this process has it open: kept by a thread of its own, and not used once it is unfit."""
+    """A derived file as this process has it open: kept by a thread of its own, and not used once it is unfit.
+
+    Where another process builds it (`elsewhere`), this one only notes in the database what it could do with.
+    """
 
     #: What messages call it.
     title: str
+    elsewhere = False
 
     def __init__(self, location: str, name: str, *, read_only: bool) -> None:
         self.name, self.place = name, location_of(location, name)
         #: The token of the copy that cannot be used, and why.
         self._refused = ("", "")
-        self._builder = None if read_only else BackgroundBuilder(location, self._keep)
+        self._builder = None if read_only else BackgroundBuilder(location, self._kept)
+
+    def _kept(self, connection: apsw.Connection) -> bool:
+        return self._note(connection) if self.elsewhere else self._keep(connection)
+
+    def _note(self, connection: apsw.Connection) -> bool:
+        """Let who builds it know that there is none, or that the one there is cannot be used."""
+        known = current(connection, self.name)
+        if known is None:
+            connection.execute(_REGISTER, (self.name,))
+        elif known.token and known.token == self._refused[0]:
+            self.forget(connection)
+        return True
 
     def _keep(self, connection: apsw.Connection) -> bool:
         """Bring it up to date; False if it will be later, or if somebody else is at it."""
@@ -152,8 +168,24 @@ class DerivedFile:
 
     def build(self) -> None:
         """Bring it up to date now, or make it, if that pays."""
-        while self._builder and not self._builder.once():
+        while self._builder and not self._builder.once(self._keep):
             time.sleep(PAUSE)
+
+    def changed(self, connection: apsw.Connection, owners: Collection[int] = ()) -> None:
+        """Follow what was just committed for some owners, once that pays."""
+        if self._builder and not self.elsewhere and self._is_behind(connection):
+            self._builder.require()
+
+    def _is_behind(self, connection: apsw.Connection) -> bool:
+        """Return whether it is time to follow."""
+        raise NotImplementedError
+
+    def follow(self, connection: apsw.Connection) -> None:
+        """Follow what other processes committed, and build what they noted that they could do with."""
+        self.changed(connection)
+        known = current(connection, self.name)
+        if self._builder and known and not known.token:
+            self._builder.require()
 
     def suggest(self) -> None:
         """Have it built soon, which a search could do with."""

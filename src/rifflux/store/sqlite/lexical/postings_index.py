@@ -68,7 +68,8 @@ class PostingsIndex(DerivedFile):
         postings = self._open
         if postings is None or postings.stamp.token != log.token:
             try:
-                postings = self._open = Postings.open(self.place, log)
+                postings, self._refused = Postings.open(self.place, log), ("", "")
+                self._open = postings
             except Unfit as error:
                 self._open, self._refused = None, (log.token, str(error))
                 self.suggest()
@@ -79,10 +80,8 @@ class PostingsIndex(DerivedFile):
             self.suggest()
             return None
 
-    def changed(self, connection: apsw.Connection, owners: Collection[int] = ()) -> None:
-        """Have the postings follow what was just committed, if there are any."""
-        if self._builder and self.is_wanted(connection) and self._behind(connection) > FEW_FRESH:
-            self._builder.require()
+    def _is_behind(self, connection: apsw.Connection) -> bool:
+        return self.is_wanted(connection) and self._behind(connection) > FEW_FRESH
 
     def is_wanted(self, connection: apsw.Connection) -> bool:
         """Return whether there are postings, or were, or somebody could do with them."""

@@ -175,16 +175,11 @@ class WordIndex(DerivedFile):
         self._open, self._refused = None, (log.token, str(error))
         self.suggest()
 
-    def changed(self, connection: apsw.Connection) -> None:
-        """Have the word index follow what was just committed."""
-        if self._builder is None:
-            return
+    def _is_behind(self, connection: apsw.Connection) -> bool:
         known = current(connection, self.name)
-        behind = (
-            connection.execute(_BEHIND, (self.name,)).get if known and known.token else self._is_worth_it(connection)
-        )
-        if behind:
-            self._builder.require()
+        if known and known.token:
+            return connection.execute(_BEHIND, (self.name,)).get is not None
+        return self._is_worth_it(connection)
 
     def is_wanted(self, connection: apsw.Connection) -> bool:
         """Return whether there is one, or shall be when it is asked for: always of owner 0, of others if it pays."""
@@ -204,6 +199,7 @@ class WordIndexes:
 
     def __init__(self, location: str, known: Known, *, read_only: bool) -> None:
         self._location, self._known, self._read_only = location, known, read_only
+        self.elsewhere = False
         self._opened: dict[int, WordIndex] = {}
 
     def of(self, owner: int) -> WordIndex | None:
@@ -212,6 +208,7 @@ class WordIndexes:
             return None
         if owner not in self._opened:
             index = WordIndex(self._location, owner, self._known, read_only=self._read_only)
+            index.elsewhere = self.elsewhere
             self._opened.setdefault(owner, index)
         return self._opened[owner]
 

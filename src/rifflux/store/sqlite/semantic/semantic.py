@@ -19,6 +19,7 @@ from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.query import Terms, by_table, numbers_of, passing
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
 from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, rounded_all, scanned
+from rifflux.store.sqlite.semantic.packed import rounded
 from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
 if TYPE_CHECKING:
@@ -190,13 +191,23 @@ class SqliteSemantic(Semantic):
         return self.samples.get((owners, most), state, self._sampled, most)
 
     def _sampled(self, most: int) -> tuple[Ids, Vectors]:
+        """Return the sample of this moment, read again only where it is of other chunks than the last one."""
+        with self.view.reading() as (connection, owners):
+            packed = self.index.at(connection) if self.index else None
+        if packed is None:
+            return self._sampled_from_tables(most)
+        ids, state = packed.lowest(owners, most)
+        return self.samples.get((owners, most, "read"), (state, ids.tobytes()), packed.sample, owners, ids)
+
+    def _sampled_from_tables(self, most: int) -> tuple[Ids, Vectors]:
         rows = self.view.rows(SAMPLE_FIRST, {"most": most})
         if len(rows) < most:
             rows = self.view.rows(SAMPLE_OWN, {"most": most})
         if not rows:
             return np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
         ids, vectors = zip(*rows, strict=True)
-        return np.array(ids, np.int64), np.frombuffer(b"".join(vectors), np.float32).reshape(len(ids), -1)
+        values, scales = rounded(np.frombuffer(b"".join(vectors), np.float32).reshape(len(ids), -1))
+        return np.array(ids, np.int64), values * scales[:, None]
 
     def nearest(self, query: Query, limit: int) -> Ranking:
         length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from rifflux.store.sqlite.connection.derived import (
 from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.query import best
 from rifflux.store.sqlite.semantic import hnsw
-from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix
+from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, rounded_all
 from rifflux.store.sqlite.semantic.packed import FORMAT, NAME, Packed, write
 from rifflux.store.sqlite.semantic.scan import nearest_among, nearest_rows
 from rifflux.types import Ids, Ranking, Vectors
@@ -161,6 +161,22 @@ class VectorSnapshot:
         ids = np.concatenate([self.packed.ids[near], changed.ids])
         return best(ids, np.concatenate([cosines, changed.scores]), limit if every else enough)
 
+    def lowest(self, owners: Sequence[int], most: int) -> tuple[Ids, object]:
+        """Return the lowest public ids of some owners' chunks, ascending, and on what their vectors depend."""
+        rows = np.concatenate([np.arange(each.start, each.stop) for each in map(self.packed.of, owners)] or [_NO_ROWS])
+        if len(self.fresh.hidden):
+            rows = rows[np.isin(rows, self.fresh.hidden, invert=True)]
+        fresh = self.fresh.matrix.ids[np.isin(self.fresh.owners, owners)]
+        ids = np.sort(np.concatenate([self.packed.ids[rows], fresh]))[:most]
+        return ids, (self.packed.stamp.token, np.isin(ids, fresh).any() and self.fresh.seen)
+
+    def sample(self, owners: Sequence[int], ids: Ids) -> tuple[Ids, Vectors]:
+        """Return chunks of some owners with their vectors, all of them with the digits that packed ones have."""
+        fresh = self.fresh.matrix.where(np.isin(self.fresh.matrix.ids, ids))
+        new: Mapping[int, Vectors] = dict(zip(fresh.ids.tolist(), fresh.vectors, strict=True))
+        known = {**self.vectors_of(owners, ids), **rounded_all(new)}
+        return ids, np.array([known[id] for id in ids.tolist()], np.float32).reshape(len(ids), -1)
+
     def _mask(self, among: slice, allowed: Allowed | None) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
         """Return which rows of a slice count; None for all."""
         hidden = self.fresh.hidden
@@ -232,6 +248,7 @@ class VectorIndex(DerivedFile):
                 packed, fresh = former.packed, former.fresh
             else:
                 packed, fresh = Packed.open(self.place, known, model[0]), Fresh.none(known.covered, model[1])
+                self._refused = "", ""
         except Unfit as error:
             self._refused = known.token, str(error)
             return None
@@ -265,10 +282,11 @@ class VectorIndex(DerivedFile):
         return embedded() >= LEAST
 
     def changed(self, connection: apsw.Connection, owners: Collection[int] = ()) -> None:
-        """Have what is packed, of all owners, follow what was just committed, once that pays."""
         self._changed_at = time.monotonic()
-        if self._builder and _is_worth_it(connection):
-            self._builder.require()
+        super().changed(connection, owners)
+
+    def _is_behind(self, connection: apsw.Connection) -> bool:
+        return _is_worth_it(connection)
 
     def build(self) -> None:
         """Pack now what is not packed yet, if there is enough of it."""

@@ -1,13 +1,14 @@
 // Asking: an answer that comes a piece at a time, each sentence with its citations, and its sources beside it.
 
 import {post, stream} from "./api.js";
-import {act, choice, count, fill, h, note, problem, save, say, some} from "./dom.js";
+import {act, choice, count, fill, h, note, problem, save, say, some, where} from "./dom.js";
+import {built, laid} from "./markup.js";
 import {address} from "./page.js";
 
 const talk = [];
 
 export async function show(place, given, {signal}) {
-  const said = h("div", {class: "talk"}), beside = h("aside", {class: "stack", "aria-label": "Sources"});
+  const said = h("div", {class: "stack"}), beside = h("aside", {class: "stack", "aria-label": "Sources"});
   const field = h("input", {name: "q", "aria-label": "Question", autocomplete: "off", placeholder: "Ask what you own", required: true});
   const by = choice({value: "", "aria-label": "Answer"}, [["", "as well as it can"], ["extract", "quoted word for word"]]);
   const send = h("button", {class: "main"}, "Ask"), stop = h("button", {type: "button", hidden: true}, "Stop");
@@ -33,6 +34,8 @@ export async function show(place, given, {signal}) {
       }
       if (!turn.answer && !turn.error) turn.error = new Error("The answer broke off: ask again.");
     } catch (error) { turn.error = error.name === "AbortError" ? new Error("Stopped.") : error; }
+    // What cannot be laid out is shown as it came.
+    if (turn.pack) turn.layouts = await laid([turn.text, ...turn.pack.items.map((each) => each.text)]).catch(() => null);
     if (turn.answer && !turn.answer.refused) talk.push(turn);
     under = null;
     send.disabled = !(stop.hidden = true);
@@ -56,8 +59,8 @@ export async function show(place, given, {signal}) {
 
 /* One question and its answer, drawn again as more of it comes. */
 function drawn(turn, beside) {
-  const answer = h("div", {class: "said"}, "…"), foot = h("div", {class: "stack"});
-  const sources = () => fill(beside, h("h2", null, turn.answer?.refused ? "The nearest passages" : "Sources"), turn.pack.items.length ? turn.pack.items.map((item) => source(item, turn)) : h("p", {class: "soft"}, "None."));
+  const answer = h("div", {class: "said laid"}, "…"), foot = h("div", {class: "stack"});
+  const sources = () => fill(beside, h("h2", null, turn.answer?.refused ? "The nearest passages" : "Sources"), turn.pack.items.length ? turn.pack.items.map((item, place) => source(item, turn, turn.layouts?.[place + 1])) : h("p", {class: "soft"}, "None."));
   const point = (number) => {
     sources();
     const found = beside.querySelector(`[data-number="${number}"]`);
@@ -80,26 +83,33 @@ function drawn(turn, beside) {
         act("Verify", async () => { const {sound, items, problems} = await post("verify", {pack: told.pack}); say(sound ? `${some(items, "passage")} checked: each is as it is indexed` : problems.join("; "), true); }, "plain"),
         h("a", {class: "button plain", href: address({q: turn.question})}, "Search instead")));
   };
-  return {said: h("article", {class: "talk"}, h("div", {class: "said user"}, turn.question), answer, foot), draw};
+  return {said: h("article", {class: "stack"}, h("div", {class: "said user"}, turn.question), answer, foot), draw};
 }
 
 /* The text with its marks as buttons, and what was withdrawn struck out where it would have stood. */
 function pieces(turn, point) {
-  const known = new Set(turn.pack?.items.map((item) => item.number)), cuts = [...turn.withdrawn].sort((one, other) => one.at - other.at), made = [];
-  const text = Array.from(turn.text);
-  let place = 0;
-  const upTo = (end) => { made.push(marks(text.slice(place, end).join(""), known, point)); place = end; };
-  for (const each of cuts) { upTo(Math.max(place, each.at)); made.push(h("s", {title: each.reason}, each.text), " "); }
-  upTo(text.length);
-  return made;
+  const known = new Set(turn.pack?.items.map((item) => item.number)), cuts = [...turn.withdrawn].sort((one, other) => one.at - other.at);
+  const struck = (end) => cuts.splice(0, cuts.filter((each) => each.at < end).length);
+  const words = (text, start, end, kind) => {
+    const all = Array.from(text), made = [], cited = (...part) => kind === "code" ? all.slice(...part).join("") : marks(all.slice(...part).join(""), known, point);
+    let place = 0;
+    for (const each of struck(end)) {
+      const to = Math.min(Math.max(place, each.at - start), all.length);
+      made.push(cited(place, to), h("s", {title: each.reason}, each.text), " ");
+      place = to;
+    }
+    return [...made, cited(place)];
+  };
+  const made = turn.layouts ? built(turn.layouts[0], words) : words(turn.text, 0, turn.text.length);
+  return [made, struck(Infinity).map((each) => h("s", {title: each.reason}, each.text))];
 }
 
 const marks = (text, known, point) => text.split(/\[(\d{1,3})\]/).map((piece, place) => place % 2 === 0 ? piece
   : known.has(Number(piece)) ? h("button", {type: "button", class: "cite", "aria-label": `Source ${piece}`, onclick: () => point(piece)}, piece) : `[${piece}]`);
 
-function source(item, turn) {
+function source(item, turn, layout) {
   const used = turn.answer?.citations.some((each) => each.number === item.number);
   return h("section", {class: used ? "hit cited" : "hit", "data-number": item.number, tabindex: "-1", "aria-label": `Source ${item.number}`},
     h("h3", null, `[${item.number}] `, h("a", {href: address({doc: item.document, chunk: item.chunk_id, q: turn.question})}, item.title || item.document)),
-    h("p", {class: "where"}, [item.collection, item.heading_path].filter(Boolean).join(" · ")), h("p", {class: "passage"}, item.text));
+    where(item.collection, item.heading_path), h("div", {class: "passage laid"}, layout ? built(layout) : item.text));
 }

@@ -1,7 +1,7 @@
 // How the service does: counts, times and shares, never contents. It is read again every few seconds.
 
 import {get} from "./api.js";
-import {choice, count, drawn, field, fill, h, table} from "./dom.js";
+import {card, choice, count, drawn, field, fill, h, soft, table, tile} from "./dom.js";
 
 const FIVE_MINUTES = 300000, EVERY = 5000;
 const time = (s) => s === null ? "–" : s < 1 ? `${(s * 1000).toFixed(s < 0.01 ? 1 : 0)} ms` : `${s.toFixed(2)} s`;
@@ -61,16 +61,14 @@ function drawing(data, before) {
   const named = (name) => since(data, before, name), sum = (rows) => rows.reduce((all, each) => all + each.count, 0);
   const statuses = named("statuses"), requests = sum(statuses), searches = sum(named("searches")), degraded = sum(named("degraded"));
   const failed = sum(statuses.filter((each) => each.name >= "500")), refused = sum(statuses.filter((each) => each.name >= "400" && each.name < "500"));
-  const tile = (name, value, kind = "") => h("div", {class: "card tile"}, h("b", {class: kind}, value), h("span", {class: "soft"}, name));
-  const card = (name, ...inside) => h("section", {class: "card stack"}, h("h2", null, name), inside);
   const days = ["questions", "click_through", "saved", "reformulated", "not_relevant"];
   return [
     h("div", {class: "tiles"}, tile("requests", count(requests)), tile("failed (5xx)", share(failed / requests), failed / requests > 0.01 ? "over" : "within"), tile("refused (4xx)", share(refused / requests)),
       tile("searches", count(searches)), tile("degraded searches", share(degraded / searches), degraded / searches > 0.05 ? "over" : "within"), tile("questions without a vector", count(sum(named("embedder_failures"))))),
-    card("Latency by endpoint", h("p", {class: "soft"}, `Dashed: the limits of /retrieve, ${time(data.limits.p50)} and ${time(data.limits.p95)}; logarithmic, 0.5 ms to 10 s.`), latency("Latency by endpoint", "endpoint", named("routes"), data)),
+    card("Latency by endpoint", soft(`Dashed: the limits of /retrieve, ${time(data.limits.p50)} and ${time(data.limits.p95)}; logarithmic, 0.5 ms to 10 s.`), latency("Latency by endpoint", "endpoint", named("routes"), data)),
     card("Latency by stage", latency("Latency by stage", "stage", named("stages"), data)),
     card("Candidates by channel", table("Candidates by channel", [["channel"], ["candidates", "number"], ["a search", "number"]], named("hits").map((each) => [each.name, count(each.count), (each.count / Math.max(1, searches)).toFixed(1)]))),
-    card("What became of questions", h("p", {class: "soft"}, "Shares of a day's questions. Asked again: in other words within five minutes, with nothing used."),
+    card("What became of questions", soft("Shares of a day's questions. Asked again: in other words within five minutes, with nothing used."),
       table("What became of questions", [["day"], ...["questions", "clicked", "saved", "asked again", "not relevant"].map((name) => [name, "number"])], data.online.map((each) => [each.day, ...days.map((name, place) => place ? share(each[name]) : count(each[name]))]))),
   ];
 }

@@ -44,7 +44,7 @@ export function say(text, shown = false) {
 }
 
 /** What a text has from one character to another, as the server counts them: by code points. */
-export function cutter(text) {
+function cutter(text) {
   if (!/[\ud800-\udfff]/.test(text)) return (first, last) => text.slice(first, last);
   const all = Array.from(text);
   return (first, last) => all.slice(first, last).join("");
@@ -65,9 +65,14 @@ export function marked(text, marks, [first, last]) {
 export const count = (number) => Math.round(number).toLocaleString("en");
 export const some = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 export const day = (time) => time ? time.slice(0, 10) : "";
+export const where = (...facts) => h("p", {class: "where"}, facts.filter(Boolean).join(" · "));
+export const soft = (...inside) => h("p", {class: "soft"}, inside);
 export const note = (text) => h("p", {class: "note"}, text);
 export const problem = (error) => h("p", {class: "problem", role: "alert"}, error.message);
 export const field = (label, input) => h("label", null, label, input);
+export const input = (name, label, given) => field(label, h("input", {name, ...given}));
+export const card = (title, ...inside) => h("section", {class: "card stack", "aria-label": title}, h("h2", null, title), inside);
+export const tile = (name, value, kind) => h("div", {class: "card tile"}, h("b", {class: kind}, value), h("span", {class: "soft"}, name));
 export const choice = (given, options) => h("select", given, options.map(([value, name]) => h("option", {value, selected: value === given.value}, name)));
 
 /** A table in a frame of its own that scrolls where it is too wide. */
@@ -89,6 +94,13 @@ export function act(name, work, kind = "") {
   return button;
 }
 
+/** Fill a place with a list that comes in pages: `read` gets where one begins, and gives its rows and the next. */
+export async function paged(place, read, none, after = "") {
+  const {rows, next} = await read(after);
+  const more = next && act("More", async () => { await paged(place, read, none, next); more.remove(); });
+  place.append(rows.length || after ? h("ol", {class: "hits"}, rows) : h("p", {class: "soft"}, none), more || "");
+}
+
 /** A form whose values go to `work` as an object; what goes wrong is said above its button. */
 export function form(given, inside, name, work) {
   const told = h("div"), button = h("button", {class: "main"}, name);
@@ -99,6 +111,15 @@ export function form(given, inside, name, work) {
     fill(told);
     try { await work(Object.fromEntries(new FormData(made)), made); } catch (error) { fill(told, problem(error)); } finally { button.disabled = false; }
   }}, inside, button, told);
+}
+
+/** A window above the page, which Escape or a button closes. */
+export function dialog(title, ...inside) {
+  const box = h("dialog", {"aria-labelledby": "asks", onclose: () => box.remove()},
+    h("form", {method: "dialog", class: "row"}, h("h2", {id: "asks"}, title), h("button", {class: "plain push", "aria-label": "Close"}, "×")), inside);
+  document.body.append(box);
+  box.showModal();
+  return box;
 }
 
 /** Have the browser save a text as a file. */

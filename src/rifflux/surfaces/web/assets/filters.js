@@ -1,7 +1,7 @@
 // What a search is narrowed by: a panel to choose from, and a chip for each choice that takes it back.
 
 import {get} from "./api.js";
-import {choice, count, field, fill, h} from "./dom.js";
+import {choice, count, field, fill, h, input} from "./dom.js";
 
 const FIELDS = {collection: "Collection", kind: "Kind", folder: "Folder"};
 const NAMES = {collection: "collection", kind: "kind", path: "path", since: "since", until: "until", mode: "mode", fusion: "fusion", rerank: "rerank", sort: "sort", one: "one per document", min: "relevance", in: "in"};
@@ -50,18 +50,26 @@ export function panel(given, change, {me, signal}) {
         ORDERS.map(([name, label, options]) => field(label, pick(name, options)))));
   }
   const set = (name) => (event) => change(name, event.target.value, Boolean(event.target.value), true);
-  const text = (name, label, placeholder) => field(label, h("input", {name, value: given.get(name) ?? "", placeholder, onchange: set(name)}));
-  const date = (name, label) => field(label, h("input", {name, type: "date", value: given.get(name) ?? "", onchange: set(name)}));
+  const text = (name, label, placeholder) => input(name, label, {value: given.get(name) ?? "", placeholder, onchange: set(name)});
+  const date = (name, label) => input(name, label, {type: "date", value: given.get(name) ?? "", onchange: set(name)});
   const pick = (name, options) => choice({name, value: given.get(name) ?? "", onchange: set(name)}, options);
   if (wide) load();
-  return h("aside", {"aria-label": "Filters"}, box);
+  return box;
+}
+
+/** Have the panel show what an address says. */
+export function agree(side, given) {
+  for (const each of side.querySelectorAll("[name]")) {
+    if (each.type === "checkbox") each.checked = given.getAll(each.name).includes(each.value);
+    else each.value = given.get(each.name) ?? "";
+  }
 }
 
 function facet({name, values}, given, change) {
   const key = name === "folder" ? "path" : name in FIELDS ? name : `f.${name}`;
   return h("fieldset", null, h("legend", null, FIELDS[name] ?? name), values.map(({value, documents}) => {
     const chosen = key === "path" ? `${value}/**` : key.startsWith("f.") ? told(value) : String(value);
-    const box = h("input", {type: "checkbox", checked: given.getAll(key).includes(chosen), onchange: () => change(key, chosen, box.checked)});
+    const box = h("input", {type: "checkbox", name: key, value: chosen, checked: given.getAll(key).includes(chosen), onchange: () => change(key, chosen, box.checked)});
     return h("label", {class: "check"}, box, h("b", null, String(value)), h("span", null, count(documents)));
   }));
 }

@@ -1,7 +1,7 @@
 // What one has and reads: collections, who reads them, their documents, and putting files into them.
 
 import {at, get, patch, post, put, remove} from "./api.js";
-import {act, choice, field, fill, form, h, say, some} from "./dom.js";
+import {act, card, choice, dialog, field, fill, form, h, input, paged, say, soft, some} from "./dom.js";
 import {address} from "./page.js";
 import {unfolds} from "./why.js";
 
@@ -16,8 +16,8 @@ export async function show(place, given, {signal}) {
   };
   await again();
   fill(place, h("h1", null, "Library"), list, upload(into, again),
-    h("section", {class: "card stack"}, h("h2", null, "A new collection"),
-      form(null, [field("Name", h("input", {name: "name", required: true, maxlength: 100})), field("What it holds", h("input", {name: "description", maxlength: 2000}))], "Make it",
+    card("A new collection",
+      form(null, [input("name", "Name", {required: true, maxlength: 100}), input("description", "What it holds", {maxlength: 2000})], "Make it",
         async (given, made) => { await post("collections", given); made.reset(); await again(); say(`made ${given.name}`, true); })));
 }
 
@@ -34,13 +34,10 @@ function collection(each, again) {
 
 function changing(each, again) {
   return act("Rename, describe, delete", () => {
-    const box = h("dialog", {"aria-label": `Change ${each.name}`, onclose: () => box.remove()}, h("h2", null, each.name),
-      form(null, [field("Name", h("input", {name: "name", value: each.name.split("/").at(-1), required: true})), field("What it holds", h("textarea", {name: "description", rows: 3, value: each.description}))], "Keep",
+    const box = dialog(each.name,
+      form(null, [input("name", "Name", {value: each.name.split("/").at(-1), required: true}), field("What it holds", h("textarea", {name: "description", rows: 3, value: each.description}))], "Keep",
         async (given) => { await patch(at`collections/${each.name}`, given); box.close(); await again(); }),
-      h("p", {class: "row"}, each.name !== "library" && sure("Delete it with all that it holds", async () => { const gone = await remove(at`collections/${each.name}`); box.close(); await again(); say(`${some(gone.documents, "document")} deleted`, true); }),
-        h("button", {type: "button", class: "push", onclick: () => box.close()}, "Close")));
-    document.body.append(box);
-    box.showModal();
+      each.name !== "library" && sure("Delete it with all that it holds", async () => { const gone = await remove(at`collections/${each.name}`); box.close(); await again(); say(`${some(gone.documents, "document")} deleted`, true); }));
   }, "plain");
 }
 
@@ -58,20 +55,21 @@ export function sure(name, work, kind = "danger") {
 function shared(each) {
   const place = h("div", {class: "stack"});
   const draw = (now) => fill(place,
-    now.readers.length ? h("ul", null, now.readers.map((reader) => h("li", null, `${reader.who}${reader.write ? ", who may write" : ""} `, act("End", async () => draw(await remove(at`collections/${each.name}/readers/${reader.who}`)), "plain")))) : h("p", {class: "soft"}, "Nobody else reads it."),
-    form(null, [field("With whom", h("input", {name: "who", required: true, placeholder: "a user, a group or everyone"})), h("label", {class: "check"}, h("input", {type: "checkbox", name: "write"}), h("b", null, "may write, too"))], "Share",
+    now.readers.length ? h("ul", null, now.readers.map((reader) => h("li", null, `${reader.who}${reader.write ? ", who may write" : ""} `, act("End", async () => draw(await remove(at`collections/${each.name}/readers/${reader.who}`)), "plain")))) : soft("Nobody else reads it."),
+    form(null, [input("who", "With whom", {required: true, placeholder: "a user, a group or everyone"}), h("label", {class: "check"}, h("input", {type: "checkbox", name: "write"}), h("b", null, "may write, too"))], "Share",
       async ({who, write}) => draw(await put(at`collections/${each.name}/readers/${who}`, {write: Boolean(write)}))));
   draw(each);
   return place;
 }
 
-async function listed(each, after = "") {
-  const told = await get(at`documents?collection=${each.name}&limit=50&after=${after}`);
-  const place = h("div", {class: "stack"}, h("ul", {class: "outline"}, told.documents.map((one) => h("li", {class: "row"},
-    h("a", {href: address({doc: one.document})}, one.title || one.path || one.document), h("span", {class: "soft"}, one.kind),
-    each.writable && one.namespace.startsWith("documents") && sure("Remove", async () => { await remove(at`documents/${one.document}?collection=${each.name}`); place.replaceWith(await listed(each, after)); }, "plain danger")))));
-  if (told.next) place.append(act("More", async () => place.replaceWith(place.firstChild, await listed(each, told.next))));
-  if (!told.documents.length) fill(place, h("p", {class: "soft"}, "Nothing yet."));
+async function listed(each) {
+  const place = h("div", {class: "stack"});
+  const draw = () => paged(place, async (after) => {
+    const {documents, next} = await get(at`documents?collection=${each.name}&limit=50&after=${after}`);
+    return {next, rows: documents.map((one) => h("li", {class: "row outline"}, h("a", {href: address({doc: one.document})}, one.title || one.path || one.document), h("span", {class: "soft"}, one.kind),
+      each.writable && one.namespace.startsWith("documents") && sure("Remove", async () => { await remove(at`documents/${one.document}?collection=${each.name}`); fill(place); await draw(); }, "plain danger")))};
+  }, "Nothing yet.");
+  await draw();
   return place;
 }
 
@@ -79,8 +77,8 @@ function upload(into, again) {
   const told = h("ul", {class: "outline"}), files = h("input", {type: "file", name: "file", multiple: true, required: true});
   const sort = choice({name: "sort", value: "documents", onchange: () => (only.hidden = sort.value !== "documents")}, SORTS), only = field("Into", into);
   return h("section", {class: "card stack", "aria-label": "Upload", ondragover: (event) => event.preventDefault(), ondrop: (event) => { event.preventDefault(); files.files = event.dataTransfer.files; }},
-    h("h2", null, "Put files in"), h("p", {class: "soft"}, "PDF, Office, HTML, notebooks, code, mail, text. Drop them here, or choose them."),
-    form(null, [field("Files", files), field("Each is", sort), only, field("License", h("input", {name: "license", placeholder: "such as CC-BY-4.0"}))], "Upload", async (given, made) => {
+    h("h2", null, "Put files in"), soft("PDF, Office, HTML, notebooks, code, mail, text. Drop them here, or choose them."),
+    form(null, [field("Files", files), field("Each is", sort), only, input("license", "License", {placeholder: "such as CC-BY-4.0"})], "Upload", async (given, made) => {
       for (const file of files.files) {
         const line = h("li", null, `${file.name}: reading…`);
         told.append(line);

@@ -1,10 +1,11 @@
 // The page: who is signed in, which view the address asks for, and the keys that work everywhere.
 
 import {get, post, root} from "./api.js";
-import {fill, h, problem, say} from "./dom.js";
+import {dialog, fill, h, note, problem, say} from "./dom.js";
 import * as chat from "./chat.js";
 import * as dashboard from "./dashboard.js";
 import * as library from "./library.js";
+import * as memories from "./memories.js";
 import * as reader from "./reader.js";
 import * as search from "./search.js";
 import * as settings from "./settings.js";
@@ -18,6 +19,7 @@ const VIEWS = [
   {name: "chat", title: "Ask", show: chat.show},
   {name: "works", title: "Works", show: works.show},
   {name: "talks", title: "Conversations", show: talks.show},
+  {name: "memories", title: "Memories", show: memories.show},
   {name: "library", title: "Library", show: library.show},
   {name: "status", title: "Status", show: status.show},
   {name: "settings", title: "Settings", show: settings.show},
@@ -44,6 +46,20 @@ export function address(values) {
 export function go(to, {replace = false, quiet = false} = {}) {
   history[replace ? "replaceState" : "pushState"](null, "", to);
   if (!quiet) show(true);
+}
+
+/** The form of a view that asks by its address. */
+export function seeking(view, value, label, placeholder, name = "Search") {
+  return h("form", {class: "ask", role: "search", onsubmit: (event) => {
+    event.preventDefault();
+    go(address({view, ...Object.fromEntries(new FormData(event.currentTarget))}));
+  }}, h("input", {name: "q", type: "search", value, "aria-label": label, placeholder}), h("button", {class: "main"}, name));
+}
+
+/** A view of what belongs to a user, for whoever is one. */
+export function personal(title, view) {
+  return (place, given, about) => about.me.user ? view(place, given, about)
+    : void fill(place, h("h1", null, title), note(`${title} belong to a user: sign in as one, or start the page with “rifflux browse --user NAME”.`));
 }
 
 async function show(anew) {
@@ -75,13 +91,7 @@ function frame(me) {
     me.token && h("form", {method: "post", action: `${root}session/end`, onsubmit: () => leaving?.abort()}, h("button", {class: "plain"}, "Sign out")));
 }
 
-function help() {
-  const box = h("dialog", {"aria-labelledby": "keys", onclose: () => box.remove()}, h("h2", {id: "keys"}, "Keys"),
-    h("dl", null, KEYS.map(([key, does]) => [h("dt", null, h("kbd", null, key)), h("dd", null, does)])),
-    h("form", {method: "dialog"}, h("button", {class: "main"}, "Close")));
-  document.body.append(box);
-  box.showModal();
-}
+const help = () => dialog("Keys", h("dl", null, KEYS.map(([key, does]) => [h("dt", null, h("kbd", null, key)), h("dd", null, does)])));
 
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;

@@ -1,19 +1,21 @@
 // Searching as one types. The address is the state: what is asked, and what it is narrowed by.
 
 import {post} from "./api.js";
-import {copy, day, fill, h, icon, marked, note, problem, say, some} from "./dom.js";
-import {body, chips, panel} from "./filters.js";
+import {act, copy, day, fill, h, icon, marked, note, problem, say, some} from "./dom.js";
+import {agree, body, chips, panel} from "./filters.js";
 import {address, asked, go} from "./page.js";
 import {bars, best, unfolds, whyNot} from "./why.js";
 
-const PAGE = 10, MOST = 100, DEBOUNCE_MS = 20, SETTLED_MS = 1500, HEARD_MS = 500;
+const PAGE = 10, MOST = 100, DEBOUNCE_MS = 10, SETTLED_MS = 1500, HEARD_MS = 500;
+/** Searches that may be under way: one that was typed past does not keep the newest waiting. */
+const AT_ONCE = 2;
 const THUMB = "M2 10h4v11H2zM8 21V10l4-8c2 0 3 1.5 2.5 3.5L14 9h6c1.5 0 2.3 1.3 2 2.7l-1.7 7.3c-.3 1.3-1 2-2.3 2z";
 const CODE = new Set(["code", "table", "notebook", "json"]);
 
 export async function show(place, given, {me, signal}) {
-  const field = h("input", {name: "q", type: "search", value: given.get("q") ?? "", autocomplete: "off", spellcheck: "false", placeholder: "What are you looking for?", "aria-label": "Search", "aria-keyshortcuts": "/", oninput: typed});
+  const field = h("input", {name: "q", type: "search", value: given.get("q") ?? "", autocomplete: "off", spellcheck: "false", placeholder: "What are you looking for?", "aria-label": "Search", "aria-keyshortcuts": "/", oninput: changed});
   const chosen = h("div", {class: "chips"}), told = h("p", {class: "soft"}), notes = h("div", {class: "stack"}), list = h("ol", {class: "hits"}), rest = h("div", {class: "stack"});
-  let timer = 0, settling = 0, hearing = 0, busy = false, again = false, kept = true, last = "";
+  let timer = 0, settling = 0, hearing = 0, under = 0, newest = 0, drawn = 0, next = null, kept = true, typed = false;
 
   /* The question of the address; it is replaced while one types, and kept once it stands. */
   function state(change, {keep = false} = {}) {
@@ -23,16 +25,18 @@ export async function show(place, given, {me, signal}) {
     kept = keep;
     fill(chosen, chips(now, choose));
   }
-  function typed() {
+  function changed() {
     state((now) => now.set("q", field.value));
     clearTimeout(timer);
     clearTimeout(settling);
     timer = setTimeout(() => ask(true), DEBOUNCE_MS);
   }
+  /* A question that stands is kept in the history, and counted. */
   function settle() {
     clearTimeout(settling);
     kept = true;
-    if (field.value.trim() && last === "typing") ask(false);
+    if (field.value.trim() && typed) send(asked(), false).catch(() => {});
+    typed = false;
   }
   function choose(name, value, on, only = false) {
     state((now) => {
@@ -40,30 +44,36 @@ export async function show(place, given, {me, signal}) {
       now.delete(name);
       for (const each of on ? [...others, value] : others) now.append(name, each);
     }, {keep: true});
-    if (!on && !only) fill(side, panel(asked(), choose, {me, signal}));
+    agree(side, asked());
     ask(false);
   }
 
-  /* One search at a time: what was typed meanwhile is asked once it is answered. */
   async function ask(typing) {
-    if (busy) return void (again = true);
-    busy = true;
+    clearTimeout(settling);
+    if (under === AT_ONCE) return void (next = typing);
+    const number = ++newest;
+    under++;
     list.classList.add("stale");
-    do {
-      again = false;
-      await answer(typing).catch((error) => error.name !== "AbortError" && fill(notes, problem(error)));
-    } while (again && !signal.aborted);
-    busy = false;
+    await answer(typing, number).catch((error) => error.name !== "AbortError" && number > drawn && fill(notes, problem(error)));
+    under--;
+    if (signal.aborted) return;
+    if (next !== null) {
+      const waiting = next;
+      next = null;
+      return ask(waiting);
+    }
+    if (number < newest) return;
     list.classList.remove("stale");
-    last = typing ? "typing" : "settled";
+    typed = typing;
     if (typing) settling = setTimeout(settle, SETTLED_MS);
   }
-  async function answer(typing) {
-    const now = asked();
-    if (!now.get("q")?.trim()) return blank();
-    const began = performance.now(), all = now.get("in") === "everything";
-    const reply = await post(all ? "everything" : "search", all ? {...body(now), top_k: PAGE} : {...body(now), top_k: PAGE, typing}, signal);
-    draw(reply, now, performance.now() - began);
+  const send = (now, typing) => post(now.get("in") === "everything" ? "everything" : "search", {...body(now), top_k: PAGE, typing}, signal);
+  async function answer(typing, number) {
+    const now = asked(), began = performance.now(), reply = now.get("q")?.trim() && await send(now, typing);
+    if (number < drawn) return;
+    drawn = number;
+    if (reply) draw(reply, now, performance.now() - began);
+    else blank();
   }
   function blank() {
     fill(list), fill(told), fill(rest);
@@ -80,31 +90,25 @@ export async function show(place, given, {me, signal}) {
     fill(rest, results.length === PAGE && !all && more(now, PAGE), whyNot(asked));
   }
   function more(now, offset) {
-    return h("button", {type: "button", onclick: async (event) => {
-      const button = event.currentTarget;
-      button.disabled = true;
-      try {
-        const {results} = await post("search", {...body(now), top_k: PAGE, offset, typing: true}, signal);
-        const made = results.map((each) => hit(each, now));
-        list.append(...made);
-        if (results.length === PAGE && offset + PAGE < MOST) button.replaceWith(more(now, offset + PAGE));
-        else button.remove();
-        made[0]?.querySelector("a").focus();
-        say(`${some(results.length, "result")} more`);
-      } catch (error) { say(error.message, true); button.disabled = false; }
-    }}, "More");
+    const button = act("More", async () => {
+      const {results} = await post("search", {...body(now), top_k: PAGE, offset, typing: true}, signal), made = results.map((each) => hit(each, now));
+      list.append(...made);
+      button.replaceWith(results.length === PAGE && offset + PAGE < MOST ? more(now, offset + PAGE) : "");
+      made[0]?.querySelector("a").focus();
+      say(`${some(results.length, "result")} more`);
+    });
+    return button;
   }
 
-  const side = h("div");
-  fill(side, panel(given, choose, {me, signal}));
+  const side = h("aside", {"aria-label": "Filters"});
   fill(place, h("h1", {class: "hidden"}, "Search"), h("form", {class: "ask", role: "search", onsubmit: (event) => { event.preventDefault(); clearTimeout(timer); kept = true; ask(false); }}, field, h("button", {class: "main"}, "Search")), chosen,
-    h("div", {class: "found"}, side.firstChild, h("div", {class: "stack"}, told, notes, list, rest)));
+    h("div", {class: "found"}, side, h("div", {class: "stack"}, told, notes, list, rest)));
   fill(chosen, chips(given, choose));
   field.focus({preventScroll: true});
   signal.addEventListener("abort", () => { [timer, settling, hearing].forEach(clearTimeout); });
   list.addEventListener("click", (event) => event.target.closest("h2 a") && settle());
-  if (given.get("q")?.trim()) await ask(true);
-  else blank();
+  await ask(true);
+  fill(side, panel(given, choose, {me, signal}));
   return (event, typing) => keys(event, typing, field, list);
 }
 
@@ -142,26 +146,25 @@ function hit(found, given) {
   const to = talk ? address({view: "talks", id: talk, message: found.document}) : address({...grouped(given), doc: found.document, chunk: found.chunk_id});
   const [first, last] = found.snippet_span;
   const tell = (kind, grade) => post("feedback", {kind, query, document: found.chunk_id, grade}).catch((error) => say(error.message, true));
-  const judge = (button, other, grade) => {
-    for (const each of [button, other]) each.setAttribute("aria-pressed", each === button);
+  const thumb = (name, label, grade) => h("button", {type: "button", class: `plain ${name}`, "aria-pressed": "false", "aria-label": label, onclick: (event) => {
+    for (const each of thumbs) each.setAttribute("aria-pressed", each === event.currentTarget);
     tell("judgement", grade);
     if (!grade) tell("not_relevant");
-    say(grade ? "Noted: right" : "Noted: not right", true);
-  };
-  const right = h("button", {type: "button", class: "plain right", "aria-pressed": "false", "aria-label": "Right", onclick: () => judge(right, wrong, 1)}, icon(THUMB));
-  const wrong = h("button", {type: "button", class: "plain wrong", "aria-pressed": "false", "aria-label": "Not right", onclick: () => judge(wrong, right, 0)}, icon(THUMB, true));
+    say(`Noted: ${label.toLowerCase()}`, true);
+  }}, icon(THUMB, !grade));
+  const thumbs = [thumb("right", "Right", 1), thumb("wrong", "Not right", 0)];
   return h("li", {class: "hit"},
     h("div", {class: "row"}, h("h2", null, h("a", {href: to, onclick: () => tell("click")}, titled(found))),
       found.quality && h("span", {class: `level ${found.quality} push`, title: "Probability that it answers"}, `${found.quality} ${Math.round(100 * found.relevance)} %`)),
     h("p", {class: "where"}, h("b", null, found.collection), ` · ${placed(found)}`, found.heading_path && found.heading_path !== found.title && ` · ${found.heading_path}`, found.created_at && ` · ${day(found.created_at)}`),
     h("p", {class: CODE.has(found.kind) ? "passage code" : "passage"}, first > 0 && "… ", marked(CODE.has(found.kind) ? found.content : flowing(found.content), found.highlights, [first, last]), last < [...found.content].length && " …"),
     h("div", {class: "acts"}, unfolds("Why here?", why, () => explain(found, given, [...why.closest("ol").children].indexOf(why.parentNode))),
-      h("button", {type: "button", class: "plain cite-it", onclick: () => copy(citation(found))}, "Cite"), h("span", {class: "push"}), right, wrong), why);
+      act("Cite", () => copy(citation(found)), "plain cite-it"), h("span", {class: "push"}), thumbs), why);
 }
 
 async function explain(found, given, place) {
-  const all = given.get("in") === "everything", page = all ? {} : {typing: true, offset: place - place % PAGE};
-  const {results} = await post(all ? "everything" : "search", {...body(given), top_k: PAGE, explain: true, ...page});
+  const all = given.get("in") === "everything", page = all ? {} : {offset: place - place % PAGE};
+  const {results} = await post(all ? "everything" : "search", {...body(given), top_k: PAGE, explain: true, typing: true, ...page});
   const own = results.find((each) => each.chunk_id === found.chunk_id);
   return own ? bars(own.why, best(results.map((each) => each.why))) : note("It is not among the results any more: search again.");
 }

@@ -1,7 +1,7 @@
 // Tokens and settings: one's own, and for administrators everybody's, with groups and who decided what.
 
 import {at, get, post, put, remove} from "./api.js";
-import {act, choice, copy, field, fill, form, h, note, say, table} from "./dom.js";
+import {act, card, choice, copy, field, fill, form, h, input, note, say, table} from "./dom.js";
 import {sure} from "./library.js";
 
 export async function show(place, given, {me, signal}) {
@@ -21,11 +21,11 @@ async function tokens(me, rules, signal) {
     fill(list, table("Tokens", heads("id", "user", "role", "for", "used", "ends", ""), told.tokens.map((each) => [h("code", null, each.id), each.user, each.role, each.label, when(each.used_at), when(each.expires_at), state(each)])));
   };
   await draw();
-  return h("section", {class: "card stack"}, h("h2", null, "Tokens"), list,
+  return card("Tokens", list,
     form(null, [
-      rules && field("Whose", h("input", {name: "user", value: me.user, required: true})),
+      rules && input("user", "Whose", {value: me.user, required: true}),
       rules && field("Role", choice({name: "role", value: "user"}, [["user", "user"], ["admin", "admin"]])),
-      field("What it is for", h("input", {name: "label", placeholder: "laptop"})), field("Until", h("input", {name: "until", type: "date"}))], "Make a token",
+      input("label", "What it is for", {placeholder: "laptop"}), input("until", "Until", {type: "date"})], "Make a token",
     async ({until, ...given}) => {
       const {token} = await post("tokens", {...given, expires_at: until ? `${until}T00:00:00Z` : null});
       fill(made, h("p", {class: "note", role: "status"}, "It is shown this once: ", h("code", null, token), " ", act("Copy", () => copy(token), "plain")));
@@ -41,7 +41,7 @@ async function decisions(rules, signal) {
   };
   const box = (path, name, text, may) => h("label", {class: "check"}, h("input", {type: "checkbox", checked: told[name], disabled: !may, onchange: keep(path, name)}), h("b", null, text));
   const written = Object.entries(told.licenses).map((each) => each.join(" = ")).join("\n");
-  return h("section", {class: "card stack"}, h("h2", null, "What is shown"),
+  return card("What is shown",
     box("admin/settings/own", "own_texts", "Show me the texts of my own works that no license opens", true),
     box("admin/settings", "hybrid_search", "Search conversations by meaning, too", rules),
     rules && field("Author, year and venue of works without a license are told to", choice({name: "facts", value: told.facts, onchange: keep("admin/settings", "facts")}, ["owner", "everyone", "nobody"].map((name) => [name, name]))),
@@ -59,8 +59,8 @@ async function groups(signal) {
     fill(list, table("Groups", heads("group", "members", ""), told.groups.map((each) => [each.name, each.members.join(", "), sure("Delete", async () => { await remove(at`groups/${each.name}`); await draw(); }, "plain danger")])));
   };
   await draw();
-  return h("section", {class: "card stack"}, h("h2", null, "Groups"), list,
-    form(null, [field("Name", h("input", {name: "name", required: true})), field("Members, separated by commas", h("input", {name: "members", required: true}))], "Keep", async ({name, members}, made) => {
+  return card("Groups", list,
+    form(null, [input("name", "Name", {required: true}), input("members", "Members, separated by commas", {required: true})], "Keep", async ({name, members}, made) => {
       await put(at`groups/${name}`, {members: members.split(",").map((each) => each.trim()).filter(Boolean)});
       made.reset();
       await draw();
@@ -69,6 +69,6 @@ async function groups(signal) {
 
 async function log(signal) {
   const {entries} = await get("log?limit=50", signal);
-  return h("section", {class: "card stack"}, h("h2", null, "Who decided what"), entries.length === 50 && note("The newest 50."),
+  return card("Who decided what", entries.length === 50 && note("The newest 50."),
     table("Decisions", heads("when", "by", "what", "of", "whose", "with"), entries.map((each) => [when(each.done_at), each.user || "command line", each.action, each.target, each.owner, [each.who, each.detail].filter(Boolean).join(" · ")])));
 }

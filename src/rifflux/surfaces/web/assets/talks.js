@@ -1,21 +1,17 @@
 // Conversations: listed, searched, and read at the message that was found.
 
 import {at, get, post} from "./api.js";
-import {act, day, fill, form, h, note, some} from "./dom.js";
-import {address, go} from "./page.js";
+import {act, day, fill, form, h, note, paged, some, where} from "./dom.js";
+import {built, laid} from "./markup.js";
+import {address, personal, seeking} from "./page.js";
 
-export async function show(place, given, {me, signal}) {
-  if (!me.user) return void fill(place, h("h1", null, "Conversations"), note("Conversations belong to a user: sign in as one, or start the page with “rifflux browse --user NAME”."));
+export const show = personal("Conversations", async (place, given, {signal}) => {
   if (given.get("id")) return read(place, given, signal);
   const query = given.get("q") ?? "", list = h("div", {class: "stack"});
-  fill(place, h("h1", null, "Conversations"),
-    h("form", {class: "ask", role: "search", onsubmit: (event) => {
-      event.preventDefault();
-      go(address({view: "talks", q: new FormData(event.currentTarget).get("q")}));
-    }}, h("input", {name: "q", type: "search", value: query, "aria-label": "Search messages", placeholder: "What was said?"}), h("button", {class: "main"}, "Search")), list);
+  fill(place, h("h1", null, "Conversations"), seeking("talks", query, "Search messages", "What was said?"), list);
   if (query.trim()) await search(list, query, signal);
   else await all(list, signal);
-}
+});
 
 const opened = (id, message) => address({view: "talks", id, message});
 
@@ -28,27 +24,24 @@ async function search(list, query, signal) {
       group.results.slice(0, 4).map(({message}) => h("p", {class: "passage"}, h("a", {href: opened(group.conversation_id, message.id)}, message.speaker || message.role), ` ${day(message.created_at)} · `, message.text.slice(0, 400)))))));
 }
 
-async function all(list, signal, after = "") {
-  const told = await get(at`conversations?limit=50&after=${after}`, signal);
-  const rows = told.conversations.map((each) => h("li", {class: "hit"}, h("h2", null, h("a", {href: opened(each.id)}, each.title || each.id)),
-    h("p", {class: "where"}, [some(each.messages, "message"), day(each.created_at), each.project, each.archived && "archived"].filter(Boolean).join(" · "))));
-  const more = told.next && act("More", async () => { more.remove(); await all(list, signal, told.next); });
-  if (!after && !rows.length) fill(list, h("p", {class: "soft"}, "None yet: bring an export in the library, or write them by the API."));
-  else list.append(h("ol", {class: "hits"}, rows), more || "");
-}
+const all = (list, signal) => paged(list, async (after) => {
+  const {conversations, next} = await get(at`conversations?limit=50&after=${after}`, signal);
+  return {next, rows: conversations.map((each) => h("li", {class: "hit"}, h("h2", null, h("a", {href: opened(each.id)}, each.title || each.id)),
+    where(some(each.messages, "message"), day(each.created_at), each.project, each.archived && "archived")))};
+}, "None yet: bring an export in the library, or write them by the API.");
 
 async function read(place, given, signal) {
-  const id = given.get("id"), wanted = given.get("message"), talk = h("div", {class: "talk"});
+  const id = given.get("id"), wanted = given.get("message"), talk = h("div", {class: "stack"});
   const about = await get(at`conversations/${id}`, signal);
   fill(place, h("p", null, h("a", {href: address({view: "talks"})}, "← Conversations")), h("h1", null, about.title || about.id),
-    h("p", {class: "where"}, [some(about.messages, "message"), day(about.created_at), about.project].filter(Boolean).join(" · ")), talk,
+    where(some(about.messages, "message"), day(about.created_at), about.project), talk,
     form({class: "ask"}, h("input", {name: "text", required: true, "aria-label": "A message", placeholder: "Add a message"}), "Add", async (given, made) => {
-      talk.append(said(await post(at`conversations/${id}/messages`, given)));
+      talk.append(...await messages([await post(at`conversations/${id}/messages`, given)]));
       made.reset();
     }));
   const on = async (after) => {
-    const told = await get(at`conversations/${id}/messages?limit=500&after=${after}`, signal);
-    talk.append(...told.messages.map((message) => said(message, message.id === wanted)));
+    const told = await get(at`conversations/${id}/messages?limit=100&after=${after}`, signal);
+    talk.append(...await messages(told.messages, wanted));
     if (told.next && wanted && !talk.querySelector(".here")) return on(told.next);
     const more = told.next && act("More", async () => { more.remove(); await on(told.next); });
     if (more) talk.after(more);
@@ -57,5 +50,9 @@ async function read(place, given, signal) {
   talk.querySelector(".here")?.scrollIntoView({block: "center"});
 }
 
-const said = (message, here = false) => h("article", {class: `said ${message.role === "user" ? "user" : ""} ${here ? "here" : ""}`},
-  h("p", {class: "where"}, [message.speaker || message.role, day(message.created_at)].filter(Boolean).join(" · ")), message.text);
+/* Messages as elements; where they cannot be laid out, being too long together, their texts as they are. */
+async function messages(some, wanted) {
+  const layouts = await laid(some.map((each) => each.text)).catch(() => []);
+  return some.map((each, place) => h("article", {class: `said ${each.role === "user" ? "user" : ""} ${each.id === wanted ? "here" : ""}`},
+    where(each.speaker || each.role, day(each.created_at)), h("div", {class: "laid"}, layouts[place] ? built(layouts[place]) : each.text)));
+}

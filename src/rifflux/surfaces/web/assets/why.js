@@ -1,7 +1,7 @@
 // Why something ranks where it does: the steps of a search as bars, and the verdict on a document that is not there.
 
 import {post} from "./api.js";
-import {act, count, fill, form, h, note, some} from "./dom.js";
+import {act, count, fill, form, h, input, note, soft, some} from "./dom.js";
 import {body} from "./filters.js";
 
 const parts = (step) => Object.entries(step.detail).filter(([, value]) => typeof value === "number" && !Number.isInteger(value));
@@ -40,8 +40,8 @@ export function verdict(told) {
     h("p", null, h("b", null, told.document), `: ${place}${told.found ? "." : ", and so not on the page."}`),
     h("p", null, told.reason),
     told.trail.length > 0 && bars(told.trail),
-    words(true) && h("p", {class: "soft"}, `It holds: ${words(true)}`),
-    words(false) && h("p", {class: "soft"}, `It lacks: ${words(false)}`),
+    words(true) && soft(`It holds: ${words(true)}`),
+    words(false) && soft(`It lacks: ${words(false)}`),
     told.changes.length > 0 && h("div", null, h("h3", null, "What would help"), h("ul", null, told.changes.map((each) => h("li", null, `${each.what} (it would be number ${count(each.rank)})`)))),
     [...told.diagnostics.notes, ...told.diagnostics.degraded].map(note));
 }
@@ -55,7 +55,7 @@ export async function ask(given, document) {
 export function whyNot(given) {
   const answer = h("div");
   return h("details", {class: "card"}, h("summary", null, "Why is something not here?"),
-    form(null, h("label", null, "Document", h("input", {name: "document", required: true, placeholder: "path, key or identifier"})), "Ask",
+    form(null, input("document", "Document", {required: true, placeholder: "path, key or identifier"}), "Ask",
       async ({document}) => fill(answer, verdict(await ask(given(), document)))), answer);
 }
 

@@ -1,8 +1,8 @@
 // Research works with the evidence to cite: packs to save and to check, citations both ways, bibliographies.
 
 import {at, get, post} from "./api.js";
-import {act, choice, field, fill, form, h, note, save, say, some} from "./dom.js";
-import {address, go} from "./page.js";
+import {act, card, choice, field, fill, form, h, input, note, save, say, soft, some, where} from "./dom.js";
+import {address, seeking} from "./page.js";
 import {bars, unfolds} from "./why.js";
 
 const MODES = ["", "lookup", "survey", "compare", "prereq", "related", "generic", "keywords"].map((name) => [name, name || "as it is worded"]);
@@ -10,19 +10,16 @@ const MODES = ["", "lookup", "survey", "compare", "prereq", "related", "generic"
 export async function show(place, given, {signal}) {
   const found = h("div", {class: "stack"}), value = (name) => given.get(name) ?? "";
   fill(place, h("h1", null, "Works"),
-    h("form", {class: "ask", role: "search", onsubmit: (event) => {
-      event.preventDefault();
-      go(address({view: "works", ...Object.fromEntries(new FormData(event.currentTarget.closest("form")))}));
-    }}, h("input", {name: "q", type: "search", value: value("q"), "aria-label": "Search works", placeholder: "What are works to be about?"}), h("button", {class: "main"}, "Find")),
+    seeking("works", value("q"), "Search works", "What are works to be about?", "Find"),
     h("details", {open: Boolean(value("mode") || value("since") || value("until"))}, h("summary", null, "Which works"),
       h("div", {class: "form"}, field("Intent", choice({name: "mode", value: value("mode"), form: "works"}, MODES)),
-        field("From", h("input", {name: "since", value: value("since"), placeholder: "1960"})), field("Until", h("input", {name: "until", value: value("until"), placeholder: "1975"})))),
+        input("since", "From", {value: value("since"), placeholder: "1960"}), input("until", "Until", {value: value("until"), placeholder: "1975"}))),
     found, checking());
   const ask = place.querySelector("form.ask");
   ask.id = "works";
   for (const each of place.querySelectorAll("details input")) each.setAttribute("form", "works");
   if (value("q").trim()) await find(found, given, signal);
-  else fill(found, h("p", {class: "soft"}, "By words, meaning and citations. Each answer is a pack of passages with hashes that can be checked."));
+  else fill(found, soft("By words, meaning and citations. Each answer is a pack of passages with hashes that can be checked."));
 }
 
 async function find(place, given, signal) {
@@ -32,7 +29,7 @@ async function find(place, given, signal) {
   const name = asked.query.replace(/\W+/g, "-").slice(0, 40), sound = h("div");
   const cited = async (cite) => (await post("retrieve", {...asked, cite})).evidence_pack.bibliography;
   fill(place,
-    h("p", {class: "soft"}, `${some(told.reranked.length, "work")} · ${told.diagnostics.intent}: ${told.diagnostics.reason}`),
+    soft(`${some(told.reranked.length, "work")} · ${told.diagnostics.intent}: ${told.diagnostics.reason}`),
     [...new Set([...told.diagnostics.notes, ...told.diagnostics.degraded, ...pack.notes])].filter((each) => !each.endsWith(told.diagnostics.reason)).map(note),
     h("div", {class: "beside"},
       h("section", {class: "stack"}, h("h2", null, "Best first"), h("ol", {class: "hits"}, told.reranked.map(work))),
@@ -44,22 +41,22 @@ async function find(place, given, signal) {
         pack.uncertain && note("Little speaks for it."),
         h("ol", {class: "hits"}, pack.items.map((item) => h("li", {class: "hit"},
           h("h3", null, `[${item.number}] `, h("a", {href: address({doc: item.document, chunk: item.chunk_id, q: asked.query})}, item.title)),
-          h("p", {class: "where"}, [item.citation_key, item.heading_path].filter(Boolean).join(" · ")),
+          where(item.citation_key, item.heading_path),
           h("p", {class: "passage"}, item.text)))))));
 }
 
 function work(found) {
-  const why = h("div"), links = h("div"), facts = [found.authors.join(", "), found.year, found.venue, found.license].filter(Boolean);
+  const why = h("div"), links = h("div"), facts = [found.authors.join(", "), found.year, found.venue, found.license];
   return h("li", {class: "hit"},
     h("div", {class: "row"}, h("h3", null, h("a", {href: address({doc: found.document, chunk: found.chunk_id})}, found.title)),
       found.quality && h("span", {class: `level ${found.quality} push`}, `${found.quality} ${Math.round(100 * found.relevance)} %`)),
-    h("p", {class: "where"}, facts.join(" · ") || found.document), found.withheld && note("No license is recorded that permits it, so no text is shown."),
+    where(...facts.some(Boolean) ? facts : [found.document]), found.withheld && note("No license is recorded that permits it, so no text is shown."),
     h("div", {class: "acts"},
       unfolds("Why here?", why, () => bars([{stage: "works", rank: null, score: found.score, detail: found.components}])),
       found.namespace.startsWith("works/") && unfolds("Citations", links, async () => {
         const told = await get(at`works/${found.identifiers[0] ?? found.document}`);
         return [["Cites", told.cites], ["Cited by", told.cited_by]].map(([name, some]) => h("div", null, h("h3", null, name),
-          some.length ? h("ul", null, some.map((each) => h("li", null, h("a", {href: address({doc: each.document})}, each.title || each.document)))) : h("p", {class: "soft"}, "none in here")));
+          some.length ? h("ul", null, some.map((each) => h("li", null, h("a", {href: address({doc: each.document})}, each.title || each.document)))) : soft("none in here")));
       })), why, links);
 }
 
@@ -68,8 +65,8 @@ const checked = (told) => told.sound ? h("p", {class: "note"}, `${some(told.item
 
 function checking() {
   const answer = h("div");
-  return h("section", {class: "card stack"}, h("h2", null, "Check a pack"),
-    form(null, field("A pack that was saved", h("input", {type: "file", name: "file", accept: ".json", required: true})), "Check", async ({file}) => {
+  return card("Check a pack",
+    form(null, input("file", "A pack that was saved", {type: "file", accept: ".json", required: true}), "Check", async ({file}) => {
       let pack;
       try { pack = JSON.parse(await file.text()); } catch { throw new Error("That is no JSON: choose a pack that was saved."); }
       fill(answer, checked(await post("verify", {pack})));

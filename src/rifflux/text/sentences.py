@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rifflux.types import Span
 
-__all__ = ["ITEM", "PROSE", "WHOLE", "Piece", "pieces", "sentence_ends"]
+__all__ = ["ITEM", "PROSE", "WHOLE", "Piece", "flowing", "pieces", "sentence_ends"]
 
 #: Prose is quoted by the sentence, and so are the items of a list; a table or a piece of code whole.
 PROSE, ITEM, WHOLE = "prose", "item", "whole"
@@ -26,9 +27,23 @@ _NEXT = re.compile(r"\s*[\"'“‘«(\[*_]*[^\W_a-z]|\s*[-•*–]\s")
 _ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)]|[a-z][.)])\s+")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
-#: What only leads elsewhere, such as a line of a table of contents, says nothing.
-_LINKED = re.compile(r"(?:\[[^\[\]]*\]\([^()\s]*\)|<?https?://\S+)[.,;:]?")
+#: What only leads elsewhere, such as a line of a table of contents, or only shows a picture, says nothing.
+_LINK = r"!?\[[^\[\]]*\](?:\([^()\s]*\)|\[[^\[\]]*\])|!?\[\[[^\[\]]*\]\]|<?https?://\S+"
+_LINKED = re.compile(rf"(?:(?:{_LINK})[\s.,;:|·•–-]*)+")
 _RULE = re.compile(r"\s*(?:[-=_*]\s*){3,}\Z")
+_UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*\Z")
+#: What quotes a line.
+_QUOTING = re.compile(r"\s{0,3}(?:>\s?)+")
+#: Lines that say nothing themselves: definitions of links, comments and tags alone, what includes other files, heads of
+#: boxes, and a line in bold that ends no sentence, which is a heading.
+_SILENT = re.compile(
+    r"\s*(?:\[[^\[\]]+\]:\s*\S+.*|(?:<!--.*?-->|</?[a-zA-Z][^<>]*>|\s)+|\{\{.*\}\}|\{%.*%\}|:::.*|!!!\s.*|\[![\w-]+\].*"
+    r"|(\*\*|__)[^*_\n]{1,80}[^*_\n.!?]\1:?)\s*"
+)
+#: Words in bold that lead to the sentence behind them.
+_LEADING = re.compile(r"(?:[-*+•–]\s+)?(\*{1,3}|_{1,3})[^*_\n]{1,80}[.:]\1")
+_COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
+_BREAK = re.compile(r"\s*\n(?:\s|>\s)*")
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 
@@ -48,6 +63,11 @@ def pieces(text: str, *, code: bool = False) -> list[Piece]:
     return [*_pieces(text)]
 
 
+def flowing(text: str) -> str:
+    """Return a sentence as it is read: on one line, without the marks of a quoted one, and without comments."""
+    return _BREAK.sub(" ", _COMMENT.sub("", text)).strip()
+
+
 def _pieces(text: str) -> Iterator[Piece]:
     for start, end, kind in _blocks(text):
         if kind == WHOLE:
@@ -63,18 +83,18 @@ def _pieces(text: str) -> Iterator[Piece]:
 
 def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
     """Give the runs of lines that are prose, or a table or code; without blank lines, headings and rules."""
-    start, kind, fence = 0, "", ""
-    at = 0
-    for line in text.splitlines(keepends=True):
+    lines = text.splitlines(keepends=True)
+    fence = _begun(lines)
+    start, at, kind = 0, 0, WHOLE if fence else ""
+    for line, following in zip(lines, (*lines[1:], ""), strict=False):
         opened = _FENCE.match(line)
         if fence:
             if opened and opened[1] == fence:
                 yield start, at + len(line), WHOLE
                 fence, kind = "", ""
         else:
-            new = _kind_of(line)
-            if opened:
-                new = WHOLE
+            is_head = not kind and bool(_UNDERLINE.match(following))
+            new = WHOLE if opened else "" if is_head else _kind_of(line)
             if new != kind or opened:
                 if kind:
                     yield start, at, kind
@@ -85,9 +105,21 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
         yield start, len(text), kind
 
 
+def _begun(lines: Sequence[str]) -> str:
+    """Return the fence of the code that a text begins within, of which the beginning is cut off; empty for none."""
+    fences = [place for place, line in enumerate(lines) if _FENCE.match(line)]
+    if len(fences) % 2 == 0:
+        return ""
+    mark, following = lines[fences[0]].strip(), lines[fences[0] + 1 : fences[0] + 2]
+    # What opens code has a language, or code behind it.
+    return mark if not mark.strip("`~") and not "".join(following).strip() else ""
+
+
 def _kind_of(line: str) -> str:
     """Return what a line is a part of; nothing for one between the blocks."""
-    if not line.strip() or _HEADING.match(line) or _RULE.match(line):
+    if quoting := _QUOTING.match(line):
+        line = line[quoting.end() :]
+    if not line.strip() or _HEADING.match(line) or _RULE.match(line) or _SILENT.fullmatch(line):
         return ""
     return WHOLE if line.lstrip().startswith("|") else PROSE
 
@@ -103,17 +135,27 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _stops(text: str, start: int, end: int) -> list[int]:
     """Return where sentences end within a span, in order."""
-    found = {match.end() for match in _END.finditer(text, start, end) if _is_end(text, match.end(), end)}
-    line = start
-    for place in range(start, end):
-        if text[place] != "\n":
-            continue
-        following = text[place + 1 : end]
-        short = place - line < SHORT_LINE and following[:1].isupper()
-        if _ITEM.match(following) or short:
-            found.add(place + 1)
-        line = place + 1
+    found = set[int]()
+    first = start
+    for place in (match.end() for match in _END.finditer(text, start, end)):
+        if _is_end(text, place, end) and not _LEADING.fullmatch(text[first:place].strip()):
+            found.add(place)
+            first = place
+    lines = text[start:end].splitlines(keepends=True)
+    width = max(SHORT_LINE, *map(len, lines)) if lines else SHORT_LINE
+    place = start
+    for line, following in pairwise(lines):
+        place += len(line)
+        # A line is broken where the next word does not fit: one that it would have fitted ends what it says.
+        short = len(line) < SHORT_LINE and len(line) + len(following.split(None, 1)[0]) < width
+        if _ITEM.match(following) or (short and following[:1].isupper() and not _is_open(line)):
+            found.add(place)
     return sorted(found)
+
+
+def _is_open(line: str) -> bool:
+    """Return True if a bracket or a quotation that begins in a line does not end in it."""
+    return any(line.count(opening) > line.count(closing) for opening, closing in ("[]", "()", "“”", "«»"))
 
 
 def _is_end(text: str, place: int, end: int) -> bool:
@@ -127,8 +169,9 @@ def _is_end(text: str, place: int, end: int) -> bool:
 
 def _stripped(text: str, start: int, end: int) -> Span | None:
     """Return a span without the blanks around it, and without the mark of an item; None if nothing is left."""
-    if mark := _ITEM.match(text, start, end):
-        start = mark.end()
+    for mark in (_QUOTING, _ITEM):
+        if found := mark.match(text, start, end):
+            start = found.end()
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

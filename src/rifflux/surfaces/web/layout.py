@@ -1,0 +1,41 @@
+"""`/layout`: texts that the page shows, as trees of blocks to build elements of."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi.responses import JSONResponse
+from pydantic import Field, StringConstraints, model_validator
+
+from rifflux.surfaces.http.auth import User
+from rifflux.surfaces.http.route import make_router
+from rifflux.surfaces.http.shapes import Request
+from rifflux.surfaces.web.markup import layout
+
+__all__ = ["router"]
+
+router = make_router(tags=["page"])
+
+#: Texts of one request, and characters of all of them: a long document's, or the messages of a page.
+MOST_TEXTS, MOST_CHARACTERS = 500, 400_000
+
+
+class LayoutIn(Request):
+    """Texts of one kind."""
+
+    texts: list[Annotated[str, StringConstraints(max_length=MOST_CHARACTERS)]] = Field(max_length=MOST_TEXTS)
+    kind: str = Field(default="markdown", max_length=100)
+    cuts: list[int] = Field(default=[], max_length=10_000)
+
+    @model_validator(mode="after")
+    def _not_too_long(self) -> LayoutIn:
+        if sum(map(len, self.texts)) > MOST_CHARACTERS:
+            raise ValueError(f"texts of {MOST_CHARACTERS:,} characters at most are laid out at once")
+        return self
+
+
+@router.post("/layout", include_in_schema=False)
+def laid_out(given: LayoutIn, caller: User) -> Any:
+    """Return the blocks of each text, in its order."""
+    layouts = [[node.told() for node in layout(text, given.kind, given.cuts)] for text in given.texts]
+    return JSONResponse({"layouts": layouts})

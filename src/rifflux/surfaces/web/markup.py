@@ -1,0 +1,242 @@
+"""Texts as trees of blocks, of which the page builds elements: what leaves here is text and its places, never markup.
+
+Markdown is CommonMark with tables and struck words, as markdown-it-py reads it. HTML in it stays as it is typed, images
+are their words, and only addresses of the web and of mail are links. Of other texts, paragraphs and tables are told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import accumulate, pairwise
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
+
+__all__ = ["Node", "layout"]
+
+#: What nests deeper, a text of more tokens, and a passage of more characters are left as they are typed.
+DEEPEST, MOST_TOKENS, LONGEST_PASSAGE = 24, 60_000, 20_000
+#: Brackets in a passage take time by their square: as much of a text is taken apart as takes half a second.
+MOST_BRACKETS = 500_000
+#: With more that looks like definitions of references, none is looked for.
+MOST_REFERENCES = 500
+_CODE = frozenset({"code", "notebook", "json"})
+_LINK = re.compile(r"https?://|mailto:", re.IGNORECASE)
+_FRONT = re.compile(r"---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
+#: What stands behind the words of a link: where it leads, or the name of a reference.
+_TARGET = re.compile(
+    r"""\]\(\s*(?:<[^<>\n]*>|(?:\\.|[^\s\\()]|\([^\s()]*\))*)(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*\)|\]\[[^\]]*\]|\]"""
+)
+_NAMES = {
+    "paragraph": "paragraph",
+    "heading": "heading",
+    "blockquote": "quote",
+    "fence": "code",
+    "code_block": "code",
+    "bullet_list": "list",
+    "ordered_list": "list",
+    "list_item": "item",
+    "hr": "rule",
+    "hardbreak": "break",
+    "table": "table",
+    "tr": "row",
+    "th": "head",
+    "td": "cell",
+    "em": "emphasis",
+    "strong": "strong",
+    "s": "struck",
+    "code_inline": "literal",
+    "image": "image",
+}
+_TYPED = {" ": r"(?:\n[> \t]*|\s)", "|": r"\\?\|"}
+#: Characters that may stand between the words of a passage and the next ones: addresses, titles.
+AHEAD = 2_000
+_BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A block, or a part of one: what it is, where it stands in its text, and either its words or what it is made of.
+
+    `level` is that of a heading, or the number that a list begins with; `target` is where a link leads.
+    """
+
+    kind: str
+    start: int
+    end: int
+    text: str = ""
+    inside: tuple[Node, ...] = ()
+    target: str = ""
+    level: int = 0
+
+    def told(self) -> dict[str, Any]:
+        """Return it as JSON has it, without what it lacks."""
+        rest = {"text": self.text, "target": self.target, "level": self.level}
+        inside = {"inside": [each.told() for each in self.inside]} if self.inside else {}
+        return {"kind": self.kind, "start": self.start, "end": self.end, **inside} | {
+            k: v for k, v in rest.items() if v
+        }
+
+
+def layout(text: str, kind: str = "markdown", cuts: Iterable[int] = ()) -> list[Node]:
+    """Return the blocks of a text, in order. Code has its lines as they are, in pieces that begin at the cuts."""
+    if kind in _CODE:
+        places = [0, *sorted({each for each in cuts if 0 < each < len(text)}), len(text)]
+        return [Node("code", start, end, text[start:end]) for start, end in pairwise(places)]
+    return [*(_markdown(text) if kind == "markdown" else _lines(text, 0))]
+
+
+def _markdown(text: str) -> Iterator[Node]:
+    front = _FRONT.match(text)
+    offset = front.end() if front else 0
+    if front:
+        yield Node("code", 0, offset, front[0])
+    source, env = text[offset:], dict[str, Any]()
+    parser = _parser(source.count("]:") <= MOST_REFERENCES)
+    tokens = parser.parse(source, env)
+    if len(tokens) > MOST_TOKENS or any(each.level >= DEEPEST - 2 for each in tokens):
+        yield from _lines(text, offset)
+        return
+    _take_apart(parser, tokens, env)
+    yield from _Placer(text, offset).blocks(SyntaxTreeNode(tokens))
+
+
+def _take_apart(parser: MarkdownIt, tokens: Sequence[Token], env: dict[str, Any]) -> None:
+    """Give each passage its parts; one that might take long stays whole, and those behind too many parts."""
+    brackets = parts = 0
+    for token in (each for each in tokens if each.type == "inline"):
+        brackets += token.content.count("[") ** 2
+        if len(token.content) <= LONGEST_PASSAGE and brackets <= MOST_BRACKETS and parts <= MOST_TOKENS:
+            token.children = parser.inline.parse(token.content, parser, env, [])
+            parts += len(token.children)
+        else:
+            token.children = [Token("text", "", 0, content=token.content)]
+
+
+@cache
+def _parser(references: bool) -> MarkdownIt:
+    """Return a parser of blocks; what escapes and entities stand for stays apart, so that it can be placed."""
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST}).enable(["table", "strikethrough"])
+    return parser.disable(["inline", "text_join", *([] if references else ["reference"])])
+
+
+@dataclass(slots=True)
+class _Placer:
+    """Makes nodes of what was parsed, and finds the place of each in the text, going through it once."""
+
+    text: str
+    place: int
+    starts: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        lines = self.text[self.place :].split("\n")
+        self.starts = list(accumulate((len(line) + 1 for line in lines), initial=self.place))
+
+    def blocks(self, parent: SyntaxTreeNode) -> Iterator[Node]:
+        """Yield what a block is made of."""
+        for each in parent.children:
+            if each.type == "inline":
+                yield from self.words(each)
+            elif each.type in ("thead", "tbody"):
+                yield from self.blocks(each)
+            else:
+                yield self.block(each)
+
+    def block(self, given: SyntaxTreeNode) -> Node:
+        """Return the node of a block."""
+        end = self.place
+        if given.map:
+            self.place = max(self.place, self.starts[given.map[0]])
+            end = min(self.starts[given.map[1]], len(self.text))
+            end = self.place + len(self.text[self.place : end].rstrip())
+        start, kind = self.place, _NAMES[given.type]
+        if kind == "code":
+            written = given.content.rstrip("\n") or given.info
+            return Node(kind, *self.found(written, end), written)
+        level = int(given.tag[1:]) if kind == "heading" else 0
+        if given.type == "ordered_list":
+            level = int(given.attrs.get("start", 1)) or 1
+        inside = tuple(self.blocks(given))
+        return Node(kind, start, max(end, self.place), "", inside, level=level)
+
+    def words(self, parent: SyntaxTreeNode) -> Iterator[Node]:
+        """Yield what a passage is made of."""
+        for each in parent.children:
+            start = self.place
+            if each.type in ("text", "text_special", "code_inline"):
+                written = each.markup if each.type == "text_special" else each.content
+                if each.type == "code_inline":
+                    self.place += len(each.markup) * self.text.startswith(each.markup, self.place)
+                if written:
+                    yield Node(_NAMES.get(each.type, "text"), *self.found(written), each.content)
+            elif each.type == "softbreak":
+                start, end = self.found("\n")
+                yield Node("text", start, end, "\n")
+            elif each.type == "image":
+                self.place, alt = self.text.find("![", self.place) + 2, each.content
+                yield Node("image", *self.found(alt), alt or "image")
+                self._pass_target()
+            else:
+                yield self._nested(each, start)
+
+    def _nested(self, given: SyntaxTreeNode, start: int) -> Node:
+        inside = tuple(self.words(given))
+        if given.type != "link":
+            return Node(_NAMES[given.type], start, self.place, "", inside)
+        if given.info != "auto":
+            self._pass_target()
+        target = str(given.attrs.get("href", ""))
+        return Node("link" if _LINK.match(target) else "reference", start, self.place, "", inside, target)
+
+    def _pass_target(self) -> None:
+        passed = _TARGET.match(self.text, self.place)
+        self.place = passed.end() if passed else self.place
+
+    def found(self, written: str, end: int | None = None) -> tuple[int, int]:
+        """Return where these words stand next; words that stand nowhere as they are have the place between."""
+        limit = self.place + len(written) + AHEAD if end is None else end
+        start = self.text.find(written, self.place, limit)
+        stop = start + len(written)
+        if start < 0 and (match := _as_typed(written).search(self.text, self.place, limit)):
+            start, stop = match.span()
+        if start < 0:
+            return self.place, self.place if end is None else end
+        self.place = stop
+        return start, stop
+
+
+def _as_typed(written: str) -> re.Pattern[str]:
+    """Return what finds words as they may be typed: a blank as a line break in code, a bar in a table escaped."""
+    return re.compile("".join(_TYPED.get(each, re.escape(each)) for each in written[:AHEAD]))
+
+
+def _lines(text: str, start: int) -> Iterator[Node]:
+    """Yield the paragraphs of a text that is no Markdown, their lines as they are; cells between bars are a table."""
+    breaks = [*((each.start(), each.end()) for each in _BLANK.finditer(text, start)), (len(text), len(text))]
+    for end, behind in breaks:
+        piece = text[start:end]
+        if piece.strip():
+            rows = piece.strip("\n").split("\n")
+            is_table = len(rows) > 1 and all(" | " in row for row in rows)
+            yield _table(start, rows) if is_table else Node("lines", start, end, piece)
+        start = behind
+
+
+def _table(start: int, rows: Sequence[str]) -> Node:
+    made, place = list[Node](), start
+    for row in rows:
+        made.append(Node("row", place, place + len(row), "", tuple(_cells(place, row))))
+        place += len(row) + 1
+    return Node("table", start, place - 1, "", tuple(made))
+
+
+def _cells(start: int, row: str) -> Iterator[Node]:
+    for each in re.finditer(r"[^|]+", row):
+        words = each[0].strip()
+        place = start + each.start() + each[0].find(words)
+        yield Node("cell", place, place + len(words), "", (Node("text", place, place + len(words), words),))

@@ -1,0 +1,102 @@
+"""A process that does nothing else builds what others can do with, and what they change."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rifflux.store.sqlite import SqliteStore
+from rifflux.store.sqlite import store as sqlite_store
+from rifflux.store.sqlite.connection import background
+from rifflux.store.sqlite.lexical import postings_index
+from rifflux.surfaces.shared.beside import beside
+from rifflux.testing import change
+from tests.support.agents import eventually
+
+OWNERS = ("ann", "bob")
+
+
+@pytest.fixture
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
+    """A store that builds nothing itself, of an index that another process keeps up."""
+    monkeypatch.setattr(postings_index, "LEAST", 1)
+    monkeypatch.setattr(sqlite_store, "FOLLOW_S", 0.01)
+    for name in ("PAUSE", "READER_PAUSE"):
+        monkeypatch.setattr(background, name, 0.01)
+    path = str(tmp_path / "index.db")
+    worker, keeper = SqliteStore.open(path), SqliteStore.open(path)
+    worker.leave_building()
+    put(worker, "heron", 1)
+
+    def keep_up(stop: threading.Event) -> None:
+        assert list(keeper.keep_up(stop)) == []
+
+    with beside(keep_up, "keep"):
+        yield worker
+    worker.close()
+    keeper.close()
+
+
+def put(store: SqliteStore, key: str, first: int) -> None:
+    for number, owner in enumerate(OWNERS):
+        store.of(owner).catalog.put("c", change(key, "herons wade", first_id=first + 1000 * number))
+
+
+def used(store: SqliteStore) -> bool:
+    """Return whether a search by several owners finds postings."""
+    postings = store.database.postings
+    assert postings
+    with store.united(OWNERS).view.reading() as (connection, owners):
+        return postings.seen(connection, owners) is not None
+
+
+def test_it_builds_what_a_search_missed(worker: SqliteStore) -> None:
+    assert not used(worker)
+    eventually(lambda: used(worker))
+
+
+def test_it_builds_anew_what_a_search_could_not_use(worker: SqliteStore) -> None:
+    eventually(lambda: used(worker))
+    postings = worker.database.postings
+    assert postings
+    postings._open = None
+    postings.place.write_bytes(b"no postings")
+    assert not used(worker)
+    assert postings.trouble
+    eventually(lambda: used(worker))
+    assert postings.trouble is None
+
+
+def test_it_follows_what_others_change(worker: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    eventually(lambda: used(worker))
+    postings = worker.database.postings
+    assert postings
+    before = postings.place.stat().st_ino
+    monkeypatch.setattr(postings_index, "FEW_FRESH", 1)
+    put(worker, "stork", 10)
+    eventually(lambda: postings.place.stat().st_ino != before)
+    assert used(worker)
+
+
+def test_whoever_leaves_it_to_others_builds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postings_index, "LEAST", 1)
+    store = SqliteStore.open(str(tmp_path / "index.db"))
+    store.leave_building()
+    put(store, "heron", 1)
+    assert not used(store)
+    postings = store.database.postings
+    assert postings
+    store.close()
+    assert not postings.place.exists()
+
+
+def test_what_is_told_to_build_now_is_built_whoever_keeps_it_up(tmp_path: Path) -> None:
+    store = SqliteStore.open(str(tmp_path / "index.db"))
+    store.leave_building()
+    put(store, "heron", 1)
+    store.accelerate()
+    assert [each.name for each in store.database.opened() if each.place.exists()] != []
+    store.close()
