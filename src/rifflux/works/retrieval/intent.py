@@ -25,6 +25,8 @@ __all__ = [
     "INTENTS",
     "KEYWORDS",
     "MODES",
+    "MOST_JOINED",
+    "NONE_JOINED",
     "OUT",
     "WEIGHTS",
     "Intent",
@@ -50,6 +52,11 @@ _SINGLE, _SEVERAL = replace(LIMITS, per_document=1), replace(LIMITS, per_documen
 #: Who looks for one thing is done when it is there; of a comparison, either side is weighed by itself.
 _ONE, _SIDES = replace(LIMITS, always=1), replace(LIMITS, min_share=0.0)
 
+#: What is told where citations join none with the work that is asked about.
+NONE_JOINED = {
+    OUT: "no work here is known to be cited by it: these are works like it",
+    IN: "no work here is known to cite it: these are works like it",
+}
 #: The most works that citations join with one that are found.
 MOST_JOINED = 100
 
