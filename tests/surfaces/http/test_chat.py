@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -85,6 +86,29 @@ def test_an_answer_comes_as_events_and_as_json(client: Any, server: StreamServer
     assert whole["text"] == "Cache entries live for ten minutes. [1]"
     assert whole["by"] == "gpt"
     assert whole["pack"]["items"][0]["document"] == "cache.md"
+
+
+def test_answers_are_counted_by_how_they_end(run: Any, service: tuple[Running, str], client: Any) -> None:
+    admin = run.json("tokens", "create", "--user", "root", "--role", "admin")["token"]
+    with service[0].client(admin) as operator:
+        before = counted(operator)
+        client.post("/chat", json={"question": QUESTION})
+        client.post("/chat", json={"question": "who won the cup", "stream": False})
+        after = counted(operator)
+        named = {each["name"]: each["count"] for each in operator.get("/dashboard/data").json()["answers"]}
+    assert {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name)} == {
+        ("model", "answered"): 1,
+        ("extract", "refused"): 1,
+    }
+    assert named["refused"] == sum(count for (_, outcome), count in after.items() if outcome == "refused")
+
+
+def counted(operator: Any) -> dict[tuple[str, ...], float]:
+    """Return the answers that the metrics of all workers tell, by who wrote them and how they ended."""
+    lines = re.findall(
+        r'^rifflux_answers_total\{by="(\w*)",outcome="(\w+)"\} (\S+)', operator.get("/metrics").text, re.M
+    )
+    return {(by, outcome): float(count) for by, outcome, count in lines}
 
 
 def test_messages_are_taken_as_clients_send_them(client: Any, server: StreamServer) -> None:

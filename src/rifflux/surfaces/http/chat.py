@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterator
+from typing import Annotated, Literal
 
 from fastapi import Request as Incoming
 from fastapi import Response
@@ -132,8 +133,10 @@ async def chat(asked: ChatIn, service: Asked, caller: User, request: Incoming) -
     index = service.of(caller)
     lease = await run_in_threadpool(_lease, service, caller, request)
 
-    def begin(gone: Any) -> Any:
-        return index.answering(question, history, gone=gone, **asked.arguments())
+    def begin(gone: Callable[[], bool]) -> Iterator[AnswerEvent]:
+        for event in index.answering(question, history, gone=gone, **asked.arguments()):
+            service.counters.answered(event)
+            yield event
 
     events = Events(begin, lambda: service.streams.give_back(lease))
     events.start()

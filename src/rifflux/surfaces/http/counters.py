@@ -7,7 +7,7 @@ import os
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from rifflux import Retrieval, Trace
+from rifflux import AnswerEvent, Done, Failed, Retrieval, Trace
 
 __all__ = ["BOUNDS", "CONTENT_TYPE", "LIMIT_P50_S", "LIMIT_P95_S", "Counters"]
 
@@ -41,6 +41,8 @@ class Counters:
         self.embedder_failures = _counter("rifflux_embedder_failures", "Queries that got no vector", "cause")
         self.retrievals = _counter("rifflux_retrievals", "Retrievals of works by what was asked for", "intent")
         self.uncertain = _counter("rifflux_uncertain_packs", "Evidence that little speaks for")
+        self.answers = _counter("rifflux_answers", "Answers by who wrote them and how they ended", "by", "outcome")
+        self.withdrawn = _counter("rifflux_withdrawn_sentences", "Sentences of a model that stand in no source")
         self.events = _counter("rifflux_feedback_events", "Feedback by kind", "kind")
 
     def searched(self, trace: Trace) -> None:
@@ -59,6 +61,15 @@ class Counters:
         self.retrievals.labels(found.asked.intent.name).inc()
         if found.evidence.uncertain:
             self.uncertain.inc()
+
+    def answered(self, last: AnswerEvent) -> None:
+        """Count an answer by its last event."""
+        if isinstance(last, Done):
+            by = last.answer.by if last.answer.by == "extract" else "model"
+            self.answers.labels(by, "refused" if last.answer.refused else "answered").inc()
+            self.withdrawn.inc(len(last.answer.withdrawn))
+        elif isinstance(last, Failed):
+            self.answers.labels("", "failed").inc()
 
     def registry(self) -> CollectorRegistry:
         """Return what collects the metrics of all workers."""

@@ -49,6 +49,7 @@ class DashboardOut(Shape):
     degraded: list[Series]
     embedder_failures: list[Series]
     hits: list[Series]
+    answers: list[Series] = Field(description="By how they ended: answered, refused, failed")
     online: list[OnlineRow]
 
 
@@ -66,6 +67,7 @@ def data(service: Asked, caller: Admin) -> DashboardOut:
         degraded=_counters(found["rifflux_degraded_searches"], ""),
         embedder_failures=_counters(found["rifflux_embedder_failures"], "cause"),
         hits=_counters(found["rifflux_candidates"], "channel"),
+        answers=_counters(found["rifflux_answers"], "outcome"),
         online=online_rows(service, time.time() - DAYS_S),
     )
 

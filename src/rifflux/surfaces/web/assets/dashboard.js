@@ -64,7 +64,7 @@ function drawing(data, before) {
   const days = ["questions", "click_through", "saved", "reformulated", "not_relevant"];
   return [
     h("div", {class: "tiles"}, tile("requests", count(requests)), tile("failed (5xx)", share(failed / requests), failed / requests > 0.01 ? "over" : "within"), tile("refused (4xx)", share(refused / requests)),
-      tile("searches", count(searches)), tile("degraded searches", share(degraded / searches), degraded / searches > 0.05 ? "over" : "within"), tile("questions without a vector", count(sum(named("embedder_failures"))))),
+      tile("searches", count(searches)), tile("degraded searches", share(degraded / searches), degraded / searches > 0.05 ? "over" : "within"), tile("questions without a vector", count(sum(named("embedder_failures")))), ...named("answers").map((each) => tile(`answers: ${each.name}`, count(each.count)))),
     card("Latency by endpoint", soft(`Dashed: the limits of /retrieve, ${time(data.limits.p50)} and ${time(data.limits.p95)}; logarithmic, 0.5 ms to 10 s.`), latency("Latency by endpoint", "endpoint", named("routes"), data)),
     card("Latency by stage", latency("Latency by stage", "stage", named("stages"), data)),
     card("Candidates by channel", table("Candidates by channel", [["channel"], ["candidates", "number"], ["a search", "number"]], named("hits").map((each) => [each.name, count(each.count), (each.count / Math.max(1, searches)).toFixed(1)]))),
