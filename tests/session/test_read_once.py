@@ -15,7 +15,7 @@ from rifflux import Document, Index
 from rifflux.index import federated
 from rifflux.retrieve.query import reading
 from rifflux.retrieve.steps.rerank import features
-from rifflux.session import searching
+from rifflux.session import names, searching
 from rifflux.text.analyzer import Analyzer
 from rifflux.works.retrieval import retriever
 from tests.support.statements import statements
@@ -46,8 +46,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(module, name, counted_work)
 
-    for module in (reading, searching):
+    for module in (reading, names):
         counting(module, "understand")
+    for module in (reading, searching):
         counting(module, "classify")
     for module in (searching, retriever, federated):
         counting(module, "checked_search")

@@ -275,7 +275,7 @@ class Index:
         view = self._view
         # Its words were analyzed so, whatever suits works best.
         language, mathematics = view.profile.language, view.profile.mathematics
-        profile = replace(RETRIEVAL, visible=view.profile.visible)
+        profile = replace(RETRIEVAL, visible=view.profile.visible, credits=view.profile.credits)
         if (language, mathematics) != (profile.language, profile.mathematics):
             profile = replace(profile, language=language, mathematics=mathematics)
         searcher = Searcher(replace(view, profile=profile))

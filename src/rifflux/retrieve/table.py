@@ -21,6 +21,7 @@ from rifflux.types import Hit, Ids, Ranking, Scores, Why
 
 __all__ = [
     "COUNT",
+    "CREDITED",
     "HIGH",
     "LEXICAL",
     "LIFT",
@@ -99,6 +100,7 @@ LIFT = declare(
     "lift", "factor", "the product of all that an anchor lifted the candidate by but its title's name, not capped"
 )
 NAMED = declare("named", "1 or 0", "1 if the question names the candidate by its title, last heading or identifier")
+CREDITED = declare("credited", "factor", "how much more the candidate counts by whom the question names")
 MOMENT = declare("moment", "share", "how surely the candidate is of a time that the question names, from 0 to 1")
 RELEVANCE = declare("relevance", "probability", "the calibrated probability that the passage answers the question")
 RANK = "rank"

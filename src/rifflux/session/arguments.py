@@ -221,13 +221,23 @@ def checked_period(since: object, until: object) -> tuple[str | None, str | None
     return first, last
 
 
-def checked_works(since: object, until: object, subjects: object, sources: object) -> Filter:
-    """Return the filter of works: the first and the last date, subjects, names of lists that were imported."""
+def checked_works(
+    since: object,
+    until: object,
+    subjects: object,
+    sources: object,
+    authors: str | Iterable[str] = (),
+    venues: str | Iterable[str] = (),
+    year: str | int | None = None,
+) -> Filter:
+    """Return the filter of works: dates, subjects, names of lists that were imported, authors, venues and years."""
     since, until = checked_period(since, until)
     lists = _named("sources", sources)
-    return Filter(
-        since=since, until=until, metadata={"sources": list(lists)} if lists else {}, tags=_named("subjects", subjects)
-    )
+    listed = {"sources": list(lists)} if lists else {}
+    given = Filter(since=since, until=until, metadata=listed, tags=_named("subjects", subjects))
+    found = given.of_works(authors, venues, year)
+    checked_period(found.since, found.until)
+    return found
 
 
 def _named(what: str, value: object) -> tuple[str, ...]:

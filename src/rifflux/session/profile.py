@@ -47,7 +47,8 @@ class Profile:
     own way). With `anchors`, what a question names to the letter lifts the hits that hold it, by other factors where
     `boosts` names them, and with `moments` the times that it names lift what is of them; with `shortcut`, a question
     that is one identifier is searched by words alone; with `expand`, words that occur nowhere are searched in other
-    spellings too, and the user's synonyms are. `diversity` is what keeps a page from repeating itself; with
+    spellings too, and the user's synonyms are; with `credits`, a question is read for authors and venues of works.
+    `diversity` is what keeps a page from repeating itself; with
     `relevance`, each hit of a page gets its own. With `exact`, scores by words are SQLite's own to the last digit,
     however large the index is. `features` are weights of the reranker of that name by component, `intents` what is
     changed of how works are retrieved (see `rifflux.works.retrieval.intent`); what is not named has its default.
@@ -70,6 +71,7 @@ class Profile:
     reranker: str = NO_RERANKER
     rerank_top: int = 0
     anchors: bool = True
+    credits: bool = True
     moments: bool = True
     boosts: Mapping[str, float] = field(default_factory=dict)
     shortcut: bool = True

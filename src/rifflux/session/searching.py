@@ -36,6 +36,7 @@ from rifflux.session.arguments import (
     finish_of,
     for_symbol,
 )
+from rifflux.session.names import Names
 from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
 from rifflux.types import (
@@ -46,7 +47,6 @@ from rifflux.types import (
     TermStatistics,
     Trace,
     Understanding,
-    Vectors,
     parted,
 )
 
@@ -135,6 +135,7 @@ class Searcher:
         table, trace = self.view.again_if_switched(
             lambda: self.ready(query, top_k, clock, way, rated=True).page(top_k, offset)
         )
+        table = self.named.told(query, table)
         if troubles := self.store.troubles():
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
         if not len(table) and query.filter:
@@ -175,7 +176,8 @@ class Searcher:
         A part of a question may have the `understanding` of the whole.
         """
         store, analyzer, profile = self.store, self.analyzer, self.profile
-        query = understand(text, analyzer, self._facets, limits, self._held)
+        # Of a part of a question, who is named was read in the whole.
+        query = self.named.understood(text, self._facets, limits, apart=understanding is not None)
         # Those of other collections were left out before: see `narrowed`.
         query = replace(query, filter=replace(query.filter, collections=())) if query.filter.collections else query
         frequencies = KnownFrequencies(store, [*chain.from_iterable((*query.clauses, *query.required))])
@@ -196,6 +198,11 @@ class Searcher:
         if not profile.expand:
             return query
         return expand(query, analyzer, frequencies, store.lexical.vocabulary, self.view.session.synonyms, self._held)
+
+    @property
+    def named(self) -> Names:
+        """Return the authors and venues that questions may name."""
+        return Names(self.store, self.analyzer, self.view.visible, self._held, reads=self.profile.credits)
 
     @property
     def _facets(self) -> tuple[str, ...]:
@@ -225,6 +232,8 @@ class Searcher:
             self._relevance(query) if rated else None,
             code,
         )
+        if query.credits:
+            pipeline = self.named.acting(pipeline, way.fuse, reranked=way.reranker is not None)
         notes += told
         if query.statistics and not query.statistics.chunks and self.view.nothing:
             notes.append(self.view.nothing)
@@ -248,7 +257,7 @@ class Searcher:
 
     def rated(self, query: Query, table: Candidates) -> Candidates:
         """Return the candidates of a question with their relevance, if the profile wants it."""
-        rate = self._relevance(query)
+        rate = self.named.rating(self._relevance(query))
         return rate(query, table) if rate else table
 
     def _lifting(self, query: Query) -> tuple[Step, Sequence[tuple[str, Step]], Step, Sequence[str]]:
@@ -339,9 +348,11 @@ class Searcher:
             degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run '{self.profile.command}'")
         if query.vector is not None:
             return query, degraded
+        from rifflux.session.vectors import question_vector
+
         start = perf_counter()
         try:
-            vector, model = self._embed(query.semantic_text, query.deadline)
+            vector, model = question_vector(self.store, self.view.embedder, query.semantic_text, query.deadline)
             query = replace(query, vector=vector, model=model)
         except ModelMismatch:
             raise
@@ -350,17 +361,6 @@ class Searcher:
         finally:
             clock.add("embed", start)
         return query, degraded
-
-    def _embed(self, text: str, deadline: float | None) -> tuple[Vectors, str]:
-        """Return the vector of a text, and the fingerprint of the model it is by."""
-        known, embedder = self.store.semantic.model(), self.view.embedder
-        if known and known.fingerprint != embedder.fingerprint:
-            raise ModelMismatch(
-                f"the index holds vectors of {known.name}, and {embedder.name} cannot read them: "
-                f"open it with model={known.shown!r}, or without a model"
-            )
-        dimension = known.dimension if known else embedder.dimension
-        return embedder.question_vector(text, dimension, deadline), embedder.fingerprint
 
     def why(
         self,

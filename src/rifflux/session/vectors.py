@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rifflux.errors import ModelError
+from rifflux.errors import ModelError, ModelMismatch
 from rifflux.models.scale import ModelScale, measured_scale, stored_scale
 from rifflux.retrieve.query.reading import understand
 from rifflux.retrieve.scale import FEWEST, SAMPLE, VectorScale, agreement_of, scale_of
@@ -21,8 +21,9 @@ from rifflux.types import Hit, Ids, Ranking, Vectors
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
+    from rifflux.models.guarded import GuardedEmbedder
 
-__all__ = ["ScaleCache", "VectorReading", "read_all_vectors", "read_vectors", "stored_reading"]
+__all__ = ["ScaleCache", "VectorReading", "question_vector", "read_all_vectors", "read_vectors", "stored_reading"]
 
 #: The setting that holds what was read.
 SETTING = "vectors"
@@ -151,3 +152,15 @@ def _found(store: Store, profile: Profile, hit: Hit) -> Ids:
     match = _SENTENCE.match(hit.content)
     words = _NO_WORD.sub(" ", match[1] if match else hit.content[:200])
     return store.lexical.match(understand(words, profile.analyzer), READ, profile.weights).ids
+
+
+def question_vector(store: Store, embedder: GuardedEmbedder, text: str, deadline: float | None) -> tuple[Vectors, str]:
+    """Return the vector of a question, and the fingerprint of the model it is by. Raises `ModelMismatch`."""
+    known = store.semantic.model()
+    if known and known.fingerprint != embedder.fingerprint:
+        raise ModelMismatch(
+            f"the index holds vectors of {known.name}, and {embedder.name} cannot read them: "
+            f"open it with model={known.shown!r}, or without a model"
+        )
+    dimension = known.dimension if known else embedder.dimension
+    return embedder.question_vector(text, dimension, deadline), embedder.fingerprint

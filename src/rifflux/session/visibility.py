@@ -18,7 +18,7 @@ __all__ = ["Visibility"]
 # The table of licenses is read for works alone: most indexes hold none.
 
 #: The metadata that are facts about a work: what a bibliography has of it. Other metadata may quote its text.
-_FACTS = frozenset({"authors", "year", "venue", "sources", "primary", "cited_by_count"})
+_FACTS = frozenset({"authors", "author_ids", "year", "venue", "sources", "primary", "cited_by_count"})
 #: The other fields that are.
 _DATED = frozenset({"kind", "created_at", "updated_at", "tags"})
 #: Subjects that are words of the text.

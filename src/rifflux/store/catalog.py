@@ -13,6 +13,7 @@ __all__ = [
     "Catalog",
     "ChunkNames",
     "CodePiece",
+    "Credited",
     "DocumentChange",
     "Edge",
     "FileState",
@@ -55,6 +56,17 @@ class Edge:
     chunk: int
     kind: str
     confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Credited:
+    """An author's or a venue's name as works of a namespace under one license have it, and how many there are."""
+
+    key: str
+    name: str
+    namespace: str
+    license: str | None
+    works: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +225,20 @@ class Catalog(Protocol):
     def any_passes(self, filter: Filter) -> bool:
         """Return whether a filter lets any document through."""
 
-    def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
-        """Return the (namespace, key) of the documents that each `scheme:value` identifies, without unknown ones."""
+    def identified(self, names: Sequence[str], most: int = -1) -> Mapping[str, list[tuple[str, str]]]:
+        """Return the (namespace, key) of the documents that each `scheme:value` identifies, without unknown ones.
+
+        At most so many of each are read, whichever; all without a limit.
+        """
+
+    def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
+        """Return the names in a role that works give under some keys: `rifflux.text.people` says what these are."""
+
+    def has_works(self) -> bool:
+        """Return whether there are any works: what others have is not read for authors and venues."""
+
+    def first_of(self, filter: Filter, limit: int) -> Ids:
+        """Return the first chunks of documents that a filter lets through, the newest first, ties by chunk id."""
 
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
         """Return the documents that those of some chunks link to, or are linked from, each by its first chunk.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rifflux.store import ChunkNames, Edge, FileState, Placed, Store
+from rifflux.store import ChunkNames, Credited, Edge, FileState, Placed, Store
 from rifflux.testing.making import NeedsStore, change
 from rifflux.types import Filter, Identifier, Link, Part, Ranking, Tag, Why
 
@@ -65,6 +65,23 @@ class CatalogContract(NeedsStore):
         assert store.catalog.document("c", "a") == put.document
         assert store.catalog.document("c", "b") is None
 
+    def test_works_are_looked_up_by_authors_and_venues(self, store: Store) -> None:
+        facts = {"authors": ["Kurt Gödel", "A. Tarski"], "venue": "Acta Mathematica", "year": 1931}
+        store.catalog.put("works/c", change("a", "some text", first_id=1, metadata=facts, license="CC0-1.0"))
+        store.catalog.put("works/c", change("b", "more text", first_id=2, metadata={"authors": ["K. Goedel"]}))
+        store.catalog.put("notes", change("c", "a note", first_id=3, metadata={"authors": ["Kurt Gödel"]}))
+        assert store.catalog.credited("authors", ["godel", "goedel", "nobody"]) == [
+            Credited("godel", "Kurt Gödel", "works/c", "CC0-1.0", 1),
+            Credited("goedel", "K. Goedel", "works/c", None, 1),
+            Credited("goedel", "Kurt Gödel", "works/c", "CC0-1.0", 1),
+        ]
+        assert [each.name for each in store.catalog.credited("venue", ["act mat"])] == ["Acta Mathematica"]
+        by_name = Filter(metadata={"authors": ["Kurt Gödel"]})
+        assert list(store.catalog.passing(by_name, np.array([1, 2, 3]))) == [1, 3]
+        assert list(store.catalog.first_of(by_name, 10)) == [1, 3]
+        store.catalog.put("works/c", change("a", "some text", first_id=1, metadata={}))
+        assert store.catalog.credited("authors", ["tarski"]) == []
+
     def test_identifiers_tags_and_parts_come_back_and_are_replaced(self, store: Store) -> None:
         doi, arxiv = Identifier("doi", "10.1/a"), Identifier("arxiv", "math/0102001")
         tags = (Tag("arxiv", "math.AG"), Tag("msc", "14F05"))
@@ -76,6 +93,8 @@ class CatalogContract(NeedsStore):
         assert dict(store.catalog.tags_of(np.array([id, 5]))) == {id: list(tags)}
         assert dict(store.catalog.identifiers_of(np.array([id, 5]))) == {id: [arxiv, doi]}
         assert dict(store.catalog.identified(["doi:10.1/a", "doi:10.1/b"])) == {"doi:10.1/a": [("c", "a")]}
+        assert dict(store.catalog.identified(["doi:10.1/a", "doi:10.1/b"], 1)) == {"doi:10.1/a": [("c", "a")]}
+        assert dict(store.catalog.identified(["doi:10.1/a"], 0)) == {}
         store.catalog.put("c", change("a", "some text", identifiers=(arxiv,)))
         assert list(store.catalog.identified(["doi:10.1/a", "arxiv:math/0102001"])) == ["arxiv:math/0102001"]
         store.catalog.remove("c", ["a"])

@@ -10,13 +10,13 @@ where a preposition follows. What tells questions apart (`how`, `why`, `who`, `w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from rifflux.text.stopwords import stop_words
 
-__all__ = ["Framed", "asks_how", "framed"]
+__all__ = ["WRITTEN_BY", "Framed", "asks_how", "asks_only", "framed"]
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 #: What a formula, a name or a path has next to its letters, and a sentence has not.
@@ -139,6 +139,35 @@ _LISTS: Mapping[str, Sequence[str]] = {
 }
 
 
+#: Words for works and for writing them, and those that stand before who wrote them, by language.
+_WRITING: Mapping[str, tuple[str, str]] = {
+    "english": (
+        "work works book books thesis theses preprint preprints publication publications publish publishes published"
+        " writing writings write writes wrote written author authors authored bibliography journal contribution"
+        " contributions output available year years either",
+        "by",
+    ),
+    "german": (
+        "arbeit arbeiten werk werke buch bücher aufsatz aufsätze artikel veröffentlichung veröffentlichungen schriften"
+        " veröffentlicht veröffentlichte publiziert publizierte geschrieben schrieb verfasst autor autoren jahr",
+        "von",
+    ),
+    "french": (
+        "travail travaux œuvre œuvres ouvrage ouvrages livre livres article articles publication publications publié"
+        " publiés écrit écrits auteur auteurs année",
+        "par",
+    ),
+    "spanish": (
+        "trabajo trabajos obra obras libro libros artículo artículos publicado publicó escrito autor año",
+        "por",
+    ),
+    "italian": ("lavoro lavori opera opere libro libri articolo articoli pubblicato scritto autore anno", "di da"),
+    "portuguese": ("trabalho trabalhos obra obras livro livros artigo artigos publicado escrito autor ano", "por"),
+    "dutch": ("werk werken boek boeken artikel artikelen gepubliceerd geschreven auteur jaar", "van door"),
+}
+WRITTEN_BY: Mapping[str, frozenset[str]] = {language: frozenset(by.split()) for language, (_, by) in _WRITING.items()}
+
+
 @cache
 def _words_of(language: str) -> _Words | None:
     language = "english" if language == "porter" else language
@@ -167,6 +196,16 @@ def framed(text: str, language: str) -> Framed:
         start -= 1
     end = places[last - 1].end() if last < len(words) else len(text)
     return Framed(text[:start].strip(), text[start:end].strip() if first or last < len(words) else text, text[end:])
+
+
+def asks_only(words: Iterable[str], language: str) -> bool:
+    """Return True if words only ask for works: `articles written by`, `what did … publish`."""
+    language = "english" if language == "porter" else language
+    known, writing = _words_of(language), frozenset(_WRITING.get(language, ("", ""))[0].split())
+    if known is None:
+        return not any(words)
+    asking = (known.verbs, known.doubtful, known.nouns, known.closing, known.fillers, known.kinds, known.stop, writing)
+    return all(any(word in each for each in asking) for word in words)
 
 
 def asks_how(subject: str, language: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from operator import mul
 from urllib.parse import unquote
 
 from rifflux.errors import InvalidArgument
@@ -77,6 +78,16 @@ def _isbn(text: str) -> str | None:
     return digits if re.fullmatch(r"\d{9}[\dX]|\d{13}", digits) else None
 
 
+def _bare_isbn(text: str) -> bool:
+    """Return True for a number that can be nothing else: its last digit proves the others."""
+    digits = _isbn(text) or ""
+    if len(digits) == 13:
+        weighed = sum(int(digit) * (1 + 2 * (place % 2)) for place, digit in enumerate(digits))
+        return digits.startswith(("978", "979")) and weighed % 10 == 0
+    values = [10 if digit == "X" else int(digit) for digit in digits]
+    return "-" in text and bool(values) and sum(map(mul, range(10, 0, -1), values)) % 11 == 0
+
+
 def _zbl(text: str) -> str | None:
     match = re.search(r"(\d{4}\.\d{5}|\d{8})", text)
     return match[1] if match else None
@@ -110,7 +121,8 @@ def identify(scheme: str, text: str) -> Identifier:
 
 
 def parse_identifier(text: str) -> Identifier | None:
-    """Return the identifier in a text such as `doi:10.1000/182`, `https://arxiv.org/abs/2101.00001v2` or `W2741809807`.
+    """Return the identifier in a text such as `doi:10.1000/182`, `https://arxiv.org/abs/2101.00001v2`, `W2741809807` or
+    `978-0-387-98403-2`.
 
     None if the text names no scheme and has the form of none.
     """
@@ -118,6 +130,8 @@ def parse_identifier(text: str) -> Identifier | None:
     for scheme in _GUESSED:
         if _NORMAL[scheme](text) and not _SHORT_OPENALEX.fullmatch(text):
             return identify(scheme, text)
+    if _bare_isbn(text):
+        return identify("isbn", text)
     match = _NAMED.fullmatch(text)
     if match is None or match[2].startswith("//"):
         return None

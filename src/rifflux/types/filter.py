@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
+
+from rifflux.errors import InvalidArgument
 
 __all__ = ["Bound", "Filter"]
 
@@ -50,5 +53,43 @@ class Filter:
     def __bool__(self) -> bool:
         return any(_CONDITIONS(self))
 
+    def of_works(
+        self, authors: str | Iterable[str] = (), venues: str | Iterable[str] = (), year: str | int | None = None
+    ) -> Filter:
+        """Return this filter for works of one of these authors, in one of these venues, of this year.
 
+        Names may be in any spelling: `Dijkstra`, `Dijkstra, E. W.`, `Acta Math.`, an ORCID iD. `year` is one or
+        several: `1974`, `1970-1979`, `1970-`, `-1979`; it narrows the dates. Raises `InvalidArgument`.
+        """
+        named = {"authors": _names("authors", authors), "venue": _names("venues", venues)}
+        first, last = _years(year)
+        return replace(
+            self,
+            since=max(self.since or "", first) or None,
+            # A year means all of it, so of dates that begin alike the shorter one is the later.
+            until=min(filter(None, (self.until, last)), key="{}~".format, default=None),
+            metadata={**self.metadata, **{name: values for name, values in named.items() if values}},
+        )
+
+
+def _names(what: str, value: str | Iterable[str]) -> list[str]:
+    names = [value] if isinstance(value, str) else [*value]
+    if not all(isinstance(each, str) and each.strip() for each in names):
+        raise InvalidArgument(f"{what} must be names such as 'Dijkstra, E. W.', not {value!r}")
+    return [*dict.fromkeys(map(str.strip, names))]
+
+
+def _years(value: str | int | None) -> tuple[str, str]:
+    """Return the first and the last of some years; empty where that is open."""
+    text = "" if value is None else str(value).strip()
+    found = _YEARS.fullmatch(text)
+    if isinstance(value, bool) or not found or (text and not (found["first"] or found["last"])):
+        raise InvalidArgument(f"year must be one or several, such as 1974, 1970-1979 or 1970-, not {value!r}")
+    first, between, last = found["first"] or "", found["to"], found["last"] or ""
+    if first and last and last < first:
+        raise InvalidArgument(f"no year is from {first} to {last}: give the earlier one first")
+    return first, last if between else first
+
+
+_YEARS = re.compile(r"(?P<first>\d{4})?(?:\s*(?P<to>-|–|\.\.)\s*(?P<last>\d{4})?)?")
 _CONDITIONS = attrgetter(*Filter.__dataclass_fields__)

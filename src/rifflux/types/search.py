@@ -16,10 +16,14 @@ from rifflux.types.document import UNTOLD, Lines, Span, of_owner, told_namespace
 from rifflux.types.filter import Filter
 
 __all__ = [
+    "AUTHORS",
+    "CREDITS",
     "LICENSED",
     "REST_WITHHELD",
+    "VENUE",
     "WITHHELD",
     "Clause",
+    "Credit",
     "Freshness",
     "Hit",
     "Ids",
@@ -45,6 +49,9 @@ LONGEST_USER = 256
 Clause = tuple[str, ...]
 #: Namespaces whose names begin so hold works, of which only what a license permits is shown.
 LICENSED = "works/"
+#: The metadata that are names of people, and of journals and the like.
+AUTHORS, VENUE = "authors", "venue"
+CREDITS = (AUTHORS, VENUE)
 #: Characters of a hit that is printed.
 LINE = 120
 #: Stands for the text that is not shown, and for what follows an abstract.
@@ -118,6 +125,36 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
+class Credit:
+    """An author, a venue or a year that a question names.
+
+    `role` is `authors`, `venue` or `year`, `said` the words of the question, `names` the spellings that works have.
+    `sure` says that nothing else can be meant by them, `why` what speaks for it.
+    """
+
+    role: str
+    said: str
+    names: tuple[str, ...]
+    sure: bool = False
+    why: tuple[str, ...] = ()
+
+    @property
+    def filter(self) -> Filter:
+        """Return the filter that lets their works through."""
+        if self.role == "year":
+            return Filter(since=self.names[0], until=self.names[0], metadata={"year": (int(self.names[0]),)})
+        return Filter(metadata={self.role: self.names})
+
+    @property
+    def shown(self) -> str:
+        """Return how it is told: `by: Dijkstra`."""
+        return f"{_TOLD[self.role]}: {self.said}"
+
+
+_TOLD = {"authors": "by", "venue": "in", "year": "of"}
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A question that was read: what every step after it works with, so that nobody looks at the text again.
 
@@ -132,7 +169,8 @@ class Query:
     `variants` are further alternatives that were not asked for: other spellings and synonyms. `beside` are for each of
     them the terms of the question that it may stand for.
     `anchors` are what the question names to the letter, `specificity` the share of its words that do so.
-    `times` are the times that it names.
+    `times` are the times that it names, `credits` the authors, venues and years of works; with `credits_only` it asks
+    for nothing but their works.
     `model` is the fingerprint of the model that made `vector`, where that is known.
     `deadline` is a moment of `time.perf_counter()` after which no stage may still be waited for. `exact` asks for the
     scores of SQLite's bm25() to the last digit, whatever is faster. `limit` candidates are wanted of each channel; as
@@ -150,6 +188,8 @@ class Query:
     anchors: tuple[Clause, ...] = ()
     specificity: float = 0.0
     times: tuple[Moment, ...] = ()
+    credits: tuple[Credit, ...] = ()
+    credits_only: bool = False
     semantic_text: str = ""
     vector: Vectors | None = None
     model: str | None = None

@@ -17,13 +17,15 @@ import numpy as np
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.session.arguments import checked_text
 from rifflux.session.reading import identified
+from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
-from rifflux.session.visibility import Visibility
 from rifflux.session.writing import SENT_S, Embedded, Writer
-from rifflux.text.licenses import Permission, license_of
+from rifflux.text.licenses import license_of
 from rifflux.text.schemes import SCHEMES
-from rifflux.types import LICENSED, UNTOLD, Document, Failure, Hit, Progress, Ranking, parted
+from rifflux.types import LICENSED, UNTOLD, Failure, Filter, Hit, Progress, Ranking, parted
 from rifflux.works import Work, work_of
+from rifflux.works.listing import WorkSummary, of_whom, summary
+from rifflux.works.model import told_names
 from rifflux.works.profile import WORKS
 from rifflux.works.report import Doubt, WorksReport
 
@@ -56,17 +58,6 @@ class WorkRecord:
     cited_by: tuple[Hit, ...] = ()
     withheld: bool = field(default=False, metadata=UNTOLD)
     collection: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class WorkSummary:
-    """A work in a list: its title and identifiers; `withheld` says that no text of it is shown."""
-
-    title: str
-    identifiers: tuple[str, ...]
-    sources: tuple[str, ...] = ()
-    license: str | None = None
-    withheld: bool = field(default=False, metadata=UNTOLD)
 
 
 class WorksCatalog:
@@ -253,6 +244,7 @@ class WorksCatalog:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
         visible, shown = view.visible, view.visible.document(namespace, document)
         work, (name, owner) = work_of(shown), parted(namespace)
+        work = replace(work, identifiers=told_names(work.identifiers))
         label = view.labels[store.owner if owner is None else owner]
         if not visible.tells_facts(namespace, document.license):
             return WorkRecord(name, key, work, withheld=True, collection=label)
@@ -267,10 +259,18 @@ class WorksCatalog:
         namespace, key = _place(identifier, self._view)
         self._store.catalog.remove(namespace, [key])
 
-    def all(self, *, source: str | None = None, without_license: bool = False) -> list[WorkSummary]:
+    def all(
+        self,
+        *,
+        source: str | None = None,
+        without_license: bool = False,
+        authors: str | Sequence[str] = (),
+        venues: str | Sequence[str] = (),
+        year: str | int | None = None,
+    ) -> list[WorkSummary]:
         """Return the works by key: all, those of a source, those without a license that permits to show more of them.
 
-        Raises `NotFound` if no work is of the source.
+        `authors`, `venues` and `year` are as in `Index.retrieve`. Raises `NotFound` if no work is of the source.
         """
         view = self._view.reading()
         outlines = view.store.catalog.outlines(LICENSED)
@@ -278,7 +278,9 @@ class WorksCatalog:
         if source is not None and not found:
             raise NotFound(f"no work is of the source {source!r}: 'rifflux works list' tells the identifiers of all")
         visible = view.visible
-        listed = [_summary(visible, *each) for each in found]
+        if wanted := Filter().of_works(authors, venues, year):
+            found = [*of_whom(found, Searcher(view).named.spelled(wanted), visible)]
+        listed = [summary(visible, *each) for each in found]
         return [each for each in listed if not without_license or each.withheld]
 
     def export(self, *identifiers: str, format: str = "bibtex") -> str:
@@ -363,12 +365,6 @@ def _hits(view: IndexView, ids: Sequence[int]) -> tuple[Hit, ...]:
     unique = np.array([*dict.fromkeys(ids)], np.int64)
     found = view.store.catalog.hydrate(Ranking(unique, np.zeros(len(unique))))
     return tuple(view.shown(found))
-
-
-def _summary(visible: Visibility, namespace: str, outline: Document) -> WorkSummary:
-    work = work_of(visible.document(namespace, outline))
-    withheld = visible.permission(namespace, outline.license) is Permission.NOTHING
-    return WorkSummary(work.title, tuple(map(str, work.identifiers)), work.sources, work.license, withheld)
 
 
 def _key(work: Work) -> str:

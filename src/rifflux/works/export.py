@@ -15,7 +15,7 @@ from rifflux.session.visibility import Visibility
 from rifflux.store import Store
 from rifflux.text.titles import plain
 from rifflux.types import Document
-from rifflux.works.model import Work, names_of, work_of
+from rifflux.works.model import Work, told_names, work_of
 
 __all__ = ["CITING", "bibtex", "cite_keys", "csl", "style_of", "verify"]
 
@@ -159,7 +159,7 @@ def _balanced(text: str) -> str:
 
 
 def _reference(document: Document) -> Reference:
-    facts, names = document.metadata, tuple(map(str, names_of(document.identifiers)))
+    facts, names = document.metadata, tuple(map(str, told_names(document.identifiers)))
     authors, year = tuple(map(str, facts.get("authors", ()))), facts.get("year")
     return Reference(
         document.title, authors, year if isinstance(year, int) else None, str(facts.get("venue", "")), names

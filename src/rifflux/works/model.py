@@ -15,10 +15,22 @@ from itertools import repeat
 from operator import attrgetter
 from typing import Any
 
+from rifflux.text.schemes import SCHEMES
 from rifflux.text.titles import TITLE, title_keys
 from rifflux.types import Document, Identifier, Link, Part, Tag
 
-__all__ = ["ABSTRACT", "PRIMARY", "WORK", "Passage", "Work", "document_of", "names_of", "primary_of", "work_of"]
+__all__ = [
+    "ABSTRACT",
+    "PRIMARY",
+    "WORK",
+    "Passage",
+    "Work",
+    "document_of",
+    "names_of",
+    "primary_of",
+    "told_names",
+    "work_of",
+]
 
 #: The kind of a document that is a work, unless its source says which kind of work.
 WORK = "work"
@@ -28,7 +40,7 @@ _BETWEEN = "\n\n"
 PRIMARY = "primary"
 #: Schemes that sort works into fields, the finest known for it first.
 _CODED = ("arxiv", "msc", "acm", "openalex", "jel", "pacs")
-_FACTS = ("authors", "year", "venue", "sources", PRIMARY)
+_FACTS = ("authors", "author_ids", "year", "venue", "sources", PRIMARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +61,8 @@ class Work:
     """A paper, book or statement. `kind` says which; `date` is an ISO 8601 date, the most exact that is known.
 
     `citations` name what is cited by `scheme:value`; their targets need not be known. `license` is an SPDX identifier
-    or what the source says; None means that no license is known: the text must not be shown then.
+    or what the source says; None means that no license is known: the text must not be shown then. `author_ids` are the
+    identifiers of the authors, in their order: `orcid:0000-0002-1825-0097`, several with spaces between them.
     """
 
     title: str
@@ -67,6 +80,7 @@ class Work:
     updated: str | None = None
     sources: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    author_ids: tuple[str, ...] = ()
 
     def identifier(self, scheme: str) -> str | None:
         """Return its first identifier in a scheme, or None."""
@@ -78,6 +92,7 @@ def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
     text, parts = _composed(work)
     facts = {
         "authors": list(work.authors),
+        "author_ids": list(work.author_ids) if any(work.author_ids) else [],
         "year": work.year,
         "venue": work.venue,
         "sources": list(work.sources),
@@ -125,12 +140,20 @@ def work_of(document: Document) -> Work:
         updated=document.updated_at,
         sources=tuple(facts.get("sources", ())),
         metadata={name: value for name, value in facts.items() if name not in _FACTS},
+        author_ids=tuple(facts.get("author_ids", ())),
     )
 
 
 def names_of(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
     """Return the identifiers that name a work, without what its title is looked for by."""
     return tuple(each for each in identifiers if each.scheme != TITLE)
+
+
+def told_names(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
+    """Return the identifiers that a work is told with: a source's key that is another of them is told once."""
+    names = names_of(identifiers)
+    known = {text.casefold() for each in names if each.scheme in SCHEMES for text in (each.value, str(each))}
+    return tuple(each for each in names if each.scheme in SCHEMES or each.value.casefold() not in known)
 
 
 def primary_of(tags: Iterable[Tag]) -> Tag | None:

@@ -15,7 +15,7 @@ WORKS = Profile(
     "works",
     readers="rifflux.works.importers:FORMATS",
     mathematics="notation",
-    facets=("authors", "year", "venue", "sources"),
+    facets=("author", "authors", "year", "venue", "sources"),
     # How works are weighed by their year is up to their own retrieval.
     moments=False,
     command="rifflux works import PATHS",

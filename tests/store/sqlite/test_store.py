@@ -370,6 +370,18 @@ def test_the_lengths_of_everybodys_chunks_are_counted_when_an_older_index_is_ope
     assert all(length for _, length in known)
 
 
+def test_authors_of_an_older_index_are_looked_up(path: Path) -> None:
+    put = change("a", "a text", metadata={"authors": ["Kurt Gödel"], "venue": "Acta Mathematica"})
+    with closing(SqliteStore.open(str(path))) as store:
+        store.catalog.put("works/c", put)
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("drop table credit")
+        connection.pragma("user_version", 19)
+    with closing(SqliteStore.open(str(path))) as store:
+        assert [each.name for each in store.catalog.credited("authors", ["godel"])] == ["Kurt Gödel"]
+        assert [each.name for each in store.catalog.credited("venue", ["act mat"])] == ["Acta Mathematica"]
+
+
 def test_tokens_of_an_older_index_stay_valid_and_never_expire(path: Path) -> None:
     token = Token("1", "ann", "user", "laptop", 1.0, 2.0)
     with closing(SqliteStore.open(str(path))) as store:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rifflux.store.lexical import VARIANT
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.text.properties import TAGS
-from rifflux.types import Bound, Clause, Filter, Ids, Query, Ranking, Scores
+from rifflux.types import CREDITS, Bound, Clause, Filter, Ids, Query, Ranking, Scores
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.connection.engine import GenerationCache
@@ -177,6 +177,9 @@ def _one_of(column: str, name: str, values: Iterable[object]) -> Condition:
 def _metadata(name: str, key: str, value: object) -> Condition:
     """Match scalars and any item of a list alike: json_each yields one row for a scalar."""
     values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+    if key in CREDITS and all(isinstance(each, str) for each in values):
+        sql, bound = _one_of("name", f"{name}_values", values)
+        return f"document.id in (select document from credit where role = :{name} and {sql})", {name: key, **bound}
     test, bound = _one_of("item.value", f"{name}_values", map(_bindable, values))
     if key.lower() in TAGS:
         # A tag of several levels is found by its upper ones, too; 0 is the character after the slash.

@@ -152,6 +152,9 @@ RerankModel = Annotated[
 ]
 Since = Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")]
 Until = Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")]
+Author = Annotated[list[str] | None, typer.Option(help="Only works by this author, in any spelling.", metavar="NAME")]
+Venue = Annotated[list[str] | None, typer.Option(help="Only works in this journal or the like.", metavar="NAME")]
+Year = Annotated[str | None, typer.Option(help="Only works of this year: 1974, 1970-1979 or 1970-.", metavar="YEAR")]
 Synonyms = Annotated[
     str | None, typer.Option(help="A file of words that stand for each other: a, b or a => b.", metavar="FILE")
 ]
@@ -270,6 +273,9 @@ class QuestionOptions(OpenOptions, WhoseOptions):
     since: Since = None
     until: Until = None
     where: Annotated[list[str] | None, typer.Option(help="Only this metadata.", metavar="FIELD=VALUE")] = None
+    author: Author = None
+    venue: Venue = None
+    year: Year = None
     synonyms: Synonyms = None
 
     def arguments(self) -> dict[str, Any]:
@@ -294,7 +300,7 @@ class QuestionOptions(OpenOptions, WhoseOptions):
             self.until,
             _pairs(self.where or []),
             collections=tuple(self.collection or ()),
-        )
+        ).of_works(self.author or (), self.venue or (), self.year)
 
 
 def _pairs(items: list[str]) -> dict[str, list[str | int | float]]:

@@ -10,7 +10,7 @@ import typer
 
 from rifflux import TITLE_ONLY, WITHHELD
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import CommonOptions, OnlyIn, Since, Synonyms, Until, WorksOf, app
+from rifflux.surfaces.cli.app import Author, CommonOptions, OnlyIn, Since, Synonyms, Until, Venue, WorksOf, Year, app
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.text.schemes import STRONG
 
@@ -25,7 +25,13 @@ MOST_AUTHORS, MOST_IDENTIFIERS = 3, 3
 LEAST_PART = 0.005
 
 
-@app.command(epilog="Example: rifflux retrieve 'foundational papers on parsing' --until 1975 --json > evidence.json")
+@app.command(
+    epilog="""Examples:  rifflux retrieve 'foundational papers on parsing' --until 1975 --json > evidence.json
+
+rifflux retrieve 'what did Dijkstra write on semaphores?'
+
+rifflux retrieve semaphores --author 'Dijkstra, E. W.' --venue CACM --year 1965-1975"""
+)
 def retrieve(
     here: CommonOptions,
     query: Annotated[str, typer.Argument(help="What to find works about.")],
@@ -37,6 +43,9 @@ def retrieve(
     until: Until = None,
     subject: Annotated[list[str] | None, typer.Option(help="Only with this tag, such as math.AG.")] = None,
     source: Annotated[list[str] | None, typer.Option(help="Only from this list that was imported.")] = None,
+    author: Author = None,
+    venue: Venue = None,
+    year: Year = None,
     collection: OnlyIn = None,
     max_tokens: Annotated[int, typer.Option(help="Most tokens of evidence.", min=1)] = 4_000,
     cite: Annotated[str, typer.Option(help="Add the cited works: bibtex or csl.", metavar="FORMAT")] = "",
@@ -62,6 +71,9 @@ def retrieve(
             until=until,
             subjects=tuple(subject or ()),
             sources=tuple(source or ()),
+            authors=tuple(author or ()),
+            venues=tuple(venue or ()),
+            year=year,
             collections=tuple(collection or ()),
             max_tokens=max_tokens,
             cite=cite,

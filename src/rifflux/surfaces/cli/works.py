@@ -10,7 +10,17 @@ import typer
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import CommonOptions, Embed, IndexOptions, OpenOptions, WorksOf, group
+from rifflux.surfaces.cli.app import (
+    Author,
+    CommonOptions,
+    Embed,
+    IndexOptions,
+    OpenOptions,
+    Venue,
+    WorksOf,
+    Year,
+    group,
+)
 from rifflux.surfaces.shared.nouns import noun_json, work_json
 
 if TYPE_CHECKING:
@@ -82,18 +92,28 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
         show.note(f"{len(report.doubts):,} pairs may be one work: see 'rifflux works review'")
 
 
-@works.command("list", epilog="Example: rifflux works list --without-license")
+@works.command(
+    "list",
+    epilog="""Examples:  rifflux works list --without-license
+
+rifflux works list --author 'Dijkstra, E. W.' --year 1965-1975""",
+)
 def list_(
     here: CommonOptions,
     source: Annotated[str | None, typer.Option(help="Only works of this source.")] = None,
     without_license: Annotated[
         bool, typer.Option("--without-license", help="Only those whose license permits no text.")
     ] = False,
+    author: Author = None,
+    venue: Venue = None,
+    year: Year = None,
     user: WorksOf = "",
 ) -> None:
     """List the works, and under which license each is: without one that permits it, no text is shown."""
     with here.opened(user) as index:
-        found = index.works.all(source=source, without_license=without_license)
+        found = index.works.all(
+            source=source, without_license=without_license, authors=author or (), venues=venue or (), year=year
+        )
     rows = [noun_json(each, withheld=each.withheld) for each in found]
     show.listed([(each.title, _facts(each)) for each in found], rows, nothing="no such works", as_json=here.json)
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Date, Deadline, Name, Request, Text
+from rifflux.surfaces.http.shapes import Date, Deadline, Name, Request, Text, Year
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.packs import read_pack, retrieval_json, verified_json
 from rifflux.surfaces.shared.shapes import RetrievalShape, VerifiedShape
@@ -27,6 +27,11 @@ class RetrieveFilters(Request):
     until: Date = None
     subjects: list[Name] = Field(default=[], max_length=50, description="Tags, such as math.AG or msc:14F05")
     sources: list[Name] = Field(default=[], max_length=50, description="Names of lists that were imported")
+    authors: list[Name] = Field(
+        default=[], max_length=50, description="Names in any spelling, or ORCID iDs", examples=[["Dijkstra, E. W."]]
+    )
+    venues: list[Name] = Field(default=[], max_length=50, description="Journals and the like: CACM, Acta Math.")
+    year: Year = None
     collections: list[Name] = Field(default=[], max_length=100, description="Only in these, as /collections names them")
 
 

@@ -110,6 +110,9 @@ ERRORS: dict[int | str, JsonObject] = {
 }
 
 
+Year = Annotated[int | str | None, Field(description="One or several: 1974, 1970-1979, 1970-", examples=["1970-1979"])]
+
+
 class FilterIn(Request):
     """What a result must satisfy."""
 
@@ -123,11 +126,15 @@ class FilterIn(Request):
     collections: list[Name] = Field(
         default=[], max_length=100, description="Only in these, as /collections names them", examples=[["wiki"]]
     )
+    authors: list[Name] = Field(default=[], max_length=50, description="Only works by one of these, in any spelling")
+    venues: list[Name] = Field(default=[], max_length=50, description="Only works in one of these journals or the like")
+    year: Year = None
 
     def filter(self) -> Filter:
         """Return the filter as the index takes it."""
         inside = tuple(self.collections)
-        return Filter(tuple(self.paths), tuple(self.kinds), self.since, self.until, self.metadata, collections=inside)
+        given = Filter(tuple(self.paths), tuple(self.kinds), self.since, self.until, self.metadata, collections=inside)
+        return given.of_works(self.authors, self.venues, self.year)
 
 
 Fusion = Annotated[

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 from starlette.requests import Request as Incoming
 
-from rifflux import InvalidArgument, WorksReport
+from rifflux import Doubt, InvalidArgument, WorksReport
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
@@ -25,7 +26,7 @@ router = make_router("/works", tags=["works"])
 
 MOST_RECORDS = 1_000
 MOST_CITED = 1_000
-Format = Literal["jsonl", "arxiv", "openalex", "csl", "bibtex", "latex"]
+Format = Literal["jsonl", "arxiv", "openalex", "csl", "semanticscholar", "bibtex", "ris", "zotero-rdf", "latex"]
 Source = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
@@ -134,6 +135,46 @@ def export(asked: ExportIn, service: Asked, caller: User) -> ExportOut:
     """Write a bibliography in the given order."""
     written = service.of(caller).works.export(*asked.works, format=asked.format)
     return ExportOut(format=asked.format, bibliography=json.loads(written) if asked.format == "csl" else written)
+
+
+class DoubtOut(Shape):
+    """Two works that may be one, and what speaks for it and against it."""
+
+    one: str
+    other: str
+    reason: str
+
+
+class DoubtsOut(Shape):
+    """The pairs of works that somebody should decide on."""
+
+    doubts: list[DoubtOut]
+
+
+class DecisionIn(Request):
+    """What two works are to each other."""
+
+    one: Name = Field(examples=["zotero:serre55"])
+    other: Name = Field(examples=["arxiv:math/0102001"])
+    same: bool = Field(description="true: one work, so they are merged; false: two works, which stay or come apart")
+
+
+@router.get("/doubts", summary="Pairs of works that may be one")
+def doubts(service: Asked, caller: User) -> DoubtsOut:
+    """List the pairs that an import could not decide on."""
+    return _doubts(service.of(caller).works.doubts())
+
+
+@router.post("/doubts", summary="Decide on a pair of works")
+def decide(given: DecisionIn, service: Asked, caller: User) -> DoubtsOut:
+    """Merge two works of the caller's own, or keep them apart from now on; returns the pairs that are left."""
+    works = service.of(caller).works
+    works.decide(given.one, given.other, same=given.same)
+    return _doubts(works.doubts())
+
+
+def _doubts(found: Sequence[Doubt]) -> DoubtsOut:
+    return DoubtsOut(doubts=[DoubtOut(one=each.one, other=each.other, reason=each.reason) for each in found])
 
 
 @router.get("/{identifier:path}", summary="A work, what it cites and what cites it")

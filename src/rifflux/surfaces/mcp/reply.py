@@ -22,6 +22,7 @@ __all__ = [
     "DEFAULT_MAX_TOKENS",
     "MOST_NOTED",
     "UNTRUSTED",
+    "Authors",
     "Collections",
     "DbPath",
     "Fusion",
@@ -29,6 +30,8 @@ __all__ = [
     "Mode",
     "ReplyNotes",
     "TopK",
+    "Venues",
+    "Year",
     "counter",
     "echoed",
     "fenced",
@@ -57,6 +60,11 @@ DbPath = Annotated[
 Collections = Annotated[
     list[str] | None, Field(description="Only in these collections, as results and index_status name them")
 ]
+Authors = Annotated[
+    list[str] | None, Field(description="Only works by one of these authors, in any spelling, or by ORCID iD")
+]
+Venues = Annotated[list[str] | None, Field(description="Only works in one of these journals or the like")]
+Year = Annotated[int | str | None, Field(description="Only works of this year, or of several: 1974, 1970-1979, 1970-")]
 TopK = Annotated[int, Field(description="Most results to return", json_schema_extra={"minimum": 1, "maximum": 1000})]
 Fusion = Annotated[
     str | None,

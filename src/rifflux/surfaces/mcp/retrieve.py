@@ -10,7 +10,18 @@ from pydantic import Field
 
 from rifflux import TITLE_ONLY, WITHHELD
 from rifflux.surfaces.mcp.desk import Desk
-from rifflux.surfaces.mcp.reply import UNTRUSTED, Collections, DbPath, ReplyNotes, fenced, quoted, reply
+from rifflux.surfaces.mcp.reply import (
+    UNTRUSTED,
+    Authors,
+    Collections,
+    DbPath,
+    ReplyNotes,
+    Venues,
+    Year,
+    fenced,
+    quoted,
+    reply,
+)
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.packs import read_pack, retrieval_json, verified_json
 from rifflux.surfaces.shared.shapes import RankedWork, RetrievalShape, VerifiedShape, WorkCandidate
@@ -36,6 +47,9 @@ def retrieve(
     until: Annotated[str | None, Field(description="ISO 8601 date: nothing newer")] = None,
     subjects: Annotated[list[str] | None, Field(description="Only with these tags, such as math.AG")] = None,
     sources: Annotated[list[str] | None, Field(description="Only from these lists that were imported")] = None,
+    authors: Authors = None,
+    venues: Venues = None,
+    year: Year = None,
     collections: Collections = None,
     max_tokens: Annotated[int, Field(description="Most tokens of evidence", json_schema_extra={"minimum": 1})] = 4_000,
     cite: Annotated[
@@ -66,6 +80,9 @@ def retrieve(
         until=until,
         subjects=tuple(subjects or ()),
         sources=tuple(sources or ()),
+        authors=tuple(authors or ()),
+        venues=tuple(venues or ()),
+        year=year,
         collections=tuple(collections or ()),
         max_tokens=max_tokens,
         cite=cite or "",

@@ -11,11 +11,14 @@ from rifflux import Filter, Hit, Results
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import (
     DEFAULT_MAX_TOKENS,
+    Authors,
     Collections,
     DbPath,
     Fusion,
     MaxTokens,
     TopK,
+    Venues,
+    Year,
     counter,
     echoed,
     fenced,
@@ -79,6 +82,9 @@ def search(
     collections: Collections = None,
     since: Annotated[str | None, Field(description=f"Not older than this: {_DATE}")] = None,
     until: Annotated[str | None, Field(description=f"Not newer than this: {_DATE}")] = None,
+    authors: Authors = None,
+    venues: Venues = None,
+    year: Year = None,
     deadline_ms: Annotated[
         float | None, Field(description="Leave out what models have not done in so many milliseconds")
     ] = None,
@@ -104,7 +110,9 @@ def search(
         cutoff=cutoff,
         min_score=min_score,
         group="document" if one_per_document else None,
-        filter=Filter(tuple(paths or ()), tuple(kinds or ()), since, until, collections=tuple(collections or ())),
+        filter=Filter(
+            tuple(paths or ()), tuple(kinds or ()), since, until, collections=tuple(collections or ())
+        ).of_works(authors or (), venues or (), year),
         symbol=symbol,
     )
     return _reply(desk, opened, results, offset, max_tokens)

@@ -176,7 +176,10 @@ LINES = (".jsonl", ".ndjson")
 #: So many lines of another file show whether it does.
 LOOKED_AT = 50
 #: Under which names a JSON object may hold its list of records.
-_LISTS = ("results", "documents", "works", "items", "references")
+_LISTS = ("results", "documents", "works", "items", "data", "references")
+
+#: A record has these, and may have lists of others: what it cites.
+_IS_WORK = frozenset(("title", "paperId"))
 
 #: Where a record stands, and the record.
 Placed = tuple[str, dict[str, Any]]
@@ -236,8 +239,11 @@ def _from_list(path: Path) -> Iterator[Placed | Failure]:
             value = json.load(file)
         except (ValueError, RecursionError) as error:
             raise Unreadable(f"is not valid JSON: {error}") from None
-    if isinstance(value, dict):
+    if isinstance(value, dict) and isinstance(value.get("message"), dict):
+        value = value["message"]  # so Crossref answers
+    if isinstance(value, dict) and not _IS_WORK & value.keys():
         value = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), [value])
+    value = [value] if isinstance(value, dict) else value
     if not isinstance(value, list):
         raise Unreadable(f"holds no list of works: give one, or an object that has it as one of {', '.join(_LISTS)}")
     yield from (_placed(f"{path}:{number}", each) for number, each in enumerate(value, start=1))

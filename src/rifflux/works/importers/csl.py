@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 
 from rifflux.text.licenses import joined, license_of
 from rifflux.text.schemes import mentioned_arxiv
-from rifflux.types import Failure, Identifier
+from rifflux.types import Failure, Identifier, Link
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record
-from rifflux.works.importers.names import people
+from rifflux.works.importers.names import people_known
 from rifflux.works.importers.readable import unmarked
 from rifflux.works.model import WORK
 
@@ -43,19 +43,30 @@ def entry(placed: Placed) -> Entry | Failure:
     date = notes.date(_issued(record, notes))
     identifiers = tuple(_identifiers(record, notes))
     key = str(record.get("id") or (identifiers[0] if identifiers else title))
+    authors, author_ids = people_known(record.get("author") or record.get("editor") or [])
     work = Work(
         title=title,
         abstract=_text(record, "abstract"),
-        authors=people(record.get("author") or record.get("editor") or []),
+        authors=authors,
+        author_ids=author_ids,
         year=int(date[:4]) if date else None,
         venue=_text(record, "container-title") or _text(record, "publisher"),
         identifiers=identifiers,
         tags=notes.tags("keyword", [each.strip() for each in _text(record, "keyword").split(",") if each.strip()]),
+        citations=tuple(_citations(record, notes)),
         license=_license(record),
         kind=_text(record, "type") or WORK,
         date=date,
     )
     return Entry(place, key, work, tuple(notes))
+
+
+def _citations(record: Record, notes: Problems) -> Iterator[Link]:
+    """Yield what a record of Crossref cites, as far as it names a DOI."""
+    listed = record.get("reference")
+    for cited in listed if isinstance(listed, list) else ():
+        if isinstance(cited, dict) and cited.get("DOI"):
+            yield from map(Link, map(str, notes.identifiers("doi", cited["DOI"])))
 
 
 def _license(record: Record) -> str | None:

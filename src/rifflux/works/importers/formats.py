@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rifflux.errors import InvalidArgument, MissingExtra, Unreadable
 from rifflux.types import Failure
-from rifflux.works.importers import arxiv, csl, jsonl, openalex
+from rifflux.works.importers import arxiv, csl, jsonl, openalex, semanticscholar
 from rifflux.works.importers.base import Entry, Placed, Reader, Record, WorkSource, records
 
 __all__ = ["FORMATS", "SUFFIXES", "TEXTS", "is_known", "read_works"]
@@ -21,24 +21,40 @@ _ENTRIES: Mapping[str, Callable[[WorkSource, Placed], Entry | Failure]] = {
     "arxiv": lambda _, placed: arxiv.entry(placed),
     "openalex": lambda _, placed: openalex.entry(placed),
     "csl": lambda _, placed: csl.entry(placed),
+    "semanticscholar": semanticscholar.entry,
 }
-_READERS = {"bibtex": "bibtex:read", "latex": "latex.importer:read", "pdf": "pdf:read"}
+_READERS = {"bibtex": "bibtex:read", "ris": "ris:read", "zotero-rdf": "zotero:read"}
+_READERS |= {"latex": "latex.importer:read", "pdf": "pdf:read"}
 FORMATS = (*_ENTRIES, *_READERS)
 #: By suffix; JSON is distinguished by its content, record by record.
 SUFFIXES = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
     ".bib": "bibtex",
+    ".ris": "ris",
+    ".rdf": "zotero-rdf",
     **dict.fromkeys((".tex", ".ltx", ".latex"), "latex"),
     ".pdf": "pdf",
 }
 #: The suffix of a text in each format that is one.
-TEXTS = {"jsonl": ".jsonl", "arxiv": ".json", "openalex": ".json", "csl": ".json", "bibtex": ".bib", "latex": ".tex"}
+TEXTS = {
+    **dict.fromkeys(("arxiv", "openalex", "csl", "semanticscholar"), ".json"),
+    "jsonl": ".jsonl",
+    "bibtex": ".bib",
+    "ris": ".ris",
+    "zotero-rdf": ".rdf",
+    "latex": ".tex",
+}
 
 #: So many records of a file are looked at for the format of those that do not show theirs.
 LOOKED_AT = 200
 
 #: By which fields a record shows its format, the most telling first; a record of a file in which none does is `jsonl`.
-_SHAPES: Mapping[str, Callable[[Record], bool]] = {"openalex": openalex.shows, "arxiv": arxiv.shows, "csl": csl.shows}
+_SHAPES: Mapping[str, Callable[[Record], bool]] = {
+    "openalex": openalex.shows,
+    "semanticscholar": semanticscholar.shows,
+    "arxiv": arxiv.shows,
+    "csl": csl.shows,
+}
 
 
 def read_works(source: WorkSource, format: str | None = None) -> Iterator[Entry | Failure]:

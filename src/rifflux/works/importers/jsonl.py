@@ -31,7 +31,7 @@ from rifflux.text.schemes import STRONG
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Passage, Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record, WorkSource, codes, local_link, month_of
-from rifflux.works.importers.names import listed, people
+from rifflux.works.importers.names import listed, people_known
 from rifflux.works.model import WORK
 
 __all__ = ["work_entry"]
@@ -76,10 +76,13 @@ def work_entry(source: WorkSource, placed: Placed) -> Entry | Failure:
     year = notes.year(_first(fields, "year"))
     month = month_of(str(fields.get("month") or ""))
     date = notes.date(_first(fields, "date")) or notes.date(f"{year:04}-{month:02}" if year and month else None)
+    given = _first(fields, "authors")
+    authors, author_ids = people_known(listed(given) if isinstance(given, str) else given)
     work = Work(
         title=title,
         abstract=abstract,
-        authors=people(listed(given) if isinstance(given := _first(fields, "authors"), str) else given),
+        authors=authors,
+        author_ids=author_ids,
         year=year or (int(date[:4]) if date else None),
         venue=_text(fields, "venue"),
         identifiers=identifiers,

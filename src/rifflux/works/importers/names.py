@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-__all__ = ["listed", "people", "person"]
+__all__ = ["listed", "people", "people_known", "person"]
 
 _AND = re.compile(r"\s+and\s+|\s*;\s*")
 #: Stand for people without a name.
 _OTHERS = re.compile(r"\s*\b(?:and\s+)?(?:others|et\.?\s+al)\.?\s*\Z", re.IGNORECASE)
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.[\s-]*|[A-Z]\b[\s-]*)+")
+_ORCID = re.compile(r"\d{4}-\d{4}-\d{4}-\d{3}[\dXx]")
+_OPENALEX = re.compile(r"openalex\.org/(A\d+)")
 _SUFFIX = re.compile(r"(?:jr|sr)\.?|I{2,3}|IV", re.IGNORECASE)
 #: A name that begins so goes on: `De Jong, Aise Johan` is one person.
 _PARTICLE = re.compile(
@@ -25,6 +27,23 @@ def people(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         return ()
     return tuple(name for each in value if (name := person(each)))
+
+
+def people_known(value: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names in a list, and the identifiers of each: its ORCID iD, its number in OpenAlex."""
+    if not isinstance(value, list | tuple):
+        return people(value), ()
+    found = [(name, _ids(each)) for each in value if (name := person(each))]
+    ids = tuple(known for _, known in found)
+    return tuple(name for name, _ in found), ids if any(ids) else ()
+
+
+def _ids(value: object) -> str:
+    given = value if isinstance(value, Mapping) else {}
+    orcid = next(filter(None, (_ORCID.search(str(given.get(name) or "")) for name in ("ORCID", "orcid"))), None)
+    number = _OPENALEX.search(str(given.get("id") or ""))
+    found = (f"orcid:{orcid[0].upper()}" if orcid else "", f"openalex:{number[1]}" if number else "")
+    return " ".join(filter(None, found))
 
 
 def listed(text: str) -> list[str]:

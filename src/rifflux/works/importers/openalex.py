@@ -12,7 +12,7 @@ from rifflux.text.licenses import license_of, permission_of
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record
-from rifflux.works.importers.names import people
+from rifflux.works.importers.names import people_known
 from rifflux.works.importers.readable import unmarked
 from rifflux.works.model import WORK
 
@@ -38,11 +38,13 @@ def entry(placed: Placed) -> Entry | Failure:
     title = unmarked(str(record.get("display_name") or record.get("title") or ""))
     if not own or not title:
         return Failure(place, "it has no title" if own else f"{record.get('id')!r} is no OpenAlex identifier")
+    authors, author_ids = people_known(list(map(_author, _mappings(record, "authorships"))))
     date, cited = notes.date(record.get("publication_date")), record.get("referenced_works")
     work = Work(
         title=title,
         abstract=_abstract(record, notes),
-        authors=people([_mapping(each.get("author")).get("display_name") for each in _mappings(record, "authorships")]),
+        authors=authors,
+        author_ids=author_ids,
         year=notes.year(record.get("publication_year")) or (int(date[:4]) if date else None),
         venue=unmarked(str(_mapping(_mapping(record.get("primary_location")).get("source")).get("display_name") or "")),
         identifiers=tuple(_identifiers(record, own, notes)),
@@ -55,6 +57,12 @@ def entry(placed: Placed) -> Entry | Failure:
         metadata={"cited_by_count": count} if isinstance(count := record.get("cited_by_count"), int) else {},
     )
     return Entry(place, own[0].value, work, tuple(notes))
+
+
+def _author(authorship: Record) -> Record:
+    """Return the author of an authorship, with the name under `name`."""
+    author = _mapping(authorship.get("author"))
+    return {"name": author.get("display_name") or "", "id": author.get("id"), "orcid": author.get("orcid")}
 
 
 def _mapping(value: object) -> Record:

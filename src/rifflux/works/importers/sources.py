@@ -43,13 +43,15 @@ def _spelt(path: Path) -> str:
     stem = path.name.split(".")[0] if path.suffix != ".tex" else path.stem
     if stem.lower() in _SAYS_NOTHING and path.parent.name:
         stem = path.parent.name
-    return re.sub(r"[^\w.-]+", "-", stem).strip("-.").lower() or "source"
+    spelt = re.sub(r"[^\w.-]+", "-", stem).strip("-.").lower() or "source"
+    # A scheme of identifiers is called so already: the source is called after the whole of its file's name.
+    return f"{spelt}-{path.name.split('.', 1)[-1].replace('.', '-').lower() or 'file'}" if spelt in SCHEMES else spelt
 
 
 def _free(name: str, known: dict[str, str]) -> str:
-    """Return the name, numbered if it is a scheme's or that of a file that is still there; a moved file keeps it."""
+    """Return the name, numbered if it is that of a file that is still there; a moved file keeps it."""
     number, free = 1, name
-    while free in SCHEMES or (free in known and Path(known[free]).exists()):
+    while free in known and Path(known[free]).exists():
         number += 1
         free = f"{name}-{number}"
     return free

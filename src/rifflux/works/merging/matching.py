@@ -56,7 +56,11 @@ class Matcher:
         """Return the documents that the source's name leads to, and others with a common identifier or like title."""
         strong = [str(each) for each in work.identifiers if each.scheme in STRONG]
         titles = [f"{TITLE}:{key}" for key in title_keys(work.title, work.authors)]
-        found = self.store.catalog.identified([name, *titles, *strong])
+        # Of a long series no more are read than show that it is one, or each new part would read all others.
+        found = {
+            **self.store.catalog.identified([name, *strong]),
+            **self.store.catalog.identified(titles, MOST_CANDIDATES + 1),
+        }
         likes = (found.get(key, []) for key in titles)
         alike = {place for places in likes if len(places) <= MOST_CANDIDATES for place in places}
         if not work.authors:

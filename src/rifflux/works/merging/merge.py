@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rifflux.text.licenses import joined
+from rifflux.text.people import named
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works.model import WORK, Passage, Work
 
@@ -28,10 +29,12 @@ def merged(records: Mapping[str, Work]) -> Work:
         return works[0]
     text = max(works, key=lambda work: (_size(work), work.abstract))
     date = _earliest(works)
+    authors = max((work.authors for work in works), key=lambda names: (len(names), sum(map(len, names)), names))
     return Work(
         title=max((work.title for work in works), key=lambda title: (not title.isupper(), len(title), title)),
         abstract=max((work.abstract for work in works), key=lambda abstract: (len(abstract), abstract)),
-        authors=max((work.authors for work in works), key=lambda names: (len(names), sum(map(len, names)), names)),
+        authors=authors,
+        author_ids=_ids_of(authors, works),
         year=int(date[:4]) if date else None,
         venue=_first(work.venue for work in works),
         identifiers=_joined(work.identifiers for work in works),
@@ -45,6 +48,20 @@ def merged(records: Mapping[str, Work]) -> Work:
         sources=tuple(sorted({source for work in works for source in work.sources})),
         metadata={name: value for work in reversed(works) for name, value in work.metadata.items()},
     )
+
+
+def _ids_of(authors: Sequence[str], works: Sequence[Work]) -> tuple[str, ...]:
+    """Return the identifiers that any record gives of each author, by who has a name that fits."""
+    known = [each for work in works for each in zip(work.authors, work.author_ids, strict=False) if each[1]]
+    found = []
+    for author in authors if known else ():
+        ids = [id for name, told in known if _are_one(name, author) for id in told.split()]
+        found.append(" ".join(dict.fromkeys(ids)))
+    return tuple(found)
+
+
+def _are_one(one: str, other: str) -> bool:
+    return one == other or named(one).fits(named(other)) > 2 or named(other).fits(named(one)) > 2
 
 
 def _size(work: Work) -> int:
@@ -85,4 +102,11 @@ def load(text: str) -> Work:
     read["passages"] = tuple(
         Passage(each.text, each.kind, tuple(each.headings), each.label) for each in read["passages"]
     )
-    return Work(**{**read, "authors": tuple(read["authors"]), "sources": tuple(read["sources"])})
+    return Work(
+        **{
+            **read,
+            "authors": tuple(read["authors"]),
+            "sources": tuple(read["sources"]),
+            "author_ids": tuple(read.get("author_ids", ())),
+        }
+    )

@@ -31,7 +31,7 @@ from rifflux.session.visibility import Visibility
 from rifflux.types import Filter, Hit, Trace, Why
 from rifflux.types.former import takes_former
 from rifflux.works.export import CITING, style_of
-from rifflux.works.model import names_of
+from rifflux.works.model import told_names
 from rifflux.works.retrieval.candidates import POOL, SIDE, SIDES, CandidateGenerator, Gathered
 from rifflux.works.retrieval.citables import Citables, groups_of
 from rifflux.works.retrieval.intent import INTENTS, Intent
@@ -85,6 +85,9 @@ class WorksRetriever:
         until: str | None = None,
         subjects: str | Sequence[str] = (),
         sources: str | Sequence[str] = (),
+        authors: str | Sequence[str] = (),
+        venues: str | Sequence[str] = (),
+        year: str | int | None = None,
         max_tokens: int = 4_000,
         cite: str = "",
         collections: str | Sequence[str] = (),
@@ -96,10 +99,12 @@ class WorksRetriever:
 
         `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `since` and
         `until` are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources`
-        names of lists that were imported. `cite` adds the cited works to the evidence, in `bibtex` or as `csl`
-        (CSL-JSON). `collections` narrows to works of these. What a model has not done within `deadline_ms` of the call
-        is left out. `offset` leaves out so many works: a page of the same `top_k` continues the one before it. Works
-        of less relevance than `min_relevance`, from 0 to 1, are no evidence; the intent says how little by default.
+        names of lists that were imported. `authors` and `venues` are names in any spelling, of which one suffices,
+        `year` is one or several: `1974`, `1970-1979`, `1970-`. `cite` adds the cited works to the evidence, in `bibtex`
+        or as `csl` (CSL-JSON). `collections` narrows to works of these. What a model has not done within `deadline_ms`
+        of the call is left out. `offset` leaves out so many works: a page of the same `top_k` continues the one before
+        it. Works of less relevance than `min_relevance`, from 0 to 1, are no evidence; the intent says how little by
+        default.
         Raises `InvalidArgument`.
         """
         checked_search(query, top_k, None)
@@ -112,7 +117,8 @@ class WorksRetriever:
         packer = replace(
             self.searcher.profile.packer or Packer(CITING), budget=max_tokens, listed=top_k, style=cite, offset=offset
         )
-        filter, clock = checked_works(since, until, subjects, sources), Stopwatch()
+        filter = checked_works(since, until, subjects, sources, authors, venues, year)
+        clock = Stopwatch()
         deadline = checked_deadline(deadline_ms)
         searcher = self.searcher.now(query, checked_filter({"collections": collections}).collections)
         return replace(self, searcher=searcher)._found(query, filter, mode, packer, clock, deadline, min_relevance)
@@ -159,6 +165,7 @@ class WorksRetriever:
     def _ranked(self, found: Gathered, steps: WorkSteps, clock: Stopwatch) -> Gathered:
         """Return the works in the order of the profile's steps, and the trace completed."""
         works, left_out, dropped = found.pipeline.refined(found.query, found.table, clock)
+        works = self.searcher.named.told(found.query, works)
         trace, question = found.trace, steps.question
         trace = replace(
             trace,
@@ -192,7 +199,7 @@ class WorksRetriever:
         pack = replace(pack, notes=(*pack.notes, *opened))
         generator.clock.add("pack", start)
         asked = question.asked
-        shown = {f"{id:016x}": tuple(map(str, names_of(each))) for id, each in steps.identifiers.items()}
+        shown = {f"{id:016x}": tuple(map(str, told_names(each))) for id, each in steps.identifiers.items()}
         candidates = self._explained(steps.candidates, asked.sides)
         reranked = self._explained(works.head(packer.listed), asked.sides)
         return Retrieval(question.text, asked, candidates, reranked, pack, found.trace, shown)
@@ -220,7 +227,8 @@ def _limits(question: Question, least: float | None) -> Limits:
 
     A minimum that the caller names is the only one.
     """
-    limits, asked = question.asked.intent.limits, question.query.filter.metadata
+    limits = question.asked.intent.limits
+    asked = {*question.query.filter.metadata, *(credit.role for credit in question.query.credits)}
     caps = {group: most for group, most in limits.caps.items() if _ASKED.get(group) not in asked}
     limits = replace(limits, caps=caps)
     return limits if least is None else replace(limits, min_relevance=float(least), min_share=0.0)

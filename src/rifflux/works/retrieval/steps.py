@@ -5,7 +5,8 @@
 `works`        the best candidate of each work stays
 `rerank`       works are ordered by their score, those of either side of a comparison in turn
 
-The score of a work is a weighted sum of six components, each in [0, 1], each shown.
+The score of a work is a weighted sum of six components, each in [0, 1], each shown. Works of an author, a venue or a
+year that the question names gain an addend for each, such as `by: Dijkstra`.
 
 `lexical`      BM25 of its best passage, lifted where the question names it to the letter, as a share of the greatest
 `semantic`     cosine of its best passage with the question, as a share of the greatest
@@ -42,6 +43,7 @@ from rifflux.errors import RiffluxError
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.fuse.base import weighed
 from rifflux.retrieve.pipeline import RERANK, NotApplied, Step
+from rifflux.retrieve.steps.credits import credited
 from rifflux.retrieve.table import LEXICAL, LIFT, RANK, SCORE, SEMANTIC, Candidates, declare, stacked
 from rifflux.session.visibility import Visibility
 from rifflux.store import Store
@@ -67,6 +69,8 @@ NEAR = declare("near", "sum of confidences by rank", "how near a work is to the 
 CODED = 0.25
 NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
 NOT_TOLD = "no license permits to tell its citations: those of the most similar works were followed"
+#: What a work's score gains by being by whom the question names: of one that is sure, more than all components give.
+NAMED_SURELY, NAMED_LIKELY = 1.0, 0.2
 #: Neighbors of seeds that are looked at.
 MOST = 100
 _PLACE = attrgetter("place")
@@ -165,8 +169,17 @@ class WorkSteps:
         asked = [("has the subject", name, Filter(tags=(name,))) for name in tags if name.lower() not in seen]
         lists = [name for name in sources if name not in listed]
         asked += [("is from a source", name, Filter(metadata={"sources": [name]})) for name in lists]
+        for role, told in (("authors", "is by"), ("venue", "appeared in")):
+            # Of one that is there, the other spellings stand beside it in the filter of the question.
+            unknown = [*self.filter.metadata.get(role, ())] if not self._known(role) else []
+            asked += [(told, name, Filter(metadata={role: [name]})) for name in unknown]
         passes = self.store.catalog.any_passes
         return [f"no work here {told} {name!r}" for told, name, each in asked if not passes(each)]
+
+    def _known(self, role: str) -> bool:
+        """Return True if names that were given are those of works here."""
+        given = self.question.query.filter.metadata.get(role)
+        return bool(given) and self.store.catalog.any_passes(Filter(metadata={role: given}))
 
     def _within(self, milliseconds: float, name: str, work: Callable[[], T], otherwise: str) -> T:
         """Return the result of some work. Raises `NotApplied` if it fails or is late."""
@@ -295,6 +308,10 @@ class WorkScore:
             return table
         values = self.components(table)
         scores, addends = weighed(values, self.question.asked.intent.weights.shares())
+        for credit in query.credits:
+            worth = NAMED_SURELY if credit.sure or query.credits_only else NAMED_LIKELY
+            addends = {**addends, credit.shown: worth * credited(self.store, credit, table.ids)}
+            scores = scores + addends[credit.shown]
         for name, column in values.items():
             table = table.with_column(VALUE + name, column)
         table = table.with_stage(SCORED, {SCORE: scores, **addends}).scored(scores)

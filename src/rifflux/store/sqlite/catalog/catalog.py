@@ -12,7 +12,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rifflux.store.catalog import Catalog, ChunkNames, CodePiece, DocumentChange, Edge, FileState, Listed, Placed
+from rifflux.store.catalog import (
+    Catalog,
+    ChunkNames,
+    CodePiece,
+    Credited,
+    DocumentChange,
+    Edge,
+    FileState,
+    Listed,
+    Placed,
+)
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import put_documents
 from rifflux.store.sqlite.connection.view import View
@@ -264,12 +274,34 @@ class SqliteCatalog(Catalog):
         condition, bound = where(filter)
         return bool(self.view.rows(sql.ANY_PASSES.format(condition=condition or "true"), bound)[0][0])
 
-    def identified(self, names: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
+    def identified(self, names: Sequence[str], most: int = -1) -> Mapping[str, list[tuple[str, str]]]:
         found: dict[str, list[tuple[str, str]]] = {}
         owners = self.view.names
-        for name, namespace, key, owner in self.view.rows(graph.IDENTIFIED, {"names": json.dumps(list(names))}):
+        if most < 0:
+            rows = self.view.rows(graph.IDENTIFIED, {"names": json.dumps(list(names))})
+        else:
+            rows = [
+                row for name in names for row in self.view.rows(graph.SOME_IDENTIFIED, {"name": name, "most": most})
+            ]
+        for name, namespace, key, owner in rows:
             found.setdefault(name, []).append((self._named(owners, namespace, owner), key))
         return {name: sorted(places) for name, places in found.items()} if owners else found
+
+    def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
+        owners = self.view.names
+        bound = {"role": role, "keys": json.dumps(list(keys)), "works": f"{LICENSED}*"}
+        return [
+            Credited(key, name, self._named(owners, namespace, owner), license, works)
+            for key, name, namespace, license, owner, works in self.view.rows(graph.CREDITED, bound)
+        ]
+
+    def has_works(self) -> bool:
+        return any(self.view.summed(graph.ANY_WORK))
+
+    def first_of(self, filter: Filter, limit: int) -> Ids:
+        condition, bound = where(filter)
+        rows = self.view.rows(graph.FIRST_OF.format(condition=condition or "true"), {**bound, "limit": limit})
+        return np.fromiter((row[0] for row in rows), np.int64, len(rows))
 
     def linked(self, ids: Ids, *, incoming: bool = False) -> list[Edge]:
         return [*starmap(Edge, self._of_chunks(graph.LINKED_TO if incoming else graph.LINKED_FROM, ids))]

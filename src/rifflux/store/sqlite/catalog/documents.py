@@ -14,9 +14,10 @@ import apsw
 
 from rifflux.store.catalog import AnalyzedChunk, Placed
 from rifflux.store.sqlite.catalog import graph, sql
+from rifflux.store.sqlite.connection.tables import PUT_CREDIT
 from rifflux.store.sqlite.query import POSTINGS, Terms
 from rifflux.text.dates import timestamp
-from rifflux.types import Document
+from rifflux.types import CREDITS, Document
 
 __all__ = ["put_documents"]
 
@@ -80,6 +81,11 @@ class _Rows:
                 connection.execute(sql.PUT_LINK, (id, link.key, link.kind, link.confidence))
             for identifier in document.identifiers:
                 connection.execute(graph.PUT_IDENTIFIER, (id, identifier.scheme, identifier.value))
+            if not document.metadata.keys().isdisjoint(CREDITS):
+                # Few documents have any, and a search needs none of this.
+                from rifflux.text.people import credits_of
+
+                connection.executemany(PUT_CREDIT, [(id, *each) for each in credits_of(document.metadata)])
             for tag in document.tags:
                 connection.execute(graph.PUT_TAG, (id, tag.scheme, tag.value))
             for position, part in enumerate(document.parts):
@@ -99,7 +105,7 @@ def _make_way(connection: apsw.Connection, id: int, row: _Row, chunks: Sequence[
     """Give a known document its new row, drop its links and the chunks that it loses, and return those it had."""
     connection.execute(sql.SET_DOCUMENT, (*row, id))
     connection.execute(sql.DROP_LINKS, (id,))
-    for table in ("identifier", "tag", "part"):
+    for table in ("identifier", "tag", "part", "credit"):
         connection.execute(f"delete from {table} where document = ?", (id,))
     rows: list[Any] = connection.execute(sql.CHUNKS_HELD, (id,)).fetchall()
     wanted = {each.chunk.id for each in chunks}

@@ -7,6 +7,12 @@ from json_each(:names) as wanted
     join document on document.id = identifier.document and document.owner = :owner
 order by 1, 2, 3"""
 
+SOME_IDENTIFIED = """
+select :name, document.namespace, document.key, document.owner
+from identifier cross join document on document.id = identifier.document and +document.owner = :owner
+where identifier.scheme || ':' || identifier.value = :name
+limit :most"""
+
 # A link names an identifier of its target, or a key of its own owner's namespace. The cross joins keep the order: from
 # the few chunks that are asked about to the links, never through a table as a whole. The plus keeps an owner's or a
 # namespace's rows from being gone through one by one.
@@ -80,6 +86,26 @@ delete from record where document in (select id from document where owner = ? an
 PUT_RECORD = """
 insert into record (document, name, data)
 select id, ?, ? from document where owner = ? and namespace = ? and key = ?"""
+
+# No name sorts between those that begin with "works/" and "works0".
+ANY_WORK = """
+select exists (
+    select 1 from document where owner = :owner and namespace >= 'works/' and namespace < 'works0'
+)"""
+
+# Of works alone: what may be told of each hangs on its namespace and license.
+CREDITED = """
+select credit.key, credit.name, document.namespace, document.licence, document.owner, count(distinct document.id)
+from json_each(:keys) as wanted
+    cross join credit on credit.role = :role and credit.key = wanted.value
+    join document on document.id = credit.document and +document.owner = :owner
+where document.namespace glob :works
+group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5"""
+
+FIRST_OF = """
+select chunk.uid from document join chunk on chunk.document = document.id and chunk.position = 0
+where document.owner = :owner and {condition}
+order by document.time desc, chunk.uid limit :limit"""
 
 PUT_IDENTIFIER = "insert or ignore into identifier values (?, ?, ?)"
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
+
 import apsw
 
-from rifflux.store.sqlite.connection.tables import LENGTHS, SCRIPTS, TRIGGERS
+from rifflux.store.sqlite.connection.tables import CREDITED, LENGTHS, PUT_CREDIT, SCRIPTS, TRIGGERS
 
 __all__ = ["APPLICATION_ID", "FORMER", "SCHEMA_VERSION", "upgrade"]
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
-SCHEMA_VERSION = 19
+SCHEMA_VERSION = 20
 #: Tables whose columns changed, each with the first version that has them as they are.
 _CHANGED = {"file": 6, "vector": 6, "event": 16, "chunk": 9, "document": 16, "token": 18}
 #: What columns were called before. A column that is gone takes its values with it.
 FORMER = {"namespace": "collection"}
 #: The first version that keeps the length of chunks of owner 0.
 _HAS_LENGTHS = 15
+#: The first version that keeps who wrote what and where it appeared apart from the metadata.
+_HAS_CREDITS = 20
 
 _MADE_AGAIN = "select type, name from sqlite_master where type in ('index', 'trigger') and sql is not null"
 
@@ -39,6 +43,11 @@ def upgrade(connection: apsw.Connection, version: int) -> None:
     connection.execute(TRIGGERS)
     if version < _HAS_LENGTHS:
         connection.execute(LENGTHS)
+    if 0 < version < _HAS_CREDITS:
+        from rifflux.text.people import credits_of
+
+        for id, metadata in connection.execute(CREDITED).fetchall():
+            connection.executemany(PUT_CREDIT, [(id, *each) for each in credits_of(json.loads(str(metadata)))])
 
 
 def _bring_back(connection: apsw.Connection, table: str) -> None:

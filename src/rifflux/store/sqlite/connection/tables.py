@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from string import ascii_letters, digits, printable
 
-__all__ = ["LENGTHS", "SCRIPTS", "TABLES", "TRIGGERS"]
+__all__ = ["CREDITED", "LENGTHS", "PUT_CREDIT", "SCRIPTS", "TABLES", "TRIGGERS"]
 
 # Terms arrive ready-made and separated by spaces: every other printable ASCII character belongs to them. Quotes never
 # occur in terms, so they may stay separators and need no escaping here.
@@ -165,6 +165,17 @@ create table if not exists tag (
     primary key (document, scheme, value)
 ) without rowid;
 create index tag_value on tag (scheme, value);
+
+-- Who wrote a document and where it appeared: made of its metadata, to look up who is called so in whatever spelling.
+create table if not exists credit (
+    document integer not null references document (id) on delete cascade,
+    role text not null,
+    key text not null,
+    name text not null,
+    primary key (document, role, key, name)
+) without rowid;
+create index credit_key on credit (role, key);
+create index credit_name on credit (role, name);
 
 create table if not exists part (
     document integer not null references document (id) on delete cascade,
@@ -380,6 +391,12 @@ from (select doc, count(*) as terms from temp.counted_term group by doc) as coun
 where chunk.id = counted.doc;
 drop table temp.counted_term;
 """
+
+#: The documents that were stored before their authors and venues were kept apart, and how these are.
+CREDITED = """
+select id, metadata from document
+where instr(metadata, '"authors"') or instr(metadata, '"venue"')"""
+PUT_CREDIT = "insert or ignore into credit values (?, ?, ?, ?)"
 
 SCRIPTS = (_DOCUMENTS, _WORKS, _REGISTER, _SHARING, _LOG)
 #: The names of all tables that an index has.

@@ -1,0 +1,79 @@
+"""Queries with authors, venues and years: filters in any spelling, and what a question that names them asks for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rifflux.retrieve.query.credits import CreditsRead
+from rifflux.retrieve.query.mentions import Vocabulary, of_one_word
+from rifflux.store import Store
+from rifflux.text.people import is_venue, named, person_key, venue_keys
+from rifflux.types import AUTHORS, VENUE, Credit, Filter, Query
+
+__all__ = ["in_any_spelling", "named_by", "narrowed"]
+
+#: Spellings of a name that are told.
+MOST_TOLD = 3
+
+
+def narrowed(filter: Filter, other: Filter) -> Filter:
+    """Return the filter that lets through what both do; of fields that both name, the other's values hold."""
+    since = max(filter.since or "", other.since or "") or None
+    # A year or a month means all of it, so the shorter date of two that begin alike is the later one.
+    ends = [each for each in (filter.until, other.until) if each]
+    until = min(ends, key=lambda end: f"{end}~", default=None)
+    return replace(filter, since=since, until=until, metadata={**filter.metadata, **other.metadata})
+
+
+def in_any_spelling(vocabulary: Vocabulary, filter: Filter) -> Filter:
+    """Return a filter whose authors and venues are as works have them, however they were given.
+
+    An author is also given by an identifier: an ORCID iD, or `openalex:A5023888391`.
+    """
+    roles = {AUTHORS: AUTHORS, "author": AUTHORS, VENUE: VENUE}
+    metadata = dict(filter.metadata)
+    for field_name, role in roles.items():
+        given = metadata.get(field_name)
+        values = [*given] if isinstance(given, list | tuple | set | frozenset) else [given]
+        if known := [name for each in values if isinstance(each, str) for name in _like(vocabulary, role, each)]:
+            # Documents that are no works may have the name as it was given.
+            kept = values if field_name == role else []
+            metadata.pop(field_name)
+            metadata[role] = [*dict.fromkeys([*kept, *known, *metadata.get(role, ())])]
+    return filter if metadata == filter.metadata else replace(filter, metadata=metadata)
+
+
+def _like(vocabulary: Vocabulary, role: str, said: str) -> list[str]:
+    """Return the spellings that works have of an author or a venue as somebody writes it."""
+    if role == VENUE:
+        known = vocabulary.known(VENUE, venue_keys(said))
+        return sorted({name for names in known.values() for name in names if is_venue(said, name)})
+    if key := person_key(said):
+        return sorted(vocabulary.known(AUTHORS, {key}).get(key, {}))
+    meant = named(said)
+    works = {name: count for names in vocabulary.known(AUTHORS, meant.keys).values() for name, count in names.items()}
+    fits = {name: quality for name in works if (quality := named(name).fits(meant))}
+    return sorted(of_one_word(fits, works) if len(meant.words) == 1 else fits)
+
+
+def named_by(query: Query, read: CreditsRead, store: Store, text: str) -> Query:
+    """Return the query with those whom the question names; it asks for their works alone where nothing else is left."""
+    sure = [credit for credit in read.credits if credit.sure] if read.only else []
+    filter = query.filter
+    for role in dict.fromkeys(credit.role for credit in sure):
+        names = [name for credit in sure if credit.role == role for name in credit.names]
+        several = Credit(role, "", tuple(dict.fromkeys(names)))
+        further = narrowed(filter, several.filter)
+        if store.catalog.any_passes(further):
+            filter = further
+    notes = [f"{credit.shown} ({', '.join(_listed(credit))})" for credit in read.credits]
+    return replace(
+        query, text=text, filter=filter, credits=read.credits, credits_only=read.only, notes=(*query.notes, *notes)
+    )
+
+
+def _listed(credit: Credit) -> list[str]:
+    """Return the spellings of a name that are told, and the evidence for it."""
+    others = [name for name in credit.names if name != credit.said]
+    more = [f"and {len(others) - MOST_TOLD} more"] if len(others) > MOST_TOLD else []
+    return [*others[:MOST_TOLD], *more, *credit.why]

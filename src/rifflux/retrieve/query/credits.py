@@ -1,0 +1,195 @@
+"""Authors, venues and years that a question names, read against those of the works that are there.
+
+No form of a question is known here. A name is a run of words that fits the name of somebody who wrote a work of the
+index (`text.people`), and evidence says if it is meant as one: that several words of it fit, a word such as `by` before
+it, a possessive, a year behind it, a capital inside of the sentence, and that the question asks for nothing else.
+Against it speaks that texts say the word much more often than works are by somebody of that name, or say it next to the
+word that stands beside it in the question: `gray code`, `sorting by field`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rifflux.retrieve.query.mentions import APPEARED, GAP, MASKED, Mention, Sentence, Vocabulary
+from rifflux.text.asking import WRITTEN_BY, asks_only
+from rifflux.types import AUTHORS, VENUE, Credit
+
+__all__ = ["CreditsRead", "read_credits"]
+
+YEAR = "year"
+#: Evidence of so much makes a name that lifts works, and one that nothing else can be meant by.
+ENOUGH, SURE = 2, 3
+#: Beside a name that is sure, the rest of a question is a subject if it has no more words.
+SHORT_SUBJECT = 6
+_YEAR = re.compile(r"(?<![\w.-])(?:1[4-9]|20)\d\d(?![\w-]|\.\d)")
+_JOINED = re.compile(r"\s*(?:,|&|and|or|und|et|y|e|en)\s*|\s*,\s*(?:and|or)\s*", re.IGNORECASE)
+_BESIDE_YEAR = re.compile(r"[\s,(\[]*(?:(?:in|from|of)\s+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class CreditsRead:
+    """What a question names of this sort, and the question without what is sure; `only` says that nothing is left."""
+
+    credits: tuple[Credit, ...] = ()
+    rest: str = ""
+    only: bool = False
+
+
+def read_credits(vocabulary: Vocabulary, text: str) -> CreditsRead:
+    """Return the authors, venues and years of works that a question names."""
+    return _Question(vocabulary, text, MASKED.sub(lambda match: " " * len(match[0]), text)).read()
+
+
+@dataclass(frozen=True)
+class _Question(Sentence):
+    """A question, and what speaks for each of its names."""
+
+    def read(self) -> CreditsRead:
+        """Return the names that are meant."""
+        people, venues, years = self._people(), self._venues(), [*_YEAR.finditer(self.masked)]
+        if not (people or venues or years):
+            return CreditsRead(rest=self.text)
+        spans = [(self.tokens[each.first].start, self.tokens[each.last].end) for each in (*people, *venues)]
+        spans += [match.span() for match in years]
+        only = self._asks_only(spans)
+        found: list[tuple[Credit, tuple[int, int]]] = []
+        for role, mentions in ((AUTHORS, people), (VENUE, venues)):
+            for mention in mentions:
+                told = self._by(mention, only, found) if role == AUTHORS else self._in(mention, only)
+                if told and sum(told.values()) >= ENOUGH:
+                    credit, span = self._credit(role, mention, told, only)
+                    same = [each for each, _ in found if not {*each.names}.isdisjoint(credit.names)]
+                    found.append((replace(same[0], said=credit.said) if same else credit, span))
+        found += self._of_years(years, found, only)
+        only = only and bool(found) and self._asks_only([span for _, span in found])
+        sure = [span for credit, span in found if credit.sure]
+        rest = self.text if only or not sure else self._without(sure)
+        credits = {(credit.role, credit.names): credit for credit, _ in reversed(found)}
+        return CreditsRead(tuple(reversed(credits.values())), rest, only)
+
+    def _by(self, mention: Mention, only: bool, found: Sequence[tuple[Credit, tuple[int, int]]]) -> dict[str, int]:
+        """Return what speaks for a name being that of an author, each with what it counts."""
+        first, last = self.tokens[mention.first], self.tokens[mention.last]
+        before = self.masked[: first.start]
+        joined = any(
+            credit.role == AUTHORS and _JOINED.fullmatch(self.text[end : first.start]) for credit, (_, end) in found
+        )
+        cue = bool(self._before(mention.first) & WRITTEN_BY.get(self.vocabulary.analyzer.language, {"by"}))
+        possessive = last.written[-2:] in ("'s", "’s") or last.written[-1:] in "'’"
+        follows = mention.last + 1 < len(self.tokens) and self._asks(self.tokens[mention.last + 1])
+        rarity = self._rarity(mention)
+        # Societies are authors, too: of their names, words that many texts say are no name.
+        told = {
+            "a full name": (3 if rarity >= 0 else 1) if mention.quality > 2 else 0,
+            "'by'": 2 * cue,
+            "beside another author": 2 * joined,
+        }
+        told |= {"possessive": possessive * (1 + follows), "nothing else is asked": int(only)}
+        told["a year follows"] = int(bool(re.match(rf"[\s,(]*{_YEAR.pattern}", self.masked[last.end :])))
+        capital = first.capital and not self.titled and (bool(before.strip()) or (only and len(self.tokens) == 1))
+        told["capital"] = int(capital)
+        if mention.quality < 3:
+            told["only a given name"] = -1 if mention.quality == 1 else 0
+            told["how often texts say it"] = rarity
+            # Said of a thing and not of a person: `Hilbert spaces`, `Floyd's algorithm`, `sorting by field`.
+            plain = self.titled or not first.capital
+            if (plain or not cue) and not joined and self._is_term(mention, over=cue):
+                told["part of a term"] = -2
+        return {reason: points for reason, points in told.items() if points}
+
+    def _is_term(self, mention: Mention, *, over: bool) -> bool:
+        """Return True if texts say the name next to the word beside it, or to the one before `by`."""
+        of_word = self.vocabulary.analyzer.of_word
+        before = mention.first - 2 if over else mention.first - 1
+        for one, other in ((before, mention.first), (mention.last, mention.last + 1)):
+            if one >= 0 and other < len(self.tokens):
+                left, right = self.tokens[one], self.tokens[other]
+                beside = right if one == mention.last else left
+                apart = not over and not GAP.fullmatch(self.masked[left.end : right.start])
+                if apart or self._asks(beside):
+                    continue
+                terms = (of_word(left.words[-1].forms[0]), of_word(right.words[0].forms[0]))
+                if all(terms) and self.vocabulary.held((terms[0][-1], terms[1][0])):
+                    return True
+        return False
+
+    # Venues and years
+
+    def _in(self, mention: Mention, only: bool) -> dict[str, int]:
+        """Return what speaks for a name being that of a venue."""
+        first = self.tokens[mention.first]
+        acronym = mention.first == mention.last and len(first.written) > 2 and first.written.isupper()
+        told = {
+            "'in'": 2 * bool(self._before(mention.first) & APPEARED),
+            "a name of several words": int(mention.first < mention.last),
+            "capital": int(first.capital and not self.titled),
+            "an acronym": int(acronym),
+            "nothing else is asked": int(only),
+            "how often texts say it": self._rarity(mention) if mention.first == mention.last and not acronym else 0,
+        }
+        return {reason: points for reason, points in told.items() if points}
+
+    def _of_years(
+        self, years: Sequence[re.Match[str]], found: Sequence[tuple[Credit, tuple[int, int]]], only: bool
+    ) -> Iterator[tuple[Credit, tuple[int, int]]]:
+        """Yield the years that works are of: behind an author or a venue, or what is asked for alone."""
+        for match in years:
+            before = self.masked[: match.start()]
+            behind = any(_BESIDE_YEAR.fullmatch(before[end:]) for _, (_, end) in found if end <= match.start())
+            words = before.split()
+            told = {
+                "behind a name": 3 * behind,
+                "beside a name": 2 * bool(found),
+                "'in'": int(bool(words) and words[-1].casefold() in APPEARED),
+                "nothing else is asked": int(only),
+            }
+            told = {reason: points for reason, points in told.items() if points}
+            sure = sum(told.values()) >= SURE and any(credit.sure for credit, _ in found)
+            credit = Credit(YEAR, match[0], (match[0],), sure, tuple(told))
+            if sum(told.values()) >= ENOUGH and self.vocabulary.store.catalog.any_passes(credit.filter):
+                yield credit, match.span()
+
+    # What is left of the question
+
+    def _credit(
+        self, role: str, mention: Mention, told: Mapping[str, int], only: bool
+    ) -> tuple[Credit, tuple[int, int]]:
+        span = self.tokens[mention.first].start, self.tokens[mention.last].end
+        rest = len(self.tokens) - (mention.last - mention.first + 1)
+        cued = only or rest <= SHORT_SUBJECT or any(each in told for each in ("'by'", "'in'"))
+        said = re.sub(r"['’]s?\Z", "", self.text[slice(*span)].strip(" ,"))
+        reasons = tuple(reason for reason, points in told.items() if points > 0)
+        return Credit(role, said, mention.names, sum(told.values()) >= SURE and cued, reasons), span
+
+    def _asks_only(self, spans: Sequence[tuple[int, int]]) -> bool:
+        """Return True if the words outside of some spans only ask."""
+        left = [token for token in self.tokens if not any(start <= token.start < end for start, end in spans)]
+        words = [re.sub(r"['’]s?\Z", "", token.written.casefold()).strip(".") for token in left]
+        digits = re.sub(r"\S+", "", "".join(self._outside(spans)))
+        return (
+            asks_only(filter(None, words), self.vocabulary.analyzer.language)
+            and not digits.strip()
+            and (not re.search(r"\d", "".join(self._outside(spans))) and self.masked == self.text)
+        )
+
+    def _outside(self, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
+        end = 0
+        for start, stop in sorted(spans):
+            yield self.text[end:start]
+            end = stop
+        yield self.text[end:]
+
+    def _without(self, spans: Sequence[tuple[int, int]]) -> str:
+        """Return the question without some spans, and without the words that led to them."""
+        pieces = list(self._outside(spans))
+        cues = WRITTEN_BY.get(self.vocabulary.analyzer.language, frozenset(("by",))) | APPEARED
+        for place, piece in enumerate(pieces[:-1]):
+            words = piece.rstrip(" ,(&").split()
+            while words and words[-1].casefold() in (*cues, "and", "or", "written", "published"):
+                words.pop()
+            pieces[place] = " ".join(words)
+        rest = " ".join(" ".join(pieces).replace("()", " ").split()).strip(" ,;:()")
+        return re.sub(r"^['’]?s?\s+", "", rest) or self.text

@@ -1,0 +1,264 @@
+"""Runs of words in a question that fit the name of an author or of a venue that works have."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from rifflux.store import Store
+from rifflux.text.analyzer import Analyzer
+from rifflux.text.asking import asks_only
+from rifflux.text.people import Named, Word, is_particle, is_venue, named, spoken, venue_keys
+from rifflux.text.stopwords import stop_words
+from rifflux.types import AUTHORS, VENUE, Clause
+
+__all__ = ["APPEARED", "GAP", "MASKED", "Mention", "Sentence", "Tells", "Token", "Vocabulary", "of_one_word"]
+
+#: Whether the facts of a work of a namespace under a license are told.
+Tells = Callable[[str, str | None], bool]
+#: A pasted page names nobody: so many words are looked up.
+MOST_WORDS = 64
+#: No name has more words; of a venue more.
+LONGEST_NAME, LONGEST_VENUE = 6, 9
+#: A word that stands for an initial is in no text, or in not more of them where it is written as a name.
+COMMON = 0.05
+#: So many spellings of a name are searched for.
+MOST_NAMES = 2_000
+MASKED = re.compile(r'"[^"]*"|“[^”]*”|(?<!\S)-\S+|(?<!\S)\w+:\S+')
+GAP, _COMMA = re.compile(r"[\s.]*"), re.compile(r"[\s.]*,\s*")
+#: Stand before the venue or the year that works appeared in.
+APPEARED = frozenset(("in", "from", "of", "im", "aus", "dans", "en", "nel", "em"))
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of a question: where it stands, as it is written, and what it says in a name."""
+
+    start: int
+    end: int
+    written: str
+    words: tuple[Word, ...]
+
+    @property
+    def capital(self) -> bool:
+        """Return True if it is written with a capital."""
+        return self.written[:1].isupper()
+
+    @property
+    def initials(self) -> bool:
+        """Return True for letters that stand for words: `E.`, `E.W.`, a capital `E`."""
+        return all(word.is_initial for word in self.words) and (self.capital or "." in self.written)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A run of tokens that is a name: the spellings that it fits, and the works that have them."""
+
+    first: int
+    last: int
+    names: tuple[str, ...]
+    works: int
+    quality: int
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The authors and venues in a store; `tells` says of which works they may be told.
+
+    `frequencies` tells how many chunks hold a term, `held` if terms stand side by side.
+    """
+
+    store: Store
+    analyzer: Analyzer
+    tells: Tells
+    frequencies: Callable[[Sequence[str]], Mapping[str, int]]
+    held: Callable[[Clause], bool]
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """Return how many documents and chunks there are."""
+        return self.store.counts()
+
+    @property
+    def chunks(self) -> int:
+        """Return how many chunks there are."""
+        return self.counts["chunks"]
+
+    def known(self, role: str, keys: Collection[str]) -> Mapping[str, Mapping[str, int]]:
+        """Return the names by the keys that they are looked up by, each with its works."""
+        found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for each in self.store.catalog.credited(role, sorted(keys)) if keys else ():
+            if self.tells(each.namespace, each.license):
+                found[each.key][each.name] += each.works
+        return found
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A question as tokens, those of `used` being of a name; what is quoted or a facet is masked."""
+
+    vocabulary: Vocabulary
+    text: str
+    masked: str
+    used: set[int] = field(default_factory=set)
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        found = (Token(match.start(), match.end(), match[0], words) for match, words in spoken(self.masked))
+        return [token for token, _ in zip(found, range(MOST_WORDS), strict=False)]
+
+    @cached_property
+    def stop(self) -> frozenset[str]:
+        return stop_words(self.vocabulary.analyzer.language)
+
+    @cached_property
+    def titled(self) -> bool:
+        """Whether capitals say nothing, since most words have one: a title, or a text in capitals."""
+        words = [
+            token for token in self.tokens[1:] if len(token.written) > 3 and token.written.casefold() not in self.stop
+        ]
+        little = (
+            token for token in self.tokens[1:] if token.written.casefold() in self.stop and len(token.written) > 1
+        )
+        return (
+            self.text.isupper()
+            or any(token.capital for token in little)
+            or (len(words) > 1 and sum(token.capital for token in words) > 0.7 * len(words))
+        )
+
+    def _people(self) -> list[Mention]:
+        """Return the names of people, from left to right; no word is of two."""
+        keys = {form for token in self.tokens if self._may_name(token) for word in token.words for form in word.forms}
+        known = self.vocabulary.known(AUTHORS, {key for key in keys if len(key) > 1})
+        if not known:
+            return []
+        found = list[Mention]()
+        for place, token in enumerate(self.tokens):
+            if place in self.used or not any(form in known for word in token.words for form in word.forms):
+                continue
+            if mention := next(filter(None, (self._fitting(*span, known) for span in self._around(place))), None):
+                self.used.update(range(mention.first, mention.last + 1))
+                found.append(mention)
+        return found
+
+    def _may_name(self, token: Token) -> bool:
+        """Return True unless a word only makes a sentence."""
+        return token.written.casefold() not in self.stop or (token.capital and token is not self.tokens[0])
+
+    def _around(self, place: int) -> Iterator[tuple[int, int]]:
+        """Yield the runs of words around one, the longest first."""
+        for size in range(LONGEST_NAME, 0, -1):
+            for first in range(max(0, place - size + 1), place + 1):
+                last = first + size - 1
+                if (
+                    last < len(self.tokens)
+                    and self.used.isdisjoint(range(first, last + 1))
+                    and self._is_run(first, last)
+                ):
+                    yield first, last
+
+    def _is_run(self, first: int, last: int) -> bool:
+        """Return True if words stand side by side, with one comma at most: before given names or initials."""
+        commas = 0
+        for one, other in pairwise(self.tokens[first : last + 1]):
+            between = self.masked[one.end : other.start]
+            commas += bool(_COMMA.fullmatch(between))
+            if one.written[-2:] in ("'s", "’s") or not (GAP.fullmatch(between) or _COMMA.fullmatch(between)):
+                return False
+        return commas <= 1
+
+    def _fitting(self, first: int, last: int, known: Mapping[str, Mapping[str, int]]) -> Mention | None:
+        """Return the name that a run of words is, if it is one."""
+        tokens = self.tokens[first : last + 1]
+        said = Named(tuple(word for token in tokens for word in token.words))
+        names: dict[str, int] = {}
+        for word in said.words:
+            for form in word.forms:
+                names.update(known.get(form, {}))
+        fits = {name: quality for name in names if (quality := named(name).fits(said))}
+        if first == last and not any(word.is_initial for word in said.words):
+            fits = of_one_word(fits, names)
+        if not fits or (first < last and not self._is_name(tokens, fits)):
+            return None
+        chosen = sorted(fits, key=lambda name: (-fits[name], -names[name], name))[:MOST_NAMES]
+        return Mention(first, last, tuple(chosen), sum(map(names.__getitem__, chosen)), max(fits.values()))
+
+    def _is_name(self, tokens: Sequence[Token], names: Iterable[str]) -> bool:
+        """Return True if all words of a run can be meant as a name: initials are, and what a spelling has in full."""
+        if any(token.written in self.stop and not is_particle(token.words[-1]) for token in (tokens[0], tokens[-1])):
+            return False
+        full = {form for name in names for word in named(name).words if not word.is_initial for form in word.forms}
+        for token in tokens:
+            written = {form for word in token.words for form in word.forms}
+            if token.initials or all(not full.isdisjoint(word.forms) for word in token.words):
+                continue
+            if len(min(written, key=len)) == 1 or token.written.casefold() in self.stop or self._asks(token):
+                return False
+            # A given name stands before the family name, or behind a comma.
+            if token is tokens[-1] and "," not in self.masked[tokens[0].start : token.start]:
+                return False
+            capital = token.capital and not self.titled
+            if self._in_texts(token) > (COMMON * self.vocabulary.chunks if capital else 0):
+                return False
+        return True
+
+    def _in_texts(self, token: Token) -> int:
+        """Return how many passages say a word."""
+        terms = [term for word in token.words for term in self.vocabulary.analyzer.of_word(word.forms[0])]
+        found = self.vocabulary.frequencies(terms)
+        return min((found.get(term, 0) for term in terms), default=0)
+
+    def _venues(self) -> list[Mention]:
+        """Return the names of venues; one word is one where it stands by itself behind `in`, or in capitals."""
+        runs: dict[tuple[int, int], str] = {}
+        for first, token in enumerate(self.tokens):
+            if first in self.used or not (token.capital or self._before(first) & APPEARED):
+                continue
+            for last in range(first, min(len(self.tokens), first + LONGEST_VENUE)):
+                if last in self.used or not self._is_run(first, last):
+                    break
+                runs[first, last] = self.masked[token.start : self.tokens[last].end]
+        keys = {key: venue_keys(said) for said in runs.values() for key in [said]}
+        known = self.vocabulary.known(VENUE, frozenset().union(*keys.values())) if keys else {}
+        found = list[Mention]()
+        for (first, last), said in sorted(runs.items(), key=lambda run: run[0][0] - run[0][1]) if known else ():
+            names = {
+                name: works for key in keys[said] for name, works in known.get(key, {}).items() if is_venue(said, name)
+            }
+            if names and self.used.isdisjoint(range(first, last + 1)):
+                self.used.update(range(first, last + 1))
+                found.append(Mention(first, last, tuple(sorted(names)), sum(names.values()), min(3, 1 + last - first)))
+        return found
+
+    def _rarity(self, mention: Mention) -> int:
+        passages = max(1.0, self.vocabulary.chunks / max(1, self.vocabulary.counts["documents"]))
+        words = [token for token in self.tokens[mention.first : mention.last + 1] if not token.initials]
+        texts = min(map(self._in_texts, words), default=0) / passages
+        share = mention.works / (mention.works + texts)
+        return 2 if share >= 0.5 else 1 if share >= 0.2 else 0 if share >= 0.05 else -2
+
+    def _asks(self, token: Token) -> bool:
+        """Return True for a word that only asks for works: `papers`, `published`."""
+        return asks_only([token.written.casefold()], self.vocabulary.analyzer.language)
+
+    def _before(self, place: int) -> set[str]:
+        """Return the word before a token, and the one before an article."""
+        words = [token.written.casefold() for token in self.tokens[max(0, place - 2) : place]]
+        return set(words[-1:]) | (set(words[:1]) if words[-1:] == ["the"] else set())
+
+
+def of_one_word(fits: Mapping[str, int], works: Mapping[str, int]) -> dict[str, int]:
+    """Return the names that a single word means: it is a family name where some have it last.
+
+    Of names that begin with it, as those of `Wang Xiaoyun` do, all are meant unless it is a given name more often.
+    """
+    family = {name: quality for name, quality in fits.items() if quality == 2}
+    given = {name: quality for name, quality in fits.items() if quality == 1}
+    if not family:
+        return given
+    rare = sum(map(works.__getitem__, given)) <= sum(map(works.__getitem__, family))
+    return family | (dict.fromkeys(given, 2) if rare else {})

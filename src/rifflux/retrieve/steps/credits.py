@@ -1,0 +1,102 @@
+"""Authors, venues and years: works of those that a question names become candidates, and count more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rifflux.retrieve.pipeline import Channel, Step
+from rifflux.retrieve.query.credited import narrowed
+from rifflux.retrieve.table import CREDITED, RELEVANCE, SCORE, Candidates, declare
+from rifflux.store import Store
+from rifflux.types import Credit, Ids, Query, Ranking, Scores
+
+__all__ = ["STAGE", "CreditedChannel", "Credits", "credited", "kept_first", "rated_as_asked", "with_credited"]
+
+STAGE = "credits"
+declare(
+    "credits/*", "factor", "the factor for being by the author, in the venue or of the year that the question names"
+)
+#: So many works of those who are named become candidates, whatever their words.
+MOST = 200
+
+
+@dataclass(frozen=True)
+class CreditedChannel:
+    """A channel that names the works of those whom the question names, too, behind what it names anyway."""
+
+    channel: Channel
+    store: Store
+
+    def __call__(self, query: Query) -> Ranking:
+        """Return what the channel finds at all, then what it finds among these works, then the rest of them."""
+        found = [self.channel(query)]
+        for credit in query.credits:
+            theirs = replace(query, filter=narrowed(query.filter, credit.filter))
+            found.append(self.channel(replace(theirs, limit=min(query.limit, MOST))))
+            rest = self.store.catalog.first_of(theirs.filter, MOST)
+            found.append(Ranking(rest, np.zeros(len(rest))))
+        ids, scores = (np.concatenate(each) for each in zip(*((each.ids, each.scores) for each in found), strict=True))
+        _, first = np.unique(ids, return_index=True)
+        kept = np.sort(first)
+        order = kept[np.lexsort((ids[kept], -scores[kept]))]
+        return Ranking(ids[order], scores[order])
+
+
+def with_credited(channels: Mapping[str, Channel], store: Store) -> Mapping[str, Channel]:
+    """Return channels that name the works of those whom the question names, too."""
+    return {name: CreditedChannel(channel, store) for name, channel in channels.items()}
+
+
+def credited(store: Store, credit: Credit, ids: Ids) -> Scores:
+    """Return 1 for each chunk of a work of those who are named, 0 for others."""
+    return np.isin(ids, store.catalog.passing(credit.filter, ids)).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Credits:
+    """Candidates of those whom the question names count more: `sure` times where nothing else can be meant.
+
+    Where it asks for nothing but their works, these come before all others.
+    """
+
+    store: Store
+    likely: float = 2.0
+    sure: float = 8.0
+
+    def __call__(self, query: Query, table: Candidates) -> Candidates:
+        """Lift the scores of these works; a column for each name."""
+        factors, share = {}, np.zeros(len(table))
+        for credit in query.credits:
+            of_them = credited(self.store, credit, table.ids)
+            factor = self.sure if credit.sure and not query.credits_only else self.likely
+            # A leading space keeps what is typed apart from the columns `rank` and `score`.
+            factors[f" {credit.shown}"] = np.where(of_them > 0, factor, np.nan)
+            share = np.maximum(share, of_them)
+        if not share.any():
+            return table
+        lifted = np.prod([np.nan_to_num(each, nan=1.0) for each in factors.values()], axis=0)
+        first = share * table[SCORE].max(initial=0.0) if query.credits_only else 0.0
+        return table.with_column(CREDITED, lifted).factored(STAGE, factors, (table[SCORE] + first) * lifted)
+
+
+def kept_first(query: Query, table: Candidates) -> Candidates:
+    """Order what a reranker ordered by the factors that it knows nothing of."""
+    lifted = np.nan_to_num(table[CREDITED], nan=1.0)
+    first = (lifted > 1) * table[SCORE].max(initial=0.0) if query.credits_only else 0.0
+    return table.scored((table[SCORE] + first) * lifted)
+
+
+def rated_as_asked(rate: Step, store: Store) -> Step:
+    """Return a step that rates candidates, those that are all that was asked for as surely relevant."""
+
+    def rated(query: Query, table: Candidates) -> Candidates:
+        table = rate(query, table)
+        if not query.credits_only or not len(table):
+            return table
+        every = np.min([credited(store, credit, table.ids) for credit in query.credits], axis=0)
+        return table.with_column(RELEVANCE, np.maximum(table[RELEVANCE], every))
+
+    return rated

@@ -1,0 +1,48 @@
+"""Lists of works: which are listed, and what is told of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from rifflux.session.visibility import Visibility
+from rifflux.text.licenses import Permission
+from rifflux.types import UNTOLD, Document, Filter
+from rifflux.works.model import told_names, work_of
+
+__all__ = ["WorkSummary", "of_whom", "summary"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkSummary:
+    """A work in a list: its title and identifiers; `withheld` says that no text of it is shown."""
+
+    title: str
+    identifiers: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    license: str | None = None
+    withheld: bool = field(default=False, metadata=UNTOLD)
+
+
+def of_whom(
+    outlines: Iterable[tuple[str, Document]], wanted: Filter, visible: Visibility
+) -> Iterator[tuple[str, Document]]:
+    """Yield the works of the authors, venues and years of a filter, as far as these are told."""
+    for namespace, outline in outlines:
+        year = str(outline.metadata.get("year", ""))
+        dated = (wanted.since or "") <= year <= (wanted.until or "9999") if wanted.since or wanted.until else True
+        given = {name: _listed(outline.metadata.get(name)) for name in wanted.metadata}
+        told = visible.tells_facts(namespace, outline.license)
+        if told and dated and all(given[name] & {*values} for name, values in wanted.metadata.items()):
+            yield namespace, outline
+
+
+def _listed(value: object) -> set[object]:
+    return {*value} if isinstance(value, list | tuple) else {value}
+
+
+def summary(visible: Visibility, namespace: str, outline: Document) -> WorkSummary:
+    """Return what is told of a work in a list."""
+    work = work_of(visible.document(namespace, outline))
+    withheld = visible.permission(namespace, outline.license) is Permission.NOTHING
+    return WorkSummary(work.title, tuple(map(str, told_names(work.identifiers))), work.sources, work.license, withheld)
