@@ -150,9 +150,9 @@ if _typing.TYPE_CHECKING:
     from rifflux.works.export import verify as verify
     from rifflux.works.report import Doubt as Doubt
     from rifflux.works.report import WorksReport as WorksReport
+    from rifflux.works.retrieval.asked import Asked as Asked
     from rifflux.works.retrieval.intent import Intent as Intent
     from rifflux.works.retrieval.intent import adjusted_intents as adjusted_intents
-    from rifflux.works.retrieval.question import Asked as Asked
     from rifflux.works.retrieval.replay import Replay as Replay
     from rifflux.works.retrieval.retriever import Retrieval as Retrieval
     from rifflux.works.retrieval.retriever import WorksRetriever as WorksRetriever
@@ -212,7 +212,7 @@ _PUBLIC = {
     "works.export": "verify",
     "works.report": "Doubt WorksReport",
     "works.retrieval.intent": "Intent adjusted_intents",
-    "works.retrieval.question": "Asked",
+    "works.retrieval.asked": "Asked",
     "works.retrieval.replay": "Replay",
     "works.retrieval.retriever": "Retrieval WorksRetriever",
 }

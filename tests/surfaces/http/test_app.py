@@ -526,6 +526,47 @@ class TestWorks:
             assert ann.delete("/works/brief:gone").status_code == 204
             assert ann.get("/works/brief:gone").status_code == ann.delete("/works/brief:gone").status_code == 404
 
+    def test_a_caller_finds_works_by_their_authors(self, service: Running, tokens: dict[str, str]) -> None:
+        with service.client(tokens["ann"]) as ann:
+            for key, name, year in (
+                ("one", "Xaver Quarl", 1974),
+                ("two", "X. Quarl", 1980),
+                ("three", "Y. Other", 1974),
+            ):
+                record = {"_id": key, "title": f"Title {key}", "text": "A text.", "authors": [name], "year": year}
+                ann.post("/works", json={"records": [record], "source": "who", "license": "CC0-1.0"})
+            by_name = {"query": "text", "filters": {"authors": ["Quarl, X."]}}
+            found = ann.post("/retrieve", json=by_name).json()["reranked"]
+            assert {work["title"] for work in found} == {"Title one", "Title two"}
+            by_year = {"query": "text", "filters": {"authors": ["quarl"], "year": "1970-1979"}}
+            assert [work["title"] for work in ann.post("/retrieve", json=by_year).json()["reranked"]] == ["Title one"]
+            found = ann.post("/search", json={"query": "text", "filter": {"authors": ["Quarl"], "year": 1980}}).json()
+            assert [hit["title"] for hit in found["results"]] == ["Title two"]
+            asked = ann.post("/retrieve", json={"query": "papers by Quarl"}).json()
+            assert {work["title"] for work in asked["reranked"]} == {"Title one", "Title two"}
+            assert asked["reranked"][0]["components"]["by: Quarl"] == 1
+            for key in ("one", "two", "three"):
+                ann.delete(f"/works/who:{key}")
+
+    def test_a_caller_decides_on_pairs_of_works(self, service: Running, tokens: dict[str, str]) -> None:
+        with service.client(tokens["ann"]) as ann:
+            for key, year in (("old", 1955), ("new", 1999)):
+                record = {"_id": key, "title": "On doubtful sheaves", "authors": ["J.-P. Zweifel"], "year": year}
+                ann.post("/works", json={"records": [record], "source": "doubt"})
+            (doubt,) = [each for each in ann.get("/works/doubts").json()["doubts"] if each["one"].startswith("doubt:")]
+            assert {doubt["one"], doubt["other"]} == {"doubt:old", "doubt:new"}
+            decided = ann.post(
+                "/works/doubts", json={"one": doubt["one"], "other": doubt["other"], "same": True}
+            ).json()
+            assert doubt not in decided["doubts"]
+            assert ann.get("/works/doubt:old").json()["document"] == ann.get("/works/doubt:new").json()["document"]
+            apart = {"one": "doubt:old", "other": "doubt:new", "same": False}
+            assert ann.post("/works/doubts", json=apart).status_code == 200
+            assert ann.get("/works/doubt:old").json()["document"] != ann.get("/works/doubt:new").json()["document"]
+            assert ann.post("/works/doubts", json=apart | {"one": "doubt:none"}).status_code == 404
+            for key in ("old", "new"):
+                ann.delete(f"/works/doubt:{key}")
+
     def test_a_caller_brings_works_reads_and_cites_them(self, service: Running, tokens: dict[str, str]) -> None:
         record = {"_id": "a", "title": "Open cohomology", "text": "Of things.", "doi": "10.1000/A", "cites": ["b"]}
         with service.client(tokens["ann"]) as ann:

@@ -72,6 +72,11 @@ def test_filters_and_modes_are_passed_on(agent: Agent) -> None:
     assert [work["title"] for work in agent.ask("retrieve", **asked)["reranked"]] == ["Open cohomology"]
     assert agent.ask("retrieve", **asked, subjects=["math.AG"])["reranked"] == []
     assert agent.ask("retrieve", **asked, sources=["nowhere"])["reranked"] == []
+    able = agent.ask("retrieve", query="cohomology", authors=["Able, A."], year="2000-2005")
+    assert [work["title"] for work in able["reranked"]] == ["Open cohomology"]
+    assert agent.ask("retrieve", query="cohomology", venues=["Nowhere"])["reranked"] == []
+    searched = agent.ask("search", query="cohomology", authors=["Ann Able"])
+    assert {hit["title"] for hit in searched["results"]} == {"Open cohomology"}
     assert agent.ask("retrieve", query="cohomology", top_k=1)["evidence_pack"]["max_tokens"] == 4000
     assert agent.ask("retrieve", query="cohomology", max_tokens=1)["evidence_pack"]["tokens"] <= 1
 

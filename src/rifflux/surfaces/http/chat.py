@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import Request as Incoming
@@ -11,17 +12,18 @@ from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from starlette.concurrency import run_in_threadpool
 
-from rifflux import AnswerEvent, Done, Failed, InvalidArgument
+from rifflux import AnswerEvent, Done, Failed, InvalidArgument, Sources
 from rifflux.surfaces.http.auth import Asked, Refused, User
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import MAX_QUERY, FilterIn, Request, Text
 from rifflux.surfaces.http.streaming import CHAT_S, GIVEN_UP_S, Events, EventStream
+from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.answers import answer_json
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.shapes import AnswerShape
 
-__all__ = ["router"]
+__all__ = ["router", "told_to_clients"]
 
 router = make_router(tags=["answers"])
 
@@ -136,7 +138,7 @@ async def chat(asked: ChatIn, service: Asked, caller: User, request: Incoming) -
     def begin(gone: Callable[[], bool]) -> Iterator[AnswerEvent]:
         for event in index.answering(question, history, gone=gone, **asked.arguments()):
             service.counters.answered(event)
-            yield event
+            yield told_to_clients(event)
 
     events = Events(begin, lambda: service.streams.give_back(lease))
     events.start()
@@ -151,6 +153,13 @@ async def chat(asked: ChatIn, service: Asked, caller: User, request: Incoming) -
     finally:
         if not begun:
             events.stop()
+
+
+def told_to_clients(event: AnswerEvent) -> AnswerEvent:
+    """Return an event without the commands that its notes name."""
+    if isinstance(event, Done):
+        return replace(event, answer=worded(event.answer))
+    return worded(event) if isinstance(event, Sources) else event
 
 
 def _lease(service: Service, caller: Caller, request: Incoming) -> str:

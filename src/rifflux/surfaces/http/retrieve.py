@@ -40,7 +40,7 @@ class RetrieveIn(Request):
 
     query: Text = Field(examples=["foundational papers on parsing of context free languages"])
     filters: RetrieveFilters = Field(default_factory=RetrieveFilters)
-    mode: Literal["lookup", "survey", "compare", "prereq", "related"] | None = None
+    mode: Literal["lookup", "survey", "compare", "prereq", "related", "generic", "keywords"] | None = None
     top_k: int = Field(default=10, ge=1, le=100)
     max_tokens: int = Field(default=4_000, ge=1, le=100_000, description="Most tokens of evidence")
     deadline_ms: Deadline = None

@@ -32,6 +32,7 @@ Told = Annotated[str, AfterValidator(for_clients)]
 
 
 def worded(report: Report) -> Report:
-    """Return a report whose `degraded` is told as clients can follow it."""
+    """Return a report whose `degraded` and `notes`, as far as it has them, are told as clients can follow them."""
     told: Any = report
-    return replace(told, degraded=tuple(map(for_clients, told.degraded)))  # type: ignore[no-any-return]
+    lists = {name: getattr(told, name) for name in ("degraded", "notes") if hasattr(told, name)}
+    return replace(told, **{name: tuple(map(for_clients, each)) for name, each in lists.items()})  # type: ignore[no-any-return]

@@ -40,7 +40,7 @@ def retrieve(
     query: Annotated[str, Field(description="What to find works about, in plain words or formulas")],
     mode: Annotated[
         str | None,
-        Field(description="lookup, survey, compare, prereq or related; null: as the question is worded"),
+        Field(description="lookup, survey, compare, prereq, related, generic or keywords; null: as worded"),
     ] = None,
     top_k: Annotated[int, Field(description="Most works", json_schema_extra={"minimum": 1, "maximum": 1000})] = 10,
     since: Annotated[str | None, Field(description="ISO 8601 date: nothing older")] = None,

@@ -38,11 +38,13 @@ from rifflux.types import Filter, Hit, Trace, Why
 from rifflux.types.former import takes_former
 from rifflux.works.export import CITING, style_of
 from rifflux.works.model import told_names
+from rifflux.works.retrieval.asked import Asked
 from rifflux.works.retrieval.candidates import POOL, SIDE, SIDES, CandidateGenerator, Gathered
 from rifflux.works.retrieval.citables import Citables, groups_of
 from rifflux.works.retrieval.intent import INTENTS, Intent
+from rifflux.works.retrieval.liking import Liking
 from rifflux.works.retrieval.listing import listed
-from rifflux.works.retrieval.question import Asked, Question, meant
+from rifflux.works.retrieval.question import Question, meant
 from rifflux.works.retrieval.steps import CITED, KIND, SCORED, VALUE, RetrievalSettings, WorkSteps
 
 if TYPE_CHECKING:
@@ -50,8 +52,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 
+#: Titles that are told where an identifier is not held.
+NEAREST = 3
 #: The field of a filter that asks for works of an author or a venue: of those, no number is too many.
-_ASKED = {"authors": "authors", "venues": "venue"}
+_ASKED = {"authors": ("authors",), "venues": ("venue", "venues")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,8 @@ class WorksRetriever:
     ) -> Retrieval:
         """Answer a question with at most `top_k` works and evidence of at most `max_tokens` tokens.
 
-        `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `since` and
+        `mode` is `lookup`, `survey`, `compare`, `prereq`, `related`, `generic` or `keywords`; without it, the wording
+        decides. `since` and
         `until` are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources`
         names of lists that were imported. `authors` and `venues` are names in any spelling, of which one suffices,
         `year` is one or several: `1974`, `1970-1979`, `1970-`. `cite` adds the cited works to the evidence, in `bibtex`
@@ -132,6 +137,12 @@ class WorksRetriever:
         deadline = checked_deadline(deadline_ms)
         searcher = self.searcher.now(query, checked_filter({"collections": collections}).collections)
         asking = Asking(arguments, _iso(searcher.view.session.now()), searcher.store.contents(), self.configured)
+        # What is embedded to understand the question is not embedded again to search for it.
+        view = searcher.view.asking_once
+        for note in self.settings.without:
+            if note.startswith(f"{NO_VECTOR}: ") and isinstance(embedder := view.embedder, AskedOnce):
+                embedder.fail(ModelError(note.removeprefix(f"{NO_VECTOR}: ")))
+        searcher = Searcher(view)
         found = replace(self, searcher=searcher)._found(query, filter, mode, packer, clock, deadline, min_relevance)
         pack = replace(found.evidence, asked=asking)
         return replace(found, evidence=replace(pack, digest=pack_digest(pack)))
@@ -181,10 +192,7 @@ class WorksRetriever:
                 self.searcher.view.visible,
                 self.settings.year or datetime.fromtimestamp(self.searcher.view.session.now(), UTC).year,
             )
-            view = self.searcher.view.asking_once
-            for note in self.settings.without:
-                if note.startswith(f"{NO_VECTOR}: ") and isinstance(embedder := view.embedder, AskedOnce):
-                    embedder.fail(ModelError(note.removeprefix(f"{NO_VECTOR}: ")))
+            view = self.searcher.view
             searcher = Searcher(replace(view, profile=replace(view.profile, steps=steps)))
             generator = CandidateGenerator(searcher, question, filter, clock)
             found = generator()
@@ -196,9 +204,10 @@ class WorksRetriever:
         """Return the question, read and understood."""
         searcher, start = self.searcher, perf_counter()
         query = replace(searcher.read(text, filter), deadline=deadline)
-        question = meant(text, query, mode, self.intents, searcher.store, searcher.view.visible)
+        liken = Liking(searcher, deadline)
+        question = meant(text, query, mode, self.intents, searcher.store, searcher.view.visible, liken)
         clock.add("understand", start)
-        return question
+        return replace(question, notes=(*question.notes, *liken.notes))
 
     def _ranked(self, found: Gathered, steps: WorkSteps, clock: Stopwatch) -> Gathered:
         """Return the works in the order of the profile's steps, and the trace completed."""
@@ -212,7 +221,13 @@ class WorksRetriever:
             counts={**trace.counts, CITED: steps.cited, "works": len(works)},
             dropped={**trace.dropped, **({KIND: dropped[KIND]} if KIND in dropped else {})},
             degraded=tuple(dict.fromkeys([*trace.degraded, *left_out.values()])),
-            notes=(*trace.notes, *question.notes, *steps.notes, *(steps.unmatched(works) if steps.filter else ())),
+            notes=(
+                *trace.notes,
+                *question.notes,
+                *_not_held(question, works),
+                *steps.notes,
+                *(steps.unmatched(works) if steps.filter else ()),
+            ),
             understanding=question.query.understanding,
         )
         return replace(found, table=works, trace=trace)
@@ -278,6 +293,13 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _not_held(question: Question, works: Candidates) -> list[str]:
+    """Return a note for each identifier that the question has and no work here, with the titles that come nearest."""
+    titles = "; ".join(repr(hit.title) for hit in works.passages[:NEAREST])
+    nearest = f"the nearest titles here are {titles}" if titles else "nothing here is near it"
+    return [f"no work here has the identifier {name}: {nearest}" for name in question.lacking]
 
 
 def _limits(question: Question, least: float | None) -> Limits:

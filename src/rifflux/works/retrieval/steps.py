@@ -51,7 +51,7 @@ from rifflux.text.analyzer import Analyzer
 from rifflux.text.schemes import WORDED
 from rifflux.types import Filter, Hit, Identifier, Ids, Query, Ranking, Scores, Tag
 from rifflux.works.retrieval.candidates import SIDE, allowed, settled, share
-from rifflux.works.retrieval.intent import IN
+from rifflux.works.retrieval.intent import IN, MOST_JOINED, NONE_JOINED
 from rifflux.works.retrieval.named import CERTAINTY, certain_of
 from rifflux.works.retrieval.question import Place, Question
 
@@ -83,8 +83,6 @@ NOT_TOLD = "no license permits to tell its citations: those of the most similar 
 NOT_FOLLOWED, NOT_SCORED = "citations were not followed", "the merged order was kept, without scores"
 #: What a work's score gains by being by whom the question names: of one that is sure, more than all components give.
 NAMED_SURELY, NAMED_LIKELY = 1.0, 0.2
-#: Neighbors of seeds that are looked at.
-MOST = 100
 _PLACE = attrgetter("place")
 
 
@@ -152,8 +150,10 @@ class WorkSteps:
         self.notes += [note] if note else []
         more = settled(self.store, query, _new(hits, table, intent.neighbours), intent.weights)
         table = stacked(table, more)
-        nearness = [*map(near.get, map(_PLACE, table.passages), repeat(np.nan))]
-        return table.with_column(NEAR, np.array(nearness, np.float64))
+        nearness = np.array([*map(near.get, map(_PLACE, table.passages), repeat(np.nan))], np.float64)
+        table = table.with_column(NEAR, nearness)
+        # What is asked for by citations is a list that can be complete: what is merely alike does not belong to it.
+        return table.take(np.flatnonzero(np.isfinite(nearness))) if intent.joined and near and not note else table
 
     def one_per_work(self, query: Query, table: Candidates) -> Candidates:
         """Keep the best candidate of each work."""
@@ -224,7 +224,8 @@ class WorkSteps:
             found = self._around(query, np.array([about.id], np.int64))
             if len(found):
                 return self._read(found, works, about.hit.place), ""
-            note = NO_CITATIONS
+            follow = self.question.asked.intent.follow
+            note = NONE_JOINED[follow[0]] if self.question.asked.intent.joined else NO_CITATIONS
         found = self._around(query, works.ids[: self.question.asked.intent.seeds])
         return self._read(found, works, about.hit.place if about else None), note
 
@@ -265,7 +266,7 @@ def neighbors(store: Store, seeds: Ids, follow: Sequence[str]) -> Ranking:
             scores[edge.chunk] += edge.confidence / ((rank[edge.asked] + 1) * fan[edge.asked] ** 0.5)
     found = np.fromiter(scores, np.int64, len(scores))
     values = np.fromiter(scores.values(), np.float64, len(scores))
-    order = np.lexsort((found, -values))[:MOST]
+    order = np.lexsort((found, -values))[:MOST_JOINED]
     return Ranking(found[order], values[order])
 
 
