@@ -55,7 +55,7 @@ __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 #: Titles that are told where an identifier is not held.
 NEAREST = 3
 #: The field of a filter that asks for works of an author or a venue: of those, no number is too many.
-_ASKED = {"authors": ("authors",), "venues": ("venue", "venues")}
+_ASKED = {"authors": "authors", "venues": "venue"}
 
 
 @dataclass(frozen=True, slots=True)
