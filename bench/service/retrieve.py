@@ -26,7 +26,7 @@ import httpx2 as httpx
 from bench.service.load import Answer, Request, at_rate, percentile, serving, told
 from rifflux.evaluate import read_beir
 
-P50_MS, P95_MS = 60.0, 150.0
+P50_MS, P95_MS = 40.0, 60.0
 #: Shares of the answers: at most so many degraded, at least so many with citations followed and works scored.
 MOST_DEGRADED, LEAST_WHOLE = 0.01, 0.95
 WARM_UP_S = 10.0
