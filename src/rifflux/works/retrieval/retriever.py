@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
+from inspect import signature
 from itertools import chain, repeat
 from operator import attrgetter
 from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rifflux.errors import InvalidArgument, ModelError
 from rifflux.evidence.choose import REACH, Limits
-from rifflux.evidence.pack import EvidencePack, Packer
+from rifflux.evidence.pack import Asking, EvidencePack, Packer, digest, pack_digest
+from rifflux.models.guarded import AskedOnce
 from rifflux.models.workers import Workers
 from rifflux.retrieve.pipeline import RERANK, Stopwatch
 from rifflux.retrieve.table import RELEVANCE, Candidates, page
@@ -26,7 +32,7 @@ from rifflux.session.arguments import (
     checked_whole,
     checked_works,
 )
-from rifflux.session.searching import Searcher
+from rifflux.session.searching import NO_VECTOR, Searcher
 from rifflux.session.visibility import Visibility
 from rifflux.types import Filter, Hit, Trace, Why
 from rifflux.types.former import takes_former
@@ -40,6 +46,9 @@ from rifflux.works.retrieval.liking import Liking
 from rifflux.works.retrieval.listing import listed
 from rifflux.works.retrieval.question import Question, meant
 from rifflux.works.retrieval.steps import CITED, KIND, SCORED, VALUE, RetrievalSettings, WorkSteps
+
+if TYPE_CHECKING:
+    from rifflux.works.retrieval.replay import Replay
 
 __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 
@@ -112,6 +121,7 @@ class WorksRetriever:
         default.
         Raises `InvalidArgument`.
         """
+        arguments = _given(locals())
         checked_search(query, top_k, None)
         checked_budget(max_tokens)
         checked_whole("offset", offset, 0, FURTHEST)
@@ -126,9 +136,38 @@ class WorksRetriever:
         clock = Stopwatch()
         deadline = checked_deadline(deadline_ms)
         searcher = self.searcher.now(query, checked_filter({"collections": collections}).collections)
+        asking = Asking(arguments, _iso(searcher.view.session.now()), searcher.store.contents(), self.configured)
         # What is embedded to understand the question is not embedded again to search for it.
-        searcher = Searcher(searcher.view.asking_once)
-        return replace(self, searcher=searcher)._found(query, filter, mode, packer, clock, deadline, min_relevance)
+        view = searcher.view.asking_once
+        for note in self.settings.without:
+            if note.startswith(f"{NO_VECTOR}: ") and isinstance(embedder := view.embedder, AskedOnce):
+                embedder.fail(ModelError(note.removeprefix(f"{NO_VECTOR}: ")))
+        searcher = Searcher(view)
+        found = replace(self, searcher=searcher)._found(query, filter, mode, packer, clock, deadline, min_relevance)
+        pack = replace(found.evidence, asked=asking)
+        return replace(found, evidence=replace(pack, digest=pack_digest(pack)))
+
+    @property
+    def configured(self) -> str:
+        """Return a digest of what an answer depends on besides the contents: version, model, settings, permissions."""
+        view, package = self.searcher.view, sys.modules[__name__.partition(".")[0]]
+        profile, synonyms = view.profile, view.session.synonyms
+        rules = sorted(map(str, view.visible.rules.items()))
+        settings = (profile.name, profile.language, profile.boosts, profile.expand, profile.weights, synonyms, rules)
+        return digest(repr((package.__version__, view.embedder.fingerprint, self.intents, settings)))
+
+    def replay(self, pack: EvidencePack) -> Replay:
+        """Ask a pack's question again, and compare all that it claims; see `Replay`. Raises as `replayed` does."""
+        from rifflux.works.retrieval.replay import replayed
+
+        return replayed(self, pack)
+
+    def again(self, pack: EvidencePack, settings: RetrievalSettings) -> Retrieval:
+        """Ask a pack's question again as it was asked, within the settings. Raises `InvalidArgument`."""
+        arguments = pack.asked.arguments if pack.asked else {}
+        if unknown := sorted(set(arguments) - set(_defaults())):
+            raise InvalidArgument(f"the pack was asked with {unknown[0]!r}, which is no argument of retrieve")
+        return replace(self, settings=settings)(pack.query, **arguments)
 
     def _found(
         self,
@@ -151,7 +190,7 @@ class WorksRetriever:
                 self.settings,
                 self.workers,
                 self.searcher.view.visible,
-                datetime.fromtimestamp(self.searcher.view.session.now(), UTC).year,
+                self.settings.year or datetime.fromtimestamp(self.searcher.view.session.now(), UTC).year,
             )
             view = self.searcher.view
             searcher = Searcher(replace(view, profile=replace(view.profile, steps=steps)))
@@ -234,6 +273,26 @@ class WorksRetriever:
             more = map(details.get, map(attrgetter("stage"), hit.why), repeat({}))
             hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
         return tuple(self.searcher.view.shown(hits))
+
+
+@cache
+def _defaults() -> Mapping[str, Any]:
+    """Return the arguments of a retrieval with what they are by default."""
+    return {name: each.default for name, each in signature(WorksRetriever.__call__).parameters.items()}
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those arguments of a call that say something, as JSON has them; deadlines are of the moment."""
+    given = {name: value for name, value in arguments.items() if name not in ("self", "query", "deadline_ms")}
+    return {
+        name: value if isinstance(value, str | int | float) else [*value]
+        for name, value in given.items()
+        if value is not None and value not in ("", (), []) and _defaults()[name] != value
+    }
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _not_held(question: Question, works: Candidates) -> list[str]:

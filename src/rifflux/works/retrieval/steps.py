@@ -55,7 +55,17 @@ from rifflux.works.retrieval.intent import IN, MOST_JOINED, NONE_JOINED
 from rifflux.works.retrieval.named import CERTAINTY, certain_of
 from rifflux.works.retrieval.question import Place, Question
 
-__all__ = ["CITED", "KIND", "SCORED", "VALUE", "RetrievalSettings", "WorkScore", "WorkSteps"]
+__all__ = [
+    "CITED",
+    "KIND",
+    "NOT_FOLLOWED",
+    "NOT_SCORED",
+    "SCORED",
+    "VALUE",
+    "RetrievalSettings",
+    "WorkScore",
+    "WorkSteps",
+]
 
 T = TypeVar("T")
 #: The step that leaves out kinds, and the stages of explanations: the nearness of a work, and its score.
@@ -69,6 +79,8 @@ NEAR = declare("near", "sum of confidences by rank", "how near a work is to the 
 CODED = 0.25
 NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
 NOT_TOLD = "no license permits to tell its citations: those of the most similar works were followed"
+#: Begin the notes on what was late or failed.
+NOT_FOLLOWED, NOT_SCORED = "citations were not followed", "the merged order was kept, without scores"
 #: What a work's score gains by being by whom the question names: of one that is sure, more than all components give.
 NAMED_SURELY, NAMED_LIKELY = 1.0, 0.2
 _PLACE = attrgetter("place")
@@ -76,10 +88,15 @@ _PLACE = attrgetter("place")
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
-    """Limits of a retrieval: milliseconds to follow citations, and to score."""
+    """Limits of a retrieval: milliseconds to follow citations, and to score.
+
+    `year` is this year, if not today's. `without` are the notes of what is left out as if it had been late.
+    """
 
     expansion_ms: float = 50.0
     rerank_ms: float = 200.0
+    year: int | None = None
+    without: tuple[str, ...] = ()
 
 
 @dataclass
@@ -127,7 +144,7 @@ class WorkSteps:
             self.settings.expansion_ms,
             "citations",
             partial(self._neighbors, query, best),
-            "citations were not followed",
+            NOT_FOLLOWED,
         )
         self.cited, near = len(hits), dict(map(attrgetter("place", "score"), hits))
         self.notes += [note] if note else []
@@ -156,8 +173,7 @@ class WorkSteps:
         score = WorkScore(
             self.store, self.question, self.analyzer, self.year, self.tags, self.visible, self.filter.tags
         )
-        otherwise = "the merged order was kept, without scores"
-        ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), otherwise)
+        ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), NOT_SCORED)
         return _alternating(ranked) if self.question.asked.sides else ranked
 
     def unmatched(self, works: Candidates) -> list[str]:
@@ -183,6 +199,9 @@ class WorkSteps:
 
     def _within(self, milliseconds: float, name: str, work: Callable[[], T], otherwise: str) -> T:
         """Return the result of some work. Raises `NotApplied` if it fails or is late."""
+        for note in self.settings.without:
+            if note.startswith(f"{otherwise}: "):
+                raise NotApplied(note)
         try:
             return self.workers(work, perf_counter() + milliseconds / 1000, name)
         except (Late, RiffluxError) as error:
