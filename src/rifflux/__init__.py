@@ -52,6 +52,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.errors import Unreadable as Unreadable
     from rifflux.errors import UnusableIndex as UnusableIndex
     from rifflux.evidence.pack import TITLE_ONLY as TITLE_ONLY
+    from rifflux.evidence.pack import Asking as Asking
     from rifflux.evidence.pack import EvidenceItem as EvidenceItem
     from rifflux.evidence.pack import EvidencePack as EvidencePack
     from rifflux.index import Index as Index
@@ -149,9 +150,10 @@ if _typing.TYPE_CHECKING:
     from rifflux.works.export import verify as verify
     from rifflux.works.report import Doubt as Doubt
     from rifflux.works.report import WorksReport as WorksReport
+    from rifflux.works.retrieval.asked import Asked as Asked
     from rifflux.works.retrieval.intent import Intent as Intent
     from rifflux.works.retrieval.intent import adjusted_intents as adjusted_intents
-    from rifflux.works.retrieval.question import Asked as Asked
+    from rifflux.works.retrieval.replay import Replay as Replay
     from rifflux.works.retrieval.retriever import Retrieval as Retrieval
     from rifflux.works.retrieval.retriever import WorksRetriever as WorksRetriever
 
@@ -169,7 +171,7 @@ _PUBLIC = {
         "NotFound NothingImported OutOfScope OutsideRoots ReadOnlyIndex RiffluxError TokenExpired Unreadable "
         "UnusableIndex"
     ),
-    "evidence.pack": "TITLE_ONLY EvidencePack EvidenceItem",
+    "evidence.pack": "TITLE_ONLY Asking EvidencePack EvidenceItem",
     "index": "Index open",
     "index.admin": "Admin",
     "index.collections": "CollectionInfo Collections",
@@ -210,7 +212,8 @@ _PUBLIC = {
     "works.export": "verify",
     "works.report": "Doubt WorksReport",
     "works.retrieval.intent": "Intent adjusted_intents",
-    "works.retrieval.question": "Asked",
+    "works.retrieval.asked": "Asked",
+    "works.retrieval.replay": "Replay",
     "works.retrieval.retriever": "Retrieval WorksRetriever",
 }
 _PLACES = {name: module for module, names in _PUBLIC.items() for name in names.split()}

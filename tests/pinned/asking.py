@@ -66,6 +66,8 @@ REWORDED: dict[str, str] = {
 #: Values that are never twice the same; of tables of times, the names are kept.
 VOLATILE = frozenset(("seconds", "synced_at", "bytes"))
 TIMES = frozenset(("milliseconds", "latency_ms"))
+#: What a pack tells of the call that it is of.
+PER_CALL = frozenset(("asked", "digest"))
 #: Longer texts are cut here, and get a digest.
 LONGEST = 72
 DIGITS = 9
@@ -234,7 +236,8 @@ def comparable(value: Any, folder: Path, key: str = "") -> Any:
     if isinstance(value, Mapping):
         if key in TIMES:
             return sorted(value)
-        return {name: comparable(each, folder, name) for name, each in value.items()}
+        told = value.keys() - PER_CALL if value.keys() >= PER_CALL else value.keys()
+        return {name: comparable(each, folder, name) for name, each in value.items() if name in told}
     if isinstance(value, list):
         return [comparable(each, folder) for each in value]
     if isinstance(value, float):

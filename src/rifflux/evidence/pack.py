@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -10,8 +11,19 @@ from typing import Any
 
 from rifflux.evidence.choose import Chosen, Citable, Limits, choose, fitted
 from rifflux.types import Document, Hit, Span
+from rifflux.types.nouns import noun_json
 
-__all__ = ["TITLE_ONLY", "Citing", "EvidenceItem", "EvidencePack", "Packer", "Reference", "digest"]
+__all__ = [
+    "TITLE_ONLY",
+    "Asking",
+    "Citing",
+    "EvidenceItem",
+    "EvidencePack",
+    "Packer",
+    "Reference",
+    "digest",
+    "pack_digest",
+]
 
 #: An answer should say that it is not sure if the best document has less relevance.
 UNCERTAIN = 0.5
@@ -54,6 +66,20 @@ class EvidenceItem:
 
 
 @dataclass(frozen=True, slots=True)
+class Asking:
+    """How evidence was asked for, so that it can be asked for again.
+
+    `arguments` are those of the call that were given besides the question, `asked_at` is the moment (ISO 8601), `state`
+    the contents of the index then (`Store.contents`), and `settings` a digest of all else that an answer depends on.
+    """
+
+    arguments: Mapping[str, Any]
+    asked_at: str
+    state: str
+    settings: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reference:
     """The facts by which a document is cited."""
 
@@ -88,7 +114,8 @@ class EvidencePack:
     `tokens` of at most `max_tokens` were used for titles and texts; documents of less relevance than `min_relevance`
     that the question does not name were left out. `confidence` is the relevance of the most relevant
     document with a text, `uncertain` says that little speaks for any, or that there is no text. `bibliography` holds,
-    where it was asked for, the entry of each cited document by citation key.
+    where it was asked for, the entry of each cited document by citation key. `asked` says how to ask again, `digest` is
+    `pack_digest` of all the others; two packs of one content are equal whenever they were asked for.
     """
 
     query: str
@@ -101,6 +128,14 @@ class EvidencePack:
     notes: tuple[str, ...] = ()
     bibliography: Mapping[str, Any] = field(default_factory=dict)
     min_relevance: float = 0.0
+    asked: Asking | None = field(default=None, compare=False)
+    digest: str = field(default="", compare=False)
+
+
+def pack_digest(pack: EvidencePack) -> str:
+    """Return the SHA-256 of all that a pack claims, as canonical JSON: sorted keys, no blanks, without its digest."""
+    told = {name: value for name, value in noun_json(pack).items() if name != "digest"}
+    return digest(json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":")))
 
 
 @dataclass(frozen=True)

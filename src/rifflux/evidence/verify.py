@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from operator import itemgetter
 
-from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference, digest
+from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference, digest, pack_digest
 from rifflux.store import Store
 from rifflux.types import Document, Hit
 
@@ -32,8 +32,10 @@ def verify(pack: EvidencePack, citing: Citing, shown: Callable[[str, Document], 
         problems.append(f"it has {pack.tokens} tokens, more than its budget of {pack.max_tokens}")
     if not pack.items and (pack.tokens or not pack.uncertain):
         problems.append("its items are missing: it tells of tokens, or is certain, and holds no evidence")
+    forged = bool(pack.digest) and pack.digest != pack_digest(pack)
+    claims = ["its digest is not that of what it claims"] * forged
     if not stores:
-        return problems
+        return [*problems, *claims]
     documents = dict[_Place, Document]()
     for item in pack.items:
         # Where several owners have a work of this name, the passage says whose it is.
@@ -43,7 +45,7 @@ def verify(pack: EvidencePack, citing: Citing, shown: Callable[[str, Document], 
         if document := store.catalog.document(*place):
             documents[_place(item)] = shown(place[0], document)
         problems += _against(item, documents.get(_place(item)), citing, chunk)
-    return [*problems, *_miswritten(pack, citing, documents)]
+    return [*problems, *_miswritten(pack, citing, documents), *claims]
 
 
 def _within(item: EvidenceItem) -> Iterator[str]:

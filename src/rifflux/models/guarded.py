@@ -350,6 +350,10 @@ class AskedOnce(GuardedEmbedder):
             self._known[text] = self._asked(partial(super().question_vector, text, dimension, deadline))
         return self._known[text]
 
+    def fail(self, error: ModelError) -> None:
+        """Answer as if there had been an error before."""
+        self._failed = error
+
     def passage_vectors(self, texts: Sequence[str], dimension: int | None = None) -> Vectors:
         """Return the vectors of passages, or raise the error that there was before."""
         return self._asked(partial(super().passage_vectors, texts, dimension))

@@ -54,7 +54,10 @@ if TYPE_CHECKING:
     from rifflux.retrieve.explain.verdict import Verdict
     from rifflux.retrieve.steps.rerank import Rerank
 
-__all__ = ["Searcher"]
+__all__ = ["NO_VECTOR", "Searcher"]
+
+#: Begins the note on a question that no model read.
+NO_VECTOR = "no query vector"
 
 
 class Searcher:
@@ -357,7 +360,7 @@ class Searcher:
         except ModelMismatch:
             raise
         except ModelError as error:
-            return query, [*degraded, f"no query vector: {error}"]
+            return query, [*degraded, f"{NO_VECTOR}: {error}"]
         finally:
             clock.add("embed", start)
         return query, degraded

@@ -50,6 +50,13 @@ class Store(Protocol):
     def counts(self) -> Mapping[str, int]:
         """Count `documents`, `chunks`, `files` and `embedded_chunks`."""
 
+    def contents(self) -> str:
+        """Return what stands for the contents at this moment: `CHANGES-DIGEST`.
+
+        It is another one after every change of what can be found, and the same as long as there was none. `CHANGES`
+        grows with each of them.
+        """
+
     def of(self, owner: str) -> Store:
         """Return the view of an owner, on the same database. Raises OutOfScope from a named owner's to another's."""
 

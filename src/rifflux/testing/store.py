@@ -31,6 +31,15 @@ class StoreContract(CatalogContract, LexicalContract, SemanticContract, Registry
         assert store.counts()["documents"] == 0
         assert self._match(store, "words") == []
 
+    def test_the_contents_are_others_after_a_change_and_only_then(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "words"))
+        before = store.contents()
+        store.registry.set("x", "y", content=False)
+        assert store.contents() == before
+        store.catalog.put("c", change("b", "words"))
+        assert store.contents() != before
+        assert int(store.contents().partition("-")[0]) > int(before.partition("-")[0])
+
     def test_new_words_leave_the_vector_and_a_new_vector_the_words(self, store: Store) -> None:
         store.semantic.use_model(MODEL)
 

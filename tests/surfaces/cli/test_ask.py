@@ -34,7 +34,13 @@ def test_what_an_answer_stood_on_can_be_verified(run: Any) -> None:
     answer = run.json("ask", "how long do cache entries live")
     assert answer["by"] == "extract"
     (run.folder / "answer.json").write_text(json.dumps(answer))
-    assert run.json("verify", "answer.json") == {"sound": True, "items": len(answer["pack"]["items"]), "problems": []}
+    assert run.json("verify", "answer.json") == {
+        "sound": True,
+        "items": len(answer["pack"]["items"]),
+        "problems": [],
+        "replayed": "",
+        "note": "",
+    }
     answer["pack"]["items"][0]["text"] = "Cache entries live for ever."
     (run.folder / "answer.json").write_text(json.dumps(answer))
     assert not run.json("verify", "answer.json", status=1)["sound"]

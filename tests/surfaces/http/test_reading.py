@@ -139,6 +139,10 @@ def test_a_pack_is_checked(ask: Asker) -> None:
     told = ask("POST", "/verify", json={"pack": answer["evidence_pack"]}).json()
     assert (told["sound"], told["problems"]) == (True, [])
     assert ask("POST", "/verify", json={"pack": answer}).json() == told
+    assert ask("POST", "/verify", json={"pack": answer, "replay": True}).json() == told | {"replayed": "agrees"}
+    forged = {**answer, "reranked": answer["reranked"][::-1], "mode": "survey"}
+    assert ask("POST", "/verify", json={"pack": forged}).json()["sound"]
+    assert not ask("POST", "/verify", json={"pack": forged, "replay": True}).json()["sound"]
     answer["evidence_pack"]["items"][0]["text"] += "!"
     assert not ask("POST", "/verify", json={"pack": answer}).json()["sound"]
     assert ask("POST", "/verify", json={"pack": {"items": 3}}).status_code == 422

@@ -55,7 +55,12 @@ def test_an_agent_gets_works_and_evidence_that_it_can_verify(agent: Agent) -> No
     pack = found["evidence_pack"]
     assert "doi:10.1/open" in pack["items"][0]["identifiers"]
     assert pack["bibliography"]["able2001open"].startswith("@misc{able2001open,")
-    assert agent.ask("verify", evidence_pack=pack) == {"sound": True, "items": 2, "problems": []}
+    sound = {"sound": True, "items": 2, "problems": []}
+    assert agent.ask("verify", evidence_pack=pack) == {**sound, "replayed": "", "note": ""}
+    assert agent.ask("verify", evidence_pack=pack, replay=True) == {**sound, "replayed": "agrees", "note": ""}
+    flipped = agent.ask("verify", evidence_pack={**pack, "uncertain": not pack["uncertain"]}, replay=True)
+    assert not flipped["sound"]
+    assert any(problem.startswith("uncertain:") for problem in flipped["problems"])
     pack["items"][0]["text"] = "Cohomology of shut things."
     broken = agent.ask("verify", evidence_pack=pack)
     assert not broken["sound"]

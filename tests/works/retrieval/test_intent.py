@@ -9,8 +9,8 @@ import pytest
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.query.reading import Words
 from rifflux.text.analyzer import analyzer
+from rifflux.works.retrieval.asked import asked_for
 from rifflux.works.retrieval.intent import INTENTS
-from rifflux.works.retrieval.question import asked_for
 
 
 class TestIntents:
@@ -91,7 +91,9 @@ class TestIntents:
 
     def test_a_mode_overrides_and_must_exist(self) -> None:
         assert asked_for("quicksort versus heapsort", "survey").intent.name == "survey"
-        modes: Any = ("psychic", "generic", "keywords", "", ["survey"])
+        assert asked_for("survey of heapsort", "generic").intent.name == "generic"
+        assert asked_for("survey of heapsort", "keywords").intent.name == "keywords"
+        modes: Any = ("psychic", "", ["survey"])
         for mode in modes:
             with pytest.raises(InvalidArgument, match="prereq"):
                 asked_for("x", mode)
@@ -119,9 +121,9 @@ class TestIntents:
             ("approach A vs B for problem P", ("approach A for problem P", "B for problem P")),
             ("quicksort vs mergesort for external sorting?",
              ("quicksort for external sorting", "mergesort for external sorting")),
-            ("which is better for typing: LL or LR parsing", ("LL for typing", "LR parsing for typing")),
+            ("which is better for typing: LL or LR parsing", ("LL parsing for typing", "LR parsing for typing")),
             ("parsing of tables versus parsing of trees", ("parsing of tables", "parsing of trees")),
-            ("comparing LL with LR parsing", ("LL", "LR parsing")),
+            ("comparing LL with LR parsing", ("LL parsing", "LR parsing")),
             ("should I use hash tables or B-trees for ranges", ("hash tables for ranges", "B-trees for ranges")),
             ("advantages of quicksort over heapsort", ("quicksort", "heapsort")),
         ],
@@ -131,8 +133,8 @@ class TestIntents:
 
     def test_a_comparison_by_name_has_sides_or_says_that_it_has_none(self) -> None:
         asked = asked_for("LL and LR parsing", "compare")
-        assert asked.sides == ("LL", "LR parsing")
-        assert "'LL' and for 'LR parsing'" in asked.reason
+        assert asked.sides == ("LL parsing", "LR parsing")
+        assert "'LL parsing' and for 'LR parsing'" in asked.reason
         assert "no two sides" in asked_for("parsing", "compare").reason
         assert asked_for("LL and LR parsing").sides == ()
 

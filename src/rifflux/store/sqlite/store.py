@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.derived import DerivedFile
 from rifflux.store.sqlite.connection.engine import Engine, GenerationCache
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
-from rifflux.store.sqlite.connection.view import View
+from rifflux.store.sqlite.connection.view import OWNER, View
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
 from rifflux.store.sqlite.lexical.postings_index import PostingsIndex
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
@@ -216,6 +218,18 @@ class SqliteStore(Store):
 
     def counts(self) -> Mapping[str, int]:
         return {**self.catalog.counts(), "embedded_chunks": self.semantic.embedded()}
+
+    def contents(self) -> str:
+        changes = [self._changes(each) for each in self.owners]
+        model = self.semantic.model()
+        told = repr((changes, sorted(self.counts().items()), model and model.fingerprint))
+        return f"{sum(map(itemgetter(1), changes))}-{sha256(told.encode()).hexdigest()[:16]}"
+
+    def _changes(self, owner: str) -> tuple[str, int]:
+        """Return an owner, and how often what is theirs was changed."""
+        with self.database.engine.alone() as connection:
+            row = connection.execute(OWNER, {"name": owner}).fetchone()
+        return owner, row[1] if row else 0
 
     def close(self) -> None:
         if not self.owner:

@@ -36,7 +36,8 @@ def retrieve(
     here: CommonOptions,
     query: Annotated[str, typer.Argument(help="What to find works about.")],
     mode: Annotated[
-        str | None, typer.Option(help="lookup, survey, compare, prereq or related.  [default: as it is worded]")
+        str | None,
+        typer.Option(help="lookup, survey, compare, prereq, related, generic or keywords.  [default: as it is worded]"),
     ] = None,
     top_k: Annotated[int, typer.Option("--top-k", "-k", help="Most works.", min=1, max=100)] = 10,
     since: Since = None,

@@ -7,37 +7,52 @@ from typing import Annotated
 
 import typer
 
-from rifflux import NotFound
+from rifflux import InvalidArgument, NotFound
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, WorksOf, app
-from rifflux.surfaces.shared.packs import read_pack, verified_json
+from rifflux.surfaces.shared.nouns import JsonObject
+from rifflux.surfaces.shared.packs import checked_json, read_pack, verified_json
 
 
-@app.command(epilog="Example: rifflux verify evidence.json")
+@app.command(epilog="Example: rifflux verify evidence.json --replay")
 def verify(
     here: CommonOptions,
     pack: Annotated[
         Path, typer.Argument(help="A pack, as 'rifflux retrieve --json' and 'rifflux ask --json' print it.")
     ],
     offline: Annotated[bool, typer.Option("--offline", help="Check it by itself, without the index.")] = False,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Ask its question again too, and compare all that the file claims.")
+    ] = False,
     user: WorksOf = "",
 ) -> None:
     """Check every passage of an evidence pack against its hash and its work, and the facts of the work.
 
-    Exit status 1 if something is not as it was.
+    With --replay, order, scores, confidence and notes too: the question is asked again as it was. An index that has
+    changed since is told as that. Exit status 1 if something is not as it was.
     """
     from rifflux import verify as check
 
     if not pack.is_file():
         raise NotFound(f"no file at {pack}: save a pack with 'rifflux retrieve --json'")
-    evidence = read_pack(pack.read_text("utf-8", "replace"))
+    text = pack.read_text("utf-8", "replace")
     if offline:
-        problems = check(evidence)
+        if replay:
+            raise InvalidArgument("nothing can be asked again offline: leave out --offline or --replay")
+        evidence = read_pack(text)
+        found = verified_json(evidence, check(evidence))
     else:
         with here.opened(user) as index:
-            problems = index.works.verify(evidence)
-    count = len(evidence.items)
-    told = "\n".join(problems) or (f"{count} passages are as they were" if count else "it holds no passages to check")
-    show.outcome(told, verified_json(evidence, problems), as_json=here.json)
-    if problems:
+            found = checked_json(index, text, replay=replay)
+    show.outcome("\n".join(found["problems"]) or _sound(found), found, as_json=here.json)
+    if found["problems"]:
         raise typer.Exit(1)
+
+
+def _sound(found: JsonObject) -> str:
+    """Return what was checked where nothing is wrong."""
+    count = found["items"]
+    told = f"{count} passages are as they were" if count else "it holds no passages to check"
+    if found["replayed"] == "agrees":
+        return f"{told}; asked again, the answer is the same"
+    return f"{told}; {found['note']}, so order and scores were not compared" if found["note"] else told

@@ -12,7 +12,7 @@ from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Date, Deadline, Name, Request, Text, Year
 from rifflux.surfaces.shared.nouns import JsonObject
-from rifflux.surfaces.shared.packs import read_pack, retrieval_json, verified_json
+from rifflux.surfaces.shared.packs import checked_json, retrieval_json
 from rifflux.surfaces.shared.shapes import RetrievalShape, VerifiedShape
 
 __all__ = ["router"]
@@ -40,7 +40,7 @@ class RetrieveIn(Request):
 
     query: Text = Field(examples=["foundational papers on parsing of context free languages"])
     filters: RetrieveFilters = Field(default_factory=RetrieveFilters)
-    mode: Literal["lookup", "survey", "compare", "prereq", "related"] | None = None
+    mode: Literal["lookup", "survey", "compare", "prereq", "related", "generic", "keywords"] | None = None
     top_k: int = Field(default=10, ge=1, le=100)
     max_tokens: int = Field(default=4_000, ge=1, le=100_000, description="Most tokens of evidence")
     deadline_ms: Deadline = None
@@ -77,10 +77,10 @@ class VerifyIn(Request):
     """An evidence pack to check."""
 
     pack: JsonObject = Field(description="As /retrieve gives it: the evidence_pack, or the whole answer")
+    replay: bool = Field(default=False, description="Ask its question again, and compare all that is claimed")
 
 
 @router.post("/verify", summary="Check the passages of an evidence pack")
 def verify(given: VerifyIn, service: Asked, caller: User) -> VerifiedShape:
     """Check every passage against its hash and its work as it is indexed now, and the facts of the work."""
-    pack = read_pack(json.dumps(given.pack))
-    return VerifiedShape.of(verified_json(pack, service.of(caller).works.verify(pack)))
+    return VerifiedShape.of(checked_json(service.of(caller), json.dumps(given.pack), replay=given.replay))

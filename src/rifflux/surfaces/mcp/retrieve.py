@@ -23,7 +23,7 @@ from rifflux.surfaces.mcp.reply import (
     reply,
 )
 from rifflux.surfaces.shared.nouns import JsonObject
-from rifflux.surfaces.shared.packs import read_pack, retrieval_json, verified_json
+from rifflux.surfaces.shared.packs import checked_json, retrieval_json
 from rifflux.surfaces.shared.shapes import RankedWork, RetrievalShape, VerifiedShape, WorkCandidate
 
 __all__ = ["retrieve", "verify"]
@@ -40,7 +40,7 @@ def retrieve(
     query: Annotated[str, Field(description="What to find works about, in plain words or formulas")],
     mode: Annotated[
         str | None,
-        Field(description="lookup, survey, compare, prereq or related; null: as the question is worded"),
+        Field(description="lookup, survey, compare, prereq, related, generic or keywords; null: as worded"),
     ] = None,
     top_k: Annotated[int, Field(description="Most works", json_schema_extra={"minimum": 1, "maximum": 1000})] = 10,
     since: Annotated[str | None, Field(description="ISO 8601 date: nothing older")] = None,
@@ -97,12 +97,14 @@ def retrieve(
 def verify(
     desk: Desk,
     evidence_pack: Annotated[JsonObject, Field(description="The evidence_pack of retrieve, as it was given")],
+    replay: Annotated[
+        bool, Field(description="Ask its question again too, and compare order, scores, confidence and notes")
+    ] = False,
     db_path: Annotated[str | None, Field(description="The index it came from; null for the configured")] = None,
 ) -> Annotated[CallToolResult, VerifiedShape]:
     """Check each passage of an evidence pack against its hash and its work, and the facts of the work."""
-    pack = read_pack(json.dumps(evidence_pack))
-    problems = desk.open(db_path).index.works.verify(pack)
-    return reply(VerifiedShape.of(verified_json(pack, problems)))
+    found = checked_json(desk.open(db_path).index, json.dumps(evidence_pack), replay=replay)
+    return reply(VerifiedShape.of(found))
 
 
 def _text(output: RetrieveOutput, offset: int) -> str:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rifflux import EvidenceItem, EvidencePack, InvalidArgument, json_names
 from rifflux.surfaces.shared.nouns import JsonObject, noun_json, trace_json
 from rifflux.surfaces.shared.renamed import normalized
 
 if TYPE_CHECKING:
-    from rifflux import Hit, Retrieval
+    from rifflux import Hit, Index, Replay, Retrieval
 
-__all__ = ["read_pack", "retrieval_json", "verified_json"]
+__all__ = ["checked_json", "read_pack", "retrieval_json", "verified_json"]
 
 _CHANNELS = ("lexical", "semantic", "cited")
 #: What packs and items of former versions lack.
-_FORMER_PACK: JsonObject = {"notes": [], "bibliography": {}, "min_relevance": 0.0}
+_FORMER_PACK: JsonObject = {"notes": [], "bibliography": {}, "min_relevance": 0.0, "asked": None, "digest": ""}
+#: What an answer of retrieve tells beside its pack that is of the moment.
+_OF_THE_MOMENT = "milliseconds"
 _FORMER_ITEM: JsonObject = {"collection": "", "relevance": 0.0}
 
 
@@ -41,9 +43,35 @@ def retrieval_json(found: Retrieval) -> JsonObject:
     }
 
 
-def verified_json(pack: EvidencePack, problems: Sequence[str]) -> JsonObject:
-    """Return how checking a pack ended."""
-    return {"sound": not problems, "items": len(pack.items), "problems": list(problems)}
+def verified_json(pack: EvidencePack, problems: Sequence[str], replay: Replay | None = None) -> JsonObject:
+    """Return how checking a pack ended; `replay` is how asking its question again did, if it was."""
+    every = [*dict.fromkeys([*problems, *(replay.problems if replay else ())])]
+    told = {"sound": not every, "items": len(pack.items), "problems": every}
+    return told | {"replayed": replay.outcome if replay else "", "note": replay.note if replay else ""}
+
+
+def checked_json(index: Index, text: str, *, replay: bool) -> JsonObject:
+    """Return how checking a pack against an index ended; with `replay`, its question is asked again.
+
+    `text` is the pack or the whole answer of retrieve, of which all is compared then. Raises as `read_pack` does.
+    """
+    pack = read_pack(text)
+    problems = index.works.verify(pack)
+    if not replay:
+        return verified_json(pack, problems)
+    found, whole = index.retrieve.replay(pack), json.loads(text)
+    if "evidence_pack" in whole and found.found:
+        again = retrieval_json(found.found)
+        names = [name for name in whole if name != "evidence_pack"]
+        found = found.beside(*({name: _lasting(each.get(name)) for name in names} for each in (whole, again)))
+    return verified_json(pack, problems, found)
+
+
+def _lasting(told: Any) -> Any:
+    """Return a part of an answer without what is of the moment."""
+    if isinstance(told, dict):
+        return {name: value for name, value in told.items() if name != _OF_THE_MOMENT}
+    return told
 
 
 def read_pack(text: str) -> EvidencePack:
@@ -82,6 +110,8 @@ def _fields(shape: type, told: object, where: str) -> JsonObject:
     """Return the values of a JSON object by the names of the fields of a shape."""
     names = json_names(shape)
     known = normalized(_object(told, where), names.values())
+    if unknown := sorted(set(known) - {*names.values()}):
+        raise _none(f"{where} holds {unknown[0]!r}, which nothing tells of it")
     if missing := [name for name in names.values() if name not in known]:
         raise _none(f"{where} lacks {missing[0]!r}")
     return {field: known[name] for field, name in names.items()}

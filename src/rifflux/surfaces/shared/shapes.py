@@ -220,6 +220,15 @@ class EvidencePassage(_OfWork):
     exact: bool = Field(description="The question names the work, or a passage of it: by identifier, title or heading")
 
 
+class AskingShape(Shape):
+    """How evidence was asked for, so that it can be asked for again."""
+
+    arguments: JsonObject = Field(description="Those that were given besides the question")
+    asked_at: str = Field(description="ISO 8601")
+    state: str = Field(description="The contents of the index then")
+    settings: str = Field(description="A digest of all else that the answer depends on")
+
+
 class EvidenceShape(Shape):
     """Passages of several works, within a budget of tokens."""
 
@@ -235,6 +244,8 @@ class EvidenceShape(Shape):
     bibliography: JsonObject = Field(
         description="Each cited work by its citation key, where cite asks for it: a BibTeX entry or an item of CSL-JSON"
     )
+    asked: AskingShape | None = Field(description="What verify needs to ask again; null for the pack of an answer")
+    digest: str = Field(description="SHA-256 of all that the pack claims, as canonical JSON; empty for an answer's")
 
 
 class RetrievalDiagnostics(Shape):
@@ -310,3 +321,5 @@ class VerifiedShape(Shape):
     sound: bool
     items: int
     problems: list[str]
+    replayed: str = Field(description="agrees, differs, or changed for an index that changed since; empty if not asked")
+    note: str = Field(description="What changed since")

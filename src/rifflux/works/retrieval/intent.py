@@ -2,7 +2,7 @@
 
 An intent is a row of `INTENTS`: how the six components are weighed, which works are left out, which citations are
 followed how far, how evidence is chosen, and what becomes of a work that the question names. Nothing else in the code
-asks which intent it is. The rules of wording are in `wording`.
+asks which intent it is. How a question is taken for one is in `asked`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ __all__ = [
     "INTENTS",
     "KEYWORDS",
     "MODES",
+    "MOST_JOINED",
+    "NONE_JOINED",
     "OUT",
     "WEIGHTS",
     "Intent",
@@ -50,6 +52,14 @@ _SINGLE, _SEVERAL = replace(LIMITS, per_document=1), replace(LIMITS, per_documen
 #: Who looks for one thing is done when it is there; of a comparison, either side is weighed by itself.
 _ONE, _SIDES = replace(LIMITS, always=1), replace(LIMITS, min_share=0.0)
 
+#: What is told where citations join none with the work that is asked about.
+NONE_JOINED = {
+    OUT: "no work here is known to be cited by it: these are works like it",
+    IN: "no work here is known to cite it: these are works like it",
+}
+#: The most works that citations join with one that are found.
+MOST_JOINED = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Intent:
@@ -58,6 +68,7 @@ class Intent:
     Works of `not_kinds` are left out. Citations are followed in the directions of `follow` from so many of the best
     candidates (`seeds`), and so many `neighbours` become candidates. `naming` says if a work that the question names
     comes first or others like it do; where the question is about such a work, `about` are the weights, if any.
+    Where it is `joined`, only works are found that citations join with that one.
     """
 
     name: str
@@ -70,6 +81,12 @@ class Intent:
     naming: str = ""
     about: Weights | None = None
     both_sides: bool = False
+    joined: bool = False
+
+    def directed(self, way: str) -> Intent:
+        """Return the intent of a question that asks for what a work cites (`out`), or for what cites it (`in`)."""
+        weights = self.weights.but(lexical=0.1, semantic=0.15, citation=0.6, field_match=0.05, authority=0.1)
+        return replace(self, weights=weights, follow=(way,), neighbours=MOST_JOINED, joined=True)
 
 
 INTENTS: Mapping[str, Intent] = {
@@ -104,7 +121,7 @@ INTENTS: Mapping[str, Intent] = {
     )
 }
 #: What a caller may ask for by name.
-MODES = tuple(name for name in INTENTS if name not in (GENERIC, KEYWORDS))
+MODES = tuple(sorted(INTENTS, key=(GENERIC, KEYWORDS).__contains__))
 
 
 # Intents as a user wants them

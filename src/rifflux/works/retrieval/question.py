@@ -1,4 +1,4 @@
-"""A question about works, read once: its intent with the reason for it, and the works that it names.
+"""A question about works, read once: what it asks for, and the works that it names.
 
 `meant` decides what is asked. `naming` reads what can be a name in a question, to judge how surely it means each of
 several works: a theorem by name or number, a term that is defined, a section.
@@ -15,113 +15,15 @@ from operator import itemgetter, methodcaller
 
 import numpy as np
 
-from rifflux.errors import InvalidArgument
-from rifflux.retrieve.query.reading import Words
 from rifflux.session.visibility import Visibility
 from rifflux.store import Store
-from rifflux.text.analyzer import analyzer
-from rifflux.text.schemes import parse_identifier
+from rifflux.text.schemes import STRONG, parse_identifier
 from rifflux.text.titles import TITLE, plain, title_keys
-from rifflux.types import Clause, Hit, Identifier, Query, Tag, Understanding
-from rifflux.works.retrieval.intent import ABOUT, FIRST, GENERIC, IN, INTENTS, KEYWORDS, MODES, OUT, WEIGHTS, Intent
-from rifflux.works.retrieval.wording import (
-    FOUNDATIONAL,
-    RECENT,
-    comparison_in,
-    is_bare,
-    is_broad,
-    names_one,
-    said,
-    worded,
-)
+from rifflux.types import Hit, Identifier, Query, Tag
+from rifflux.works.retrieval.asked import Asked, Liken, asked_for
+from rifflux.works.retrieval.intent import ABOUT, FIRST, Intent
 
-__all__ = ["Asked", "NamedWork", "Naming", "Place", "Question", "asked_for", "meant", "named_work", "naming"]
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The intent of a question, why it was taken for that, and the two sides of a comparison."""
-
-    intent: Intent
-    reason: str
-    sides: tuple[str, ...] = ()
-
-
-def asked_for(
-    text: str,
-    mode: str | None = None,
-    understanding: Understanding | None = None,
-    intents: Mapping[str, Intent] = INTENTS,
-    words: Mapping[str, Clause] | None = None,
-    *,
-    named: str = "",
-) -> Asked:
-    """Return the intent of a question: that of `mode`, else of the first rule that holds. Raises `InvalidArgument`.
-
-    `text` is the question without its filters. `words` has the terms of its words, none of those that only make a
-    sentence; by default they are English. `named` says what the question is where it is the name of a work and nothing
-    else.
-    """
-    if mode is not None and mode not in MODES:
-        raise InvalidArgument(f"no mode {mode!r}; choose one of {', '.join(MODES)}, or none: the wording decides then")
-    words = Words(analyzer()) if words is None else words
-    name, reason = (mode, "asked for by name") if mode else _rule(text, understanding, words, named)
-    intent, leaning = _leaning(text, intents[name])
-    sides, told = _sides(text, by_name=mode is not None) if intent.both_sides else ((), "")
-    intent, broad = _broadened(text, intent, understanding, words)
-    return Asked(intent, f"{reason}{leaning}{told}{broad}", sides)
-
-
-def _rule(text: str, understanding: Understanding | None, words: Mapping[str, Clause], named: str) -> tuple[str, str]:
-    """Return the intent of the first rule that holds, and the reason."""
-    if named:
-        return "lookup", f"it is {named}"
-    if comparison := comparison_in(text):
-        return "compare", f"it says {comparison.says!r}"
-    if found := worded(text):
-        name, says = found
-        return name, f"it names one thing: {says!r}" if name == "lookup" else f"it says {says!r}"
-    if one := names_one(text, words):
-        return "lookup", f"it names one thing: {one!r}"
-    if understanding and understanding.kind == "identifier":
-        rare = understanding.names and not understanding.identifiers
-        return "lookup", f"few texts here say {understanding.names[0]!r}" if rare else "it is an identifier"
-    if is_bare(text, words):
-        return KEYWORDS, "bare words, no sentence: the words count most"
-    return GENERIC, "no rule holds: searched by words, meaning and citations"
-
-
-def _leaning(text: str, intent: Intent) -> tuple[Intent, str]:
-    """Weigh citations more and age less for foundational wording, and new works more for wording about time."""
-    weights = intent.weights
-    if words := said(FOUNDATIONAL, text):
-        cited, authority = weights["citation"] or WEIGHTS["citation"], max(weights["authority"], WEIGHTS["authority"])
-        more = weights.but(freshness=0.0, citation=2 * cited, authority=2 * authority)
-        # What nobody follows cannot count.
-        intent = replace(intent, weights=more, follow=intent.follow or (OUT, IN))
-        return intent, f"; {words!r}: citations count more, and age nothing"
-    if words := said(RECENT, text):
-        return replace(intent, weights=weights.but(freshness=0.15)), f"; {words!r}: recent works count more"
-    return intent, ""
-
-
-def _sides(text: str, *, by_name: bool) -> tuple[tuple[str, ...], str]:
-    """Return the two sides of a comparison, if there are two, and a note on them."""
-    found = comparison_in(text, by_name=by_name)
-    if not found:
-        return (), "; no two sides were found: searched as one question"
-    return found.sides, f"; searched for {found.sides[0]!r} and for {found.sides[1]!r}"
-
-
-def _broadened(
-    text: str, intent: Intent, understanding: Understanding | None, words: Mapping[str, Clause]
-) -> tuple[Intent, str]:
-    """Spread the evidence of a broad question that names nothing over several fields."""
-    named = understanding and (understanding.identifiers or understanding.names)
-    if intent.name not in (GENERIC, KEYWORDS) or intent.limits.spread or named or not is_broad(text, words):
-        return intent, ""
-    spread = replace(intent, limits=replace(intent.limits, spread=True))
-    return spread, "; so few words are broad: evidence is spread over subjects"
+__all__ = ["NamedWork", "Naming", "Place", "Question", "meant", "named_work", "naming"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +31,7 @@ class Question:
     """A question about works as it was typed and read, and its intent.
 
     The work that is looked for comes `first`; of one that it is `about`, such as that whose prerequisites are wanted,
-    others are.
+    others are. `lacking` are identifiers in it that no work here has.
     """
 
     text: str
@@ -138,25 +40,43 @@ class Question:
     first: NamedWork | None = None
     about: NamedWork | None = None
     notes: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
 
 
 def meant(
-    text: str, query: Query, mode: str | None, intents: Mapping[str, Intent], store: Store, visible: Visibility
+    text: str,
+    query: Query,
+    mode: str | None,
+    intents: Mapping[str, Intent],
+    store: Store,
+    visible: Visibility,
+    liken: Liken = lambda _: None,
 ) -> Question:
     """Return a question that was read as it is meant, by its wording and by what the index holds.
 
-    Raises `InvalidArgument` for an unknown mode.
+    `liken` tells what it is worded like. Raises `InvalidArgument` for an unknown mode.
     """
     named, doubt = named_work(query.asked, store, visible)
     alone = f"the name of a work here: {named.shown}" if named and named.alone else ""
-    asked = asked_for(query.asked, mode, query.understanding, intents, query.words, named=alone)
-    told = f"{asked.intent.name}: {asked.reason}"
+    asked = asked_for(query.asked, mode, query.understanding, intents, query.words, named=alone, liken=liken)
+    told, lacking = f"{asked.intent.name}: {asked.reason}", _lacking(query.asked, store)
     if asked.intent.naming == ABOUT:
         note = f"it is about {named.shown}, which is left out itself" if named else doubt
-        if named and asked.intent.about:
+        if named and asked.cited:
+            asked = replace(asked, intent=asked.intent.directed(asked.cited))
+        elif named and asked.intent.about:
             asked = replace(asked, intent=replace(asked.intent, weights=asked.intent.about))
-        return Question(text, query, asked, about=named, notes=(told, note) if note else (told,))
-    return Question(text, query, asked, named if asked.intent.naming == FIRST else None, notes=(told,))
+        return Question(text, query, asked, None, named, (told, note) if note else (told,), lacking)
+    first = named if asked.intent.naming == FIRST else None
+    return Question(text, query, asked, first, notes=(told,), lacking=lacking)
+
+
+def _lacking(text: str, store: Store) -> tuple[str, ...]:
+    """Return the identifiers in a question that mean one work everywhere, and none here."""
+    found = [each for each in map(parse_identifier, _codes(text)) if each and each.scheme in (*STRONG, "isbn")]
+    names = dict.fromkeys(map(str, found))
+    known = store.catalog.identified([*names]) if names else {}
+    return tuple(name for name in names if name not in known)
 
 
 Place = tuple[str, str]

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
+from inspect import signature
 from itertools import chain, repeat
 from operator import attrgetter
 from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rifflux.errors import InvalidArgument, ModelError
 from rifflux.evidence.choose import REACH, Limits
-from rifflux.evidence.pack import EvidencePack, Packer
+from rifflux.evidence.pack import Asking, EvidencePack, Packer, digest, pack_digest
+from rifflux.models.guarded import AskedOnce
 from rifflux.models.workers import Workers
 from rifflux.retrieve.pipeline import RERANK, Stopwatch
 from rifflux.retrieve.table import RELEVANCE, Candidates, page
@@ -26,21 +32,28 @@ from rifflux.session.arguments import (
     checked_whole,
     checked_works,
 )
-from rifflux.session.searching import Searcher
+from rifflux.session.searching import NO_VECTOR, Searcher
 from rifflux.session.visibility import Visibility
 from rifflux.types import Filter, Hit, Trace, Why
 from rifflux.types.former import takes_former
 from rifflux.works.export import CITING, style_of
 from rifflux.works.model import told_names
+from rifflux.works.retrieval.asked import Asked
 from rifflux.works.retrieval.candidates import POOL, SIDE, SIDES, CandidateGenerator, Gathered
 from rifflux.works.retrieval.citables import Citables, groups_of
 from rifflux.works.retrieval.intent import INTENTS, Intent
+from rifflux.works.retrieval.liking import Liking
 from rifflux.works.retrieval.listing import listed
-from rifflux.works.retrieval.question import Asked, Question, meant
+from rifflux.works.retrieval.question import Question, meant
 from rifflux.works.retrieval.steps import CITED, KIND, SCORED, VALUE, RetrievalSettings, WorkSteps
+
+if TYPE_CHECKING:
+    from rifflux.works.retrieval.replay import Replay
 
 __all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
 
+#: Titles that are told where an identifier is not held.
+NEAREST = 3
 #: The field of a filter that asks for works of an author or a venue: of those, no number is too many.
 _ASKED = {"authors": "authors", "venues": "venue"}
 
@@ -97,7 +110,8 @@ class WorksRetriever:
     ) -> Retrieval:
         """Answer a question with at most `top_k` works and evidence of at most `max_tokens` tokens.
 
-        `mode` is `lookup`, `survey`, `compare`, `prereq` or `related`; without it, the wording decides. `since` and
+        `mode` is `lookup`, `survey`, `compare`, `prereq`, `related`, `generic` or `keywords`; without it, the wording
+        decides. `since` and
         `until` are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources`
         names of lists that were imported. `authors` and `venues` are names in any spelling, of which one suffices,
         `year` is one or several: `1974`, `1970-1979`, `1970-`. `cite` adds the cited works to the evidence, in `bibtex`
@@ -107,6 +121,7 @@ class WorksRetriever:
         default.
         Raises `InvalidArgument`.
         """
+        arguments = _given(locals())
         checked_search(query, top_k, None)
         checked_budget(max_tokens)
         checked_whole("offset", offset, 0, FURTHEST)
@@ -121,7 +136,38 @@ class WorksRetriever:
         clock = Stopwatch()
         deadline = checked_deadline(deadline_ms)
         searcher = self.searcher.now(query, checked_filter({"collections": collections}).collections)
-        return replace(self, searcher=searcher)._found(query, filter, mode, packer, clock, deadline, min_relevance)
+        asking = Asking(arguments, _iso(searcher.view.session.now()), searcher.store.contents(), self.configured)
+        # What is embedded to understand the question is not embedded again to search for it.
+        view = searcher.view.asking_once
+        for note in self.settings.without:
+            if note.startswith(f"{NO_VECTOR}: ") and isinstance(embedder := view.embedder, AskedOnce):
+                embedder.fail(ModelError(note.removeprefix(f"{NO_VECTOR}: ")))
+        searcher = Searcher(view)
+        found = replace(self, searcher=searcher)._found(query, filter, mode, packer, clock, deadline, min_relevance)
+        pack = replace(found.evidence, asked=asking)
+        return replace(found, evidence=replace(pack, digest=pack_digest(pack)))
+
+    @property
+    def configured(self) -> str:
+        """Return a digest of what an answer depends on besides the contents: version, model, settings, permissions."""
+        view, package = self.searcher.view, sys.modules[__name__.partition(".")[0]]
+        profile, synonyms = view.profile, view.session.synonyms
+        rules = sorted(map(str, view.visible.rules.items()))
+        settings = (profile.name, profile.language, profile.boosts, profile.expand, profile.weights, synonyms, rules)
+        return digest(repr((package.__version__, view.embedder.fingerprint, self.intents, settings)))
+
+    def replay(self, pack: EvidencePack) -> Replay:
+        """Ask a pack's question again, and compare all that it claims; see `Replay`. Raises as `replayed` does."""
+        from rifflux.works.retrieval.replay import replayed
+
+        return replayed(self, pack)
+
+    def again(self, pack: EvidencePack, settings: RetrievalSettings) -> Retrieval:
+        """Ask a pack's question again as it was asked, within the settings. Raises `InvalidArgument`."""
+        arguments = pack.asked.arguments if pack.asked else {}
+        if unknown := sorted(set(arguments) - set(_defaults())):
+            raise InvalidArgument(f"the pack was asked with {unknown[0]!r}, which is no argument of retrieve")
+        return replace(self, settings=settings)(pack.query, **arguments)
 
     def _found(
         self,
@@ -144,9 +190,9 @@ class WorksRetriever:
                 self.settings,
                 self.workers,
                 self.searcher.view.visible,
-                datetime.fromtimestamp(self.searcher.view.session.now(), UTC).year,
+                self.settings.year or datetime.fromtimestamp(self.searcher.view.session.now(), UTC).year,
             )
-            view = self.searcher.view.asking_once
+            view = self.searcher.view
             searcher = Searcher(replace(view, profile=replace(view.profile, steps=steps)))
             generator = CandidateGenerator(searcher, question, filter, clock)
             found = generator()
@@ -158,9 +204,10 @@ class WorksRetriever:
         """Return the question, read and understood."""
         searcher, start = self.searcher, perf_counter()
         query = replace(searcher.read(text, filter), deadline=deadline)
-        question = meant(text, query, mode, self.intents, searcher.store, searcher.view.visible)
+        liken = Liking(searcher, deadline)
+        question = meant(text, query, mode, self.intents, searcher.store, searcher.view.visible, liken)
         clock.add("understand", start)
-        return question
+        return replace(question, notes=(*question.notes, *liken.notes))
 
     def _ranked(self, found: Gathered, steps: WorkSteps, clock: Stopwatch) -> Gathered:
         """Return the works in the order of the profile's steps, and the trace completed."""
@@ -174,7 +221,13 @@ class WorksRetriever:
             counts={**trace.counts, CITED: steps.cited, "works": len(works)},
             dropped={**trace.dropped, **({KIND: dropped[KIND]} if KIND in dropped else {})},
             degraded=tuple(dict.fromkeys([*trace.degraded, *left_out.values()])),
-            notes=(*trace.notes, *question.notes, *steps.notes, *(steps.unmatched(works) if steps.filter else ())),
+            notes=(
+                *trace.notes,
+                *question.notes,
+                *_not_held(question, works),
+                *steps.notes,
+                *(steps.unmatched(works) if steps.filter else ()),
+            ),
             understanding=question.query.understanding,
         )
         return replace(found, table=works, trace=trace)
@@ -220,6 +273,33 @@ class WorksRetriever:
             more = map(details.get, map(attrgetter("stage"), hit.why), repeat({}))
             hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
         return tuple(self.searcher.view.shown(hits))
+
+
+@cache
+def _defaults() -> Mapping[str, Any]:
+    """Return the arguments of a retrieval with what they are by default."""
+    return {name: each.default for name, each in signature(WorksRetriever.__call__).parameters.items()}
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those arguments of a call that say something, as JSON has them; deadlines are of the moment."""
+    given = {name: value for name, value in arguments.items() if name not in ("self", "query", "deadline_ms")}
+    return {
+        name: value if isinstance(value, str | int | float) else [*value]
+        for name, value in given.items()
+        if value is not None and value not in ("", (), []) and _defaults()[name] != value
+    }
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _not_held(question: Question, works: Candidates) -> list[str]:
+    """Return a note for each identifier that the question has and no work here, with the titles that come nearest."""
+    titles = "; ".join(repr(hit.title) for hit in works.passages[:NEAREST])
+    nearest = f"the nearest titles here are {titles}" if titles else "nothing here is near it"
+    return [f"no work here has the identifier {name}: {nearest}" for name in question.lacking]
 
 
 def _limits(question: Question, least: float | None) -> Limits:

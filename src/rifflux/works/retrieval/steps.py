@@ -51,11 +51,21 @@ from rifflux.text.analyzer import Analyzer
 from rifflux.text.schemes import WORDED
 from rifflux.types import Filter, Hit, Identifier, Ids, Query, Ranking, Scores, Tag
 from rifflux.works.retrieval.candidates import SIDE, allowed, settled, share
-from rifflux.works.retrieval.intent import IN
+from rifflux.works.retrieval.intent import IN, MOST_JOINED, NONE_JOINED
 from rifflux.works.retrieval.named import CERTAINTY, certain_of
 from rifflux.works.retrieval.question import Place, Question
 
-__all__ = ["CITED", "KIND", "SCORED", "VALUE", "RetrievalSettings", "WorkScore", "WorkSteps"]
+__all__ = [
+    "CITED",
+    "KIND",
+    "NOT_FOLLOWED",
+    "NOT_SCORED",
+    "SCORED",
+    "VALUE",
+    "RetrievalSettings",
+    "WorkScore",
+    "WorkSteps",
+]
 
 T = TypeVar("T")
 #: The step that leaves out kinds, and the stages of explanations: the nearness of a work, and its score.
@@ -69,19 +79,24 @@ NEAR = declare("near", "sum of confidences by rank", "how near a work is to the 
 CODED = 0.25
 NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
 NOT_TOLD = "no license permits to tell its citations: those of the most similar works were followed"
+#: Begin the notes on what was late or failed.
+NOT_FOLLOWED, NOT_SCORED = "citations were not followed", "the merged order was kept, without scores"
 #: What a work's score gains by being by whom the question names: of one that is sure, more than all components give.
 NAMED_SURELY, NAMED_LIKELY = 1.0, 0.2
-#: Neighbors of seeds that are looked at.
-MOST = 100
 _PLACE = attrgetter("place")
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
-    """Limits of a retrieval: milliseconds to follow citations, and to score."""
+    """Limits of a retrieval: milliseconds to follow citations, and to score.
+
+    `year` is this year, if not today's. `without` are the notes of what is left out as if it had been late.
+    """
 
     expansion_ms: float = 50.0
     rerank_ms: float = 200.0
+    year: int | None = None
+    without: tuple[str, ...] = ()
 
 
 @dataclass
@@ -129,14 +144,16 @@ class WorkSteps:
             self.settings.expansion_ms,
             "citations",
             partial(self._neighbors, query, best),
-            "citations were not followed",
+            NOT_FOLLOWED,
         )
         self.cited, near = len(hits), dict(map(attrgetter("place", "score"), hits))
         self.notes += [note] if note else []
         more = settled(self.store, query, _new(hits, table, intent.neighbours), intent.weights)
         table = stacked(table, more)
-        nearness = [*map(near.get, map(_PLACE, table.passages), repeat(np.nan))]
-        return table.with_column(NEAR, np.array(nearness, np.float64))
+        nearness = np.array([*map(near.get, map(_PLACE, table.passages), repeat(np.nan))], np.float64)
+        table = table.with_column(NEAR, nearness)
+        # What is asked for by citations is a list that can be complete: what is merely alike does not belong to it.
+        return table.take(np.flatnonzero(np.isfinite(nearness))) if intent.joined and near and not note else table
 
     def one_per_work(self, query: Query, table: Candidates) -> Candidates:
         """Keep the best candidate of each work."""
@@ -156,8 +173,7 @@ class WorkSteps:
         score = WorkScore(
             self.store, self.question, self.analyzer, self.year, self.tags, self.visible, self.filter.tags
         )
-        otherwise = "the merged order was kept, without scores"
-        ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), otherwise)
+        ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), NOT_SCORED)
         return _alternating(ranked) if self.question.asked.sides else ranked
 
     def unmatched(self, works: Candidates) -> list[str]:
@@ -183,6 +199,9 @@ class WorkSteps:
 
     def _within(self, milliseconds: float, name: str, work: Callable[[], T], otherwise: str) -> T:
         """Return the result of some work. Raises `NotApplied` if it fails or is late."""
+        for note in self.settings.without:
+            if note.startswith(f"{otherwise}: "):
+                raise NotApplied(note)
         try:
             return self.workers(work, perf_counter() + milliseconds / 1000, name)
         except (Late, RiffluxError) as error:
@@ -205,7 +224,8 @@ class WorkSteps:
             found = self._around(query, np.array([about.id], np.int64))
             if len(found):
                 return self._read(found, works, about.hit.place), ""
-            note = NO_CITATIONS
+            follow = self.question.asked.intent.follow
+            note = NONE_JOINED[follow[0]] if self.question.asked.intent.joined else NO_CITATIONS
         found = self._around(query, works.ids[: self.question.asked.intent.seeds])
         return self._read(found, works, about.hit.place if about else None), note
 
@@ -246,7 +266,7 @@ def neighbors(store: Store, seeds: Ids, follow: Sequence[str]) -> Ranking:
             scores[edge.chunk] += edge.confidence / ((rank[edge.asked] + 1) * fan[edge.asked] ** 0.5)
     found = np.fromiter(scores, np.int64, len(scores))
     values = np.fromiter(scores.values(), np.float64, len(scores))
-    order = np.lexsort((found, -values))[:MOST]
+    order = np.lexsort((found, -values))[:MOST_JOINED]
     return Ranking(found[order], values[order])
 
 

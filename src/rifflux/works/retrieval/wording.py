@@ -8,13 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rifflux.text.analyzer import fold
 from rifflux.text.identifiers import named_results
 from rifflux.types import Clause, Query
+from rifflux.works.retrieval.intent import IN, OUT
 
-__all__ = ["FOUNDATIONAL", "RECENT", "comparison_in", "is_bare", "is_broad", "names_one", "said", "side_of", "worded"]
+__all__ = [
+    "FOUNDATIONAL",
+    "RECENT",
+    "asks",
+    "asks_citations",
+    "cited_way",
+    "is_bare",
+    "is_broad",
+    "names_one",
+    "said",
+    "side_of",
+    "titled",
+    "worded",
+]
 
 _ONE = r"(?:paper|article|book|work|publication|preprint|monograph|thesis)"
 _MANY = (
@@ -83,6 +97,41 @@ _RULES = (
     ("lookup", _ENDS_BY),
 )
 
+_CITE = r"(?:cite|quote|reference|refer(?: back)? to|draw (?:up)?on|rely (?:up)?on)"
+_CITES = r"(?:cites?|cited|citing|quotes?|references?|refers? to|referring to|referencing|mentions?)"
+#: How it is asked what a work cites, and what cites it: whatever stands in the place of the work.
+_CITED_WAYS = (
+    (OUT, re.compile(rf"\b(?:does|do|did)\s+\S.*?\b{_CITE}\b", re.I)),
+    (OUT, re.compile(r"\bcited\s+(?:by|in|within)\s+(?!which\b|whom\b|who\b|what\b|other\b)\S", re.I)),
+    (OUT, re.compile(r"\b(?:that|which|what)\s+\S.*\bcites\W*$", re.I)),
+    (OUT, re.compile(r"\b(?:reference list|references|bibliography|works cited|citations)\s+(?:in|from|made by)\s"
+                     r"|\b(?:reference list|references|bibliography)\s+of\s", re.I)),
+    (IN, re.compile(rf"\b(?:who|that|which|what|{_ONE}|{_MANY}|everything|anything|everyone|anyone|somebody|anybody)"
+                    rf"\s+(?:(?:has|have|had|also|later|since|then|in turn)\s+)*{_CITES}\s", re.I)),
+    (IN, re.compile(r"\b(?:where|how often|how much|by whom|by which)\b.*\bcited\b|\bcited\s+by\s+wh|\bciting\b"
+                    r"|\b(?:citations?|references)\s+(?:to|of)\s", re.I)),
+)  # fmt: skip
+
+#: How what asks for something begins, and what only questions about publications or learning speak of.
+_BEGINS = re.compile(
+    r"\W*(?:(?:please|hi|hello|hey|so|and|well)\W+)*(?:what|which|who|whom|whose|how|why|where|when|whether|does|do|did|is"
+    r"|are|was|were|can|could|should|shall|would|will|has|have|any(?:thing)?|give|show|find|get|list|tell|name|suggest"
+    r"|recommend|compare|contrast|explain|describe|summari[sz]e|look|search|need|want|help|open|fetch|pull|locate|state"
+    r"|I|I'm|I'd|I've|we need|we want|we are looking|by whom|in which|on which|in what|from which)\b",
+    re.I,
+)
+#: How a sentence among others asks without a question mark.
+_WISHES = re.compile(
+    r"\W*(?:please\b|(?:give|show|find|get|tell|list|suggest|recommend) (?:me|us)\b|recommend\b|suggest\b|compare\b"
+    r"|I(?:'d| would)? (?:like|need|want|look|am looking|wish)\b|I'm looking\b|(?:can|could) you\b)",
+    re.I,
+)
+_PUBLICATIONS = re.compile(
+    rf"\b(?:{_ONE}|{_MANY}|reading|readings|bibliography|studies|scholarship|sources|study plan|roadmap|prerequisites?"
+    r"|background|beginners?|primer|versus|vs)\b",
+    re.I,
+)
+
 _WORD = re.compile(r"[^\W\d_]+")
 #: What may be said around the name of a result without asking for anything else.
 _ASIDE = frozenset(
@@ -111,6 +160,52 @@ def worded(text: str) -> tuple[str, str] | None:
         if found := rule.search(text):
             return name, found[0].strip()
     return None
+
+
+def cited_way(text: str) -> str:
+    """Return the direction of citations that is asked for: `out` for what a work cites, `in` for what cites it."""
+    return next((way for way, rule in _CITED_WAYS if rule.search(text)), "")
+
+
+#: What speaks of citations and of nothing else, and how a work is called next to what may mean something else.
+_CITING = re.compile(r"\bcit(?:e|es|ed|ing|ations?)\b", re.I)
+_CALLED = re.compile(r"[\"“]|\b(?:doi|arxiv|pmid|isbn|openalex)\b|\b10\.\d{4,}/|\w:\w", re.I)
+
+
+def asks_citations(text: str) -> bool:
+    """Return True if a question is after the citations of a work, beyond doubt."""
+    return bool(cited_way(text) and (_CITING.search(text) or _CALLED.search(text)))
+
+
+#: What may stand around a title where nothing else is asked: names, a year, a few words.
+_TITLE = re.compile(
+    r"\W*(?P<lead>(?:[\w'’.-]+\s+){0,4}?)(?:[\"“](?P<quoted>[^\"”]{8,})[\"”]"
+    r"|(?P<plain>(?:[A-Z]|[A-Za-z]+['’]s\s+[A-Z])[\w'’-]*"
+    r"(?:\s+(?:[A-Z0-9][\w'’-]*|of|the|and|in|on|for|to|a|an|with|from))+))"
+    r"(?P<rest>(?:[\s,]+(?:[A-Z][\w'’.-]*|by|et|al|and|&|\(?\d{4}\)?|please))*)\W*"
+)
+_LEADS = frozenset(
+    {"the", "a", "an", "paper", "article", "book", "report", "by", "find", "get", "show", "me", "open", "give", "is"}
+    | {"do", "you", "have", "this", "that", "my"}
+)
+#: So many words begin with a capital where a question is a title.
+_CAPITALS = 3
+
+
+def titled(text: str) -> str:
+    """Return the title that a question is, with hardly anything around it; empty if it is none."""
+    found = _TITLE.fullmatch(text)
+    if not found or not _LEADS.issuperset(found["lead"].lower().split()):
+        return ""
+    capitals = sum(word[0].isupper() for word in (found["plain"] or "").split())
+    return found["quoted"] or (found["plain"] if capitals >= _CAPITALS else "")
+
+
+def asks(text: str, *, alone: bool = True) -> bool:
+    """Return True if a text asks for something; a sentence that is not `alone` does only in so many words."""
+    if not alone:
+        return text.rstrip(" \"'”)").endswith("?") or bool(_WISHES.match(text))
+    return "?" in text or bool(_BEGINS.match(text) or _PUBLICATIONS.search(text))
 
 
 def names_one(text: str, words: Mapping[str, Clause]) -> str:
@@ -155,78 +250,6 @@ def said(rule: re.Pattern[str], text: str) -> str:
 def _content(text: str, words: Mapping[str, Clause]) -> list[str]:
     """Return the words that mean something."""
     return [*filter(words.__getitem__, _WORD.findall(text))]
-
-
-# The two things that a question compares
-
-
-#: A side of more words is a sentence that happens to say `compared with`.
-MOST_WORDS = 10
-
-#: What a question is after stands at its beginning: a comparison after more words is mentioned.
-MOST_BEFORE = 5
-
-_BETTER = r"(?:better|worse|faster|slower|simpler|stronger|weaker|cheaper|safer|more \w+)"
-#: How comparisons are worded. `says` holds the words that compare, `tail` the purpose of both.
-_WORDINGS = tuple(
-    re.compile(wording, re.I)
-    for wording in (
-        r"\b(?<!symmetric )(?<!finite )(?<!divided )(?<!phase )"
-        r"(?P<says>(?:differences?|distinctions?|contrasts?|comparisons?|trade-?offs?) between"
-        r"|comparisons? of|compar(?:e|ing)(?: and contrast(?:ing)?)?|(?:relative )?merits of)\s+(?P<one>.+?)"
-        r"\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<other>.+)",
-        r"\b(?P<says>how (?:does|do|is|are))\s+(?P<one>.+?)\s+differ(?:ent)?\s+from\s+(?P<other>.+)",
-        r"\b(?P<says>how do)\s+(?P<one>.+?)\s+and\s+(?P<other>.+?)\s+differ\b",
-        r"\b(?P<says>(?:advantages?|benefits?) of)\s+(?P<one>.+?)\s+over\s+(?P<other>.+)",
-        r"^(?P<says>(?:should|shall) (?:I|we|one) (?:use|choose|prefer|take))\s+(?P<one>.+?)\s+or\s+(?P<other>.+)",
-        r"\b(?P<says>what distinguishes)\s+(?P<one>.+?)\s+from\s+(?P<other>.+)",
-        rf"\b(?P<says>which (?:one )?is {_BETTER})(?P<tail>\s+for\s[^,:]+)?[,:]?\s+(?P<one>.+?)\s+or\s+(?P<other>.+)",
-        rf"^(?P<one>.+?)\s+or\s+(?P<other>.+?)[,:;?]?\s+(?P<says>which (?:one )?is {_BETTER})(?P<tail>\s+for\s.+)?",
-        rf"^(?:is|are)\s+(?P<one>.+?)\s+(?P<says>{_BETTER} than)\s+(?P<other>.+)",
-        r"^(?P<one>.+?)\s+(?P<says>versus|vs\.?|compared? (?:to|with)|in (?:comparison|contrast) (?:to|with)"
-        r"|as opposed to|or rather)\s+(?P<other>.+)",
-        r"^\W*(?P<says>contrast)\s+(?P<one>.+?)\s+(?:and|with)\s+(?P<other>.+)",
-    )
-)
-#: How two things stand side by side where a comparison is asked for by name.
-_JOINED = re.compile(r"^(?P<one>.+?)(?:\s+(?:and|or|with|to|against)\s+|\s*[,/]\s*)(?P<other>.+)", re.I)
-_LEAD = re.compile(r"^(?:(?:what (?:is|are)|the|a|compare|comparison of)\s+)+", re.I)
-_SENTENCE_ENDS = re.compile(r"[?!;]|(?<!\bvs)\.(?=\s|$)", re.I)
-#: What both sides are compared for or in, though only the second says it.
-_TAIL = re.compile(r"\s+(?:for|in|when|under|with (?:respect|regard) to|in terms of)\s+\S.*$", re.I)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The two sides, and the words that tell of a comparison."""
-
-    says: str
-    sides: tuple[str, str]
-
-
-def comparison_in(text: str, *, by_name: bool = False) -> Comparison | None:
-    """Return the comparison that a text makes, or None without two different sides.
-
-    What only the second side says it is compared for holds for both: `A vs B for problem P` is A for P, and B for P.
-    `by_name` says that a comparison was asked for, so that `A and B` is one too.
-    """
-    for wording in (*_WORDINGS, *((_JOINED,) if by_name else ())):
-        found = wording.search(text)
-        if found and len(text[: found.start()].split()) <= MOST_BEFORE and (sides := _sides(found)):
-            return Comparison(found.groupdict().get("says", "").strip(), sides)
-    return None
-
-
-def _sides(found: re.Match[str]) -> tuple[str, str] | None:
-    one, other = _SENTENCE_ENDS.split(found["one"])[-1], _SENTENCE_ENDS.split(found["other"])[0]
-    tail = found.groupdict().get("tail") or ""
-    if not tail and not _TAIL.search(one) and (shared := _TAIL.search(other)):
-        tail, other = shared[0], other[: shared.start()]
-    one, other = (_LEAD.sub("", side.strip()).strip(" \"'?.,:") for side in (one, other))
-    if not one or not other or fold(one) == fold(other) or max(len(one.split()), len(other.split())) > MOST_WORDS:
-        return None
-    both = " ".join(tail.split()).rstrip("?.! ")
-    return f"{one} {both}".strip(), f"{other} {both}".strip()
 
 
 def side_of(query: Query, text: str) -> Query:

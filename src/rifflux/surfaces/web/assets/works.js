@@ -5,7 +5,7 @@ import {act, card, choice, field, fill, form, h, input, note, save, say, soft, s
 import {address, seeking} from "./page.js";
 import {bars, unfolds} from "./why.js";
 
-const MODES = ["", "lookup", "survey", "compare", "prereq", "related"].map((name) => [name, name || "as it is worded"]);
+const MODES = ["", "lookup", "survey", "compare", "prereq", "related", "generic", "keywords"].map((name) => [name, name || "as it is worded"]);
 
 export async function show(place, given, {signal}) {
   const found = h("div", {class: "stack"}), value = (name) => given.get(name) ?? "";

@@ -1,0 +1,96 @@
+"""Ask the question of a pack again, at its moment and without deadlines, and compare what it claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from rifflux.errors import InvalidArgument, ModelError
+from rifflux.evidence.pack import EvidencePack, pack_digest
+from rifflux.evidence.replay import differences
+from rifflux.session.searching import NO_VECTOR
+from rifflux.types.nouns import noun_json
+from rifflux.works.retrieval.retriever import Retrieval, WorksRetriever
+from rifflux.works.retrieval.steps import NOT_FOLLOWED, NOT_SCORED, RetrievalSettings
+
+__all__ = ["AGREES", "CHANGED", "DIFFERS", "Replay", "replayed"]
+
+#: How a replay ends: all is as it is claimed, something is not, or the index is not what it was.
+AGREES, DIFFERS, CHANGED = "agrees", "differs", "changed"
+#: Begin the notes of what depends on the moment: a replay leaves out the same.
+_LATE = tuple(f"{note}: " for note in (NOT_FOLLOWED, NOT_SCORED, NO_VECTOR))
+#: Long enough for anything.
+PATIENT_MS = 60_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """How asking again ended: `agrees`, `differs` or `changed`, with the `problems` of the pack and what was found.
+
+    Where the index or its settings changed since, nothing is known of order and scores; `note` says what changed.
+    """
+
+    outcome: str
+    problems: tuple[str, ...] = ()
+    note: str = ""
+    found: Retrieval | None = None
+
+    def beside(self, claimed: Mapping[str, Any], again: Mapping[str, Any]) -> Replay:
+        """Return it with what else is claimed beside the pack, such as the list of works."""
+        more = tuple(differences(claimed, again))
+        return replace(self, outcome=DIFFERS, problems=(*self.problems, *more)) if more else self
+
+
+def replayed(retriever: WorksRetriever, pack: EvidencePack) -> Replay:
+    """Return how a pack compares with asking its question again; see `verify` for its passages.
+
+    Raises `InvalidArgument` for a pack that does not say how it was asked, and `ModelError` where a model does not
+    answer now.
+    """
+    if pack.asked is None:
+        raise InvalidArgument("this pack does not say how it was asked: 'retrieve' makes packs that can be replayed")
+    told, now = pack.asked, retriever.searcher.now(pack.query)
+    problems = [] if pack.digest == pack_digest(pack) else ["its digest is not that of what it claims"]
+    try:
+        moment = datetime.fromisoformat(told.asked_at)
+        if moment.timestamp() > now.view.session.now() + 1:
+            problems.append(f"it was asked at {told.asked_at}, which is still to come")
+        year = moment.year
+    except (ValueError, TypeError, OverflowError):
+        return Replay(DIFFERS, (*problems, f"it was asked at {told.asked_at!r}, which is no moment"))
+    late = tuple(note for note in pack.notes if note.startswith(_LATE))
+    try:
+        found = retriever.again(pack, RetrievalSettings(PATIENT_MS, PATIENT_MS, year, late))
+    except (InvalidArgument, TypeError) as error:
+        return Replay(DIFFERS, (*problems, f"it cannot be asked again: {error}"))
+    asked = found.evidence.asked
+    assert asked is not None
+    if (told.state, told.settings) != (asked.state, asked.settings):
+        return _moved(told.state, asked.state, problems, settings=told.settings != asked.settings)
+    if missing := [note for note in found.trace.degraded if note.startswith(_LATE) and note not in late]:
+        raise ModelError(f"it cannot be asked again now: {missing[0]}")
+    claimed, again = (_compared(each) for each in (pack, found.evidence))
+    problems += differences(claimed, again)
+    return Replay(DIFFERS if problems else AGREES, tuple(problems), found=found)
+
+
+def _compared(pack: EvidencePack) -> Mapping[str, Any]:
+    told = noun_json(pack)
+    del told["digest"]
+    del told["asked"]["asked_at"]
+    return told
+
+
+def _moved(claimed: str, state: str, problems: list[str], *, settings: bool) -> Replay:
+    """Return how it ends where the pack is of another state, which must be an earlier one."""
+    if claimed == state:
+        note = "the settings of the index, or the version of rifflux, are others than when it was asked"
+        return Replay(DIFFERS if problems else CHANGED, tuple(problems), note)
+    before, now = claimed.partition("-")[0], state.partition("-")[0]
+    if not before.isdecimal() or int(before) >= int(now):
+        return Replay(DIFFERS, (*problems, f"the index never was in the state {claimed!r} that it tells of"))
+    note = f"the index has changed since it was asked ({int(now) - int(before)} times)"
+    note += ", and so have its settings" if settings else ""
+    return Replay(DIFFERS if problems else CHANGED, tuple(problems), note)

@@ -1,0 +1,147 @@
+"""What questions ask for in wordings that no rule has, with the model of the package; and what asks for nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rifflux.models import load_embedder
+from rifflux.works.retrieval.asked import asked_for
+from rifflux.works.retrieval.comparison import sides_in
+from rifflux.works.retrieval.likeness import EXAMPLES, FITTED, Likeness, digest_of, fitted, read_examples
+from rifflux.works.retrieval.wording import cited_way
+
+
+def likened(text: str) -> Likeness:
+    return fitted()(load_embedder().embed_query(text), text)
+
+
+class TestIntents:
+    @pytest.mark.parametrize(
+        ("text", "intent"),
+        [
+            ("the article in which Okun stated his law", "lookup"),
+            ("can you dig out the original paper on simulated annealing", "lookup"),
+            ("doi:10.1000/182", "lookup"),
+            ("what are the most significant publications in sociolinguistics", "survey"),
+            ("give me an idea of the literature on volcanic islands", "survey"),
+            ("Is oak or pine better for shipbuilding?", "compare"),
+            ("pros and cons of paging and segmentation", "compare"),
+            ("Which converges faster, Newton's method or the secant method?", "compare"),
+            ("What background do I need to understand spectral sequences?", "prereq"),
+            ("roadmap for someone who wants to learn quantum optics", "prereq"),
+            ("recommend something related to The Logic of Collective Action", "related"),
+            ("follow-up work to arXiv:1706.03762", "related"),
+            ("how are volcanic islands formed", "generic"),
+            ("Does aspirin prevent heart attacks?", "generic"),
+            ("A compact space is complete.", "generic"),
+        ],
+    )
+    def test_are_told_in_any_wording(self, text: str, intent: str) -> None:
+        asked = asked_for(text, liken=likened)
+        assert asked.intent.name == intent, asked.reason
+        assert asked.reason
+
+    def test_the_reason_tells_the_nearest_example(self) -> None:
+        asked = asked_for("roadmap for someone who wants to learn quantum optics", liken=likened)
+        assert "it is worded like '" in asked.reason
+        assert "{" not in asked.reason
+
+    def test_bare_words_need_no_model(self) -> None:
+        def fail(text: str) -> Likeness:
+            raise AssertionError(text)
+
+        assert asked_for("etale cohomology finiteness", liken=fail).intent.name == "keywords"
+        assert asked_for("survey of sheaves", "prereq", liken=fail).intent.name == "prereq"
+
+
+ABSTRACT = (
+    "We survey papers on the scheduling of jobs and compare two heuristics with an exact method. Prerequisites are "
+    "few. Heuristics similar to those of earlier works are shown to be slower than branch and bound on large inputs, "
+    "and better on small ones. Recent papers on the same problem are discussed by Graham."
+)
+
+
+class TestLongTexts:
+    def test_a_pasted_abstract_asks_for_nothing(self) -> None:
+        asked = asked_for(ABSTRACT, liken=likened)
+        assert (asked.intent.name, asked.intent.weights["freshness"]) == ("generic", 0.0)
+        assert "words that asks for nothing" in asked.reason
+
+    def test_a_question_behind_one_is_heard(self) -> None:
+        assert asked_for(f"{ABSTRACT} What should I read before this?", liken=likened).intent.name == "prereq"
+        assert asked_for(f"{ABSTRACT} Please recommend similar papers.", liken=likened).intent.name == "related"
+
+
+class TestCitations:
+    @pytest.mark.parametrize(
+        ("text", "way"),
+        [
+            ("which papers does acm:12 cite?", "out"),
+            ("what does acm:12 reference", "out"),
+            ("whom did the authors of acm:12 quote", "out"),
+            ('works cited by "Sheaves on Manifolds"', "out"),
+            ('papers that "Sheaves on Manifolds" cites', "out"),
+            ('the references of "Sheaves on Manifolds"', "out"),
+            ("who cites acm:12?", "in"),
+            ("who has cited acm:12 since", "in"),
+            ("papers citing acm:12", "in"),
+            ("where is acm:12 cited", "in"),
+            ("by whom is acm:12 cited", "in"),
+            ("acm:12 is cited by which papers", "in"),
+            ("everything that refers to acm:12", "in"),
+            ("citations of acm:12", "in"),
+            ("papers similar to acm:12", ""),
+        ],
+    )
+    def test_have_a_direction(self, text: str, way: str) -> None:
+        assert cited_way(text) == way
+        asked = asked_for(text, liken=likened)
+        assert (asked.intent.name, asked.cited) == ("related", way)
+
+    @pytest.mark.parametrize("text", ["does inflation rely on the money supply", "which foods rely on bees"])
+    def test_of_nothing_are_no_wish(self, text: str) -> None:
+        assert asked_for(text, liken=likened).intent.name == "generic"
+
+
+class TestSides:
+    @pytest.mark.parametrize(
+        ("text", "sides"),
+        [
+            ("contrast topological and algebraic K-theory", ("topological K-theory", "algebraic K-theory")),
+            ("similarities and differences of C3 and C4 photosynthesis", ("C3 photosynthesis", "C4 photosynthesis")),
+            ("Lebesgue versus Riemann integration", ("Lebesgue integration", "Riemann integration")),
+            ("left and right adjoints, how do they differ", ("left adjoints", "right adjoints")),
+            ("Logic and set theory, how do they differ", ("Logic", "set theory")),
+            ("pros and cons of paging and segmentation", ("paging", "segmentation")),
+            ("Is quicksort or heapsort better for lists", ("quicksort for lists", "heapsort for lists")),
+            ("Which converges faster, Newton's method or the secant method?", ("Newton's method", "secant method")),
+            ("Does depth-first search beat breadth-first search?", ("depth-first search", "breadth-first search")),
+            ("what sets monads apart from applicative functors", ("monads", "applicative functors")),
+            ("what do LL and LR parsing have in common", ("LL parsing", "LR parsing")),
+            ("why choose TCP instead of UDP", ("TCP", "UDP")),
+            ("A vs. B", ("A", "B")),
+            ("compare", None),
+        ],
+    )  # fmt: skip
+    def test_of_comparisons_in_any_wording(self, text: str, sides: tuple[str, str] | None) -> None:
+        assert sides_in(text) == sides
+
+
+class TestExamples:
+    def test_what_was_fitted_is_of_the_examples_and_the_model_of_the_package(self) -> None:
+        text = EXAMPLES.read_text("utf-8")
+        with np.load(FITTED) as kept:
+            assert str(kept["digest"]) == digest_of(text), "fit them anew: python -m bench intents --fit"
+            assert str(kept["fingerprint"]) == load_embedder().fingerprint
+            assert len(kept["points"]) == len([*read_examples(text)])
+
+    def test_shares_are_of_one(self) -> None:
+        for text in ("who cites this?", "", "sheaves " * 300):
+            like = likened(text or "?")
+            assert sum(like.shares.values()) == pytest.approx(1.0)
+            assert like.nearest.keys() == like.shares.keys()
+
+    def test_subjects_say_little(self) -> None:
+        nearest = [likened(f"what should I read before studying {x}").nearest["prereq"] for x in ("sheaves", "malaria")]
+        assert nearest[0] == nearest[1]
