@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -68,6 +69,21 @@ class TestFolder:
         with pytest.raises(InvalidArgument, match="--force"):
             export(index, load({}), tmp_path / "out")
         assert (tmp_path / "mine" / "thesis").read_text() == "years"
+
+    def test_a_model_that_is_a_folder_goes_along(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("onnx")
+        from tests.support.tiny_model import make_folder
+
+        model = make_folder(tmp_path / "my model")
+        with rifflux.open(tmp_path / "index.db", model=str(model)) as index:
+            index.add(Document("kite", "red"), Document("sky", "blue"))
+            export(index, load({}), tmp_path / "out")
+        shutil.rmtree(model)
+        moved = (tmp_path / "out").rename(tmp_path / "elsewhere")
+        monkeypatch.chdir(moved / "index")  # as run.sh does
+        with rifflux.open("index.db", state=tmp_path / "state.db") as served:
+            found = served.search("blue", mode="semantic")
+        assert (found.trace.effective_mode, found[0].document) == ("semantic", "sky")
 
     @pytest.mark.parametrize("step", [True, False], ids=["exchanged", "renamed"])
     def test_a_new_one_takes_its_place_and_keeps_the_tokens(
