@@ -331,7 +331,7 @@ def standing_still(folder: Path) -> Iterator[None]:
         stack.enter_context(patch.object(chunker, "chunk_id", id_in_folder))
         stack.enter_context(patch.object(secrets, "token_hex", lambda size=8: f"{next(counter):0{2 * size}x}"))
         stack.enter_context(patch.object(Memories.__init__, "__defaults__", (None, lambda: NOW)))
-        stack.enter_context(patch.object(RetrievalSettings.__init__, "__defaults__", (60_000.0, 60_000.0, year)))
+        stack.enter_context(patch.object(RetrievalSettings.__init__, "__defaults__", (60_000.0, 60_000.0, year, ())))
         yield
 
 
