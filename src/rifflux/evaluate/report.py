@@ -12,7 +12,7 @@ from rifflux.evaluate.measures import MEASURES, PRIMARY
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["LABELS", "by_collection", "label", "leaders", "mark", "means", "probability", "table"]
+__all__ = ["LABELS", "by_collection", "label", "leaders", "mark", "means", "probability", "table", "works_table"]
 
 #: How the columns of numbers are headed.
 LABELS: Mapping[str, str] = {
@@ -51,6 +51,35 @@ def table(outcomes: Sequence[Outcome]) -> Table:
         if not number:
             shown.add_row(Text("mean of collections", "cyan"))
         shown.add_row(Text(f"  {run}"), *(f"{value:.4f}" + "  " * (name == PRIMARY) for name, value in values.items()))
+    return shown
+
+
+#: How what is known of works alone is headed.
+_OF_WORKS = {
+    "branches@10": "branches@10",
+    "packed_works": "works packed",
+    "packed_precision": "of these relevant",
+    "packed_tokens": "tokens",
+}
+
+
+def works_table(outcomes: Sequence[Outcome]) -> Table | None:
+    """Return a table of what is known of works alone: their branches and packs; None if nothing is."""
+    from rich import box
+    from rich.table import Table
+
+    told = [outcome for outcome in outcomes if outcome.works]
+    if not told:
+        return None
+    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    shown.add_column("works", overflow="fold", min_width=18)
+    for heading in _OF_WORKS.values():
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for outcome in told:
+        values = (outcome.works.get(name) for name in _OF_WORKS)
+        shown.add_row(
+            f"{label(outcome)}: {outcome.run}", *("" if value is None else f"{value:,.2f}" for value in values)
+        )
     return shown
 
 
