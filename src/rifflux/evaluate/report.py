@@ -12,7 +12,19 @@ from rifflux.evaluate.measures import MEASURES, PRIMARY
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["LABELS", "by_collection", "label", "leaders", "mark", "means", "probability", "table", "works_table"]
+__all__ = [
+    "LABELS",
+    "WORKS_LABELS",
+    "by_collection",
+    "label",
+    "leaders",
+    "mark",
+    "means",
+    "probability",
+    "table",
+    "works_cells",
+    "works_table",
+]
 
 #: How the columns of numbers are headed.
 LABELS: Mapping[str, str] = {
@@ -54,8 +66,8 @@ def table(outcomes: Sequence[Outcome]) -> Table:
     return shown
 
 
-#: How what is known of works alone is headed.
-_OF_WORKS = {
+#: How the columns of what is known of works alone are headed.
+WORKS_LABELS: Mapping[str, str] = {
     "branches@10": "branches@10",
     "packed_works": "works packed",
     "packed_precision": "of these relevant",
@@ -67,20 +79,23 @@ def works_table(outcomes: Sequence[Outcome]) -> Table | None:
     """Return a table of what is known of works alone: their branches and packs; None if nothing is."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     told = [outcome for outcome in outcomes if outcome.works]
     if not told:
         return None
     shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     shown.add_column("works", overflow="fold", min_width=18)
-    for heading in _OF_WORKS.values():
+    for heading in WORKS_LABELS.values():
         shown.add_column(heading, justify="right", no_wrap=True)
     for outcome in told:
-        values = (outcome.works.get(name) for name in _OF_WORKS)
-        shown.add_row(
-            f"{label(outcome)}: {outcome.run}", *("" if value is None else f"{value:,.2f}" for value in values)
-        )
+        shown.add_row(Text(f"{label(outcome)}: {outcome.run}"), *works_cells(outcome))
     return shown
+
+
+def works_cells(outcome: Outcome) -> list[str]:
+    """Return the numbers of a row of the table of works as text, empty where they are not known."""
+    return [f"{outcome.works[name]:,.2f}" if name in outcome.works else "" for name in WORKS_LABELS]
 
 
 def _cells(outcome: Outcome) -> list[tuple[str, str]]:
