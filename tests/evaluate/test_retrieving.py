@@ -158,6 +158,7 @@ def test_a_run_of_retrievals_is_read_from_an_option(text: str, run: Run) -> None
         ("lexical,parts=lexical", "parts is no option of a search; say mode=retrieve"),
         ("retrieve,parts=lexical+charm", "no part 'charm' of the score of works; choose from lexical, semantic"),
         ("retrieve,parts=", "parts= names none"),
+        ("retrieve,parts=lexical,intent=survey", "leave parts= or intent= out"),
     ],
 )
 def test_a_wrong_run_of_retrievals_is_told(text: str, message: str) -> None:

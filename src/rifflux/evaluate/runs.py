@@ -131,6 +131,8 @@ def parse_run(text: str) -> Run:
     if wrong:
         told = "what is retrieved" if run.retrieves else "a search; say mode=retrieve"
         raise InvalidArgument(f"--run {text!r}: {wrong[0]} is no option of {told}")
+    if {"parts", "intent"} <= options.keys():
+        raise InvalidArgument(f"--run {text!r}: parts weigh every question alike, so leave parts= or intent= out")
     return run
 
 
