@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from io import StringIO
 from xml.etree import ElementTree
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from rifflux.evaluate import JudgedQuestion, Outcome, page, table
+from rifflux.evaluate import JudgedQuestion, Outcome, page, table, works_table
 from rifflux.evaluate.report import means
 
 HOSTILE = '<script>alert("x")</script> & \x1b[31m \ud800 ]]>'
@@ -94,3 +95,17 @@ def test_the_page_shows_every_run_and_what_degraded() -> None:
     assert "better 1 · equal 1 · worse 1" in text
     assert "Degraded" not in page(OUTCOMES[:1])
     assert "Question by question" not in page(OUTCOMES[:1])
+
+
+def test_what_is_known_of_works_is_shown_whatever_their_runs_are_called() -> None:
+    outcome = replace(_outcome("[/bold] " + HOSTILE, 0.5), works={"branches@10": 3.5, "packed_tokens": 1234.0})
+    told = works_table([outcome, OUTCOMES[2]])
+    console = Console(file=StringIO(), width=120, force_terminal=False)
+    console.print(told)
+    assert isinstance(console.file, StringIO)
+    for text in (console.file.getvalue(), page([outcome, OUTCOMES[2]])):
+        assert "[/bold]" in text
+        assert "3.50" in text
+        assert "1,234.00" in text
+    ElementTree.fromstring(page([outcome]).replace("<!DOCTYPE html>", "", 1))
+    assert "Works and their evidence" not in page(OUTCOMES)

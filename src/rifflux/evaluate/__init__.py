@@ -11,9 +11,10 @@ Measures are those of trec_eval, through ir-measures: `pip install 'rifflux[eval
 from rifflux.evaluate.build import Cache
 from rifflux.evaluate.collection import Collection, JudgedQuestion, read_beir, read_feedback
 from rifflux.evaluate.compare import Outcome, compare
+from rifflux.evaluate.intents import LabelledQuestion, TakenFor, intents_of, read_labelled
 from rifflux.evaluate.measures import MEASURES, Bootstrap
 from rifflux.evaluate.page import page
-from rifflux.evaluate.report import table
+from rifflux.evaluate.report import table, works_table
 from rifflux.evaluate.runs import STANDARD, Run, ablation, parse_run
 
 __all__ = [
@@ -23,13 +24,18 @@ __all__ = [
     "Cache",
     "Collection",
     "JudgedQuestion",
+    "LabelledQuestion",
     "Outcome",
     "Run",
+    "TakenFor",
     "ablation",
     "compare",
+    "intents_of",
     "page",
     "parse_run",
     "read_beir",
     "read_feedback",
+    "read_labelled",
     "table",
+    "works_table",
 ]

@@ -15,11 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-import rifflux.ingest
-import rifflux.text
 from rifflux.errors import InvalidArgument, UnusableIndex
 from rifflux.evaluate.collection import Collection
-from rifflux.evaluate.runs import Run
+from rifflux.evaluate.runs import WORKS, Run
 from rifflux.index import Index, open_index
 from rifflux.models import Embedder, load_embedder
 from rifflux.models.embedder import fingerprint_of
@@ -35,6 +33,10 @@ __all__ = ["Cache"]
 
 #: Chunks whose vectors are carried over at a time.
 BATCH = 1000
+#: The packages whose code decides what an index holds of a file.
+READING = ("ingest", "text", "works/importers", "works/merging")
+#: Without one, packs of works would hold no texts.
+LICENSE = "CC0-1.0"
 
 
 class Cache(ExitStack):
@@ -105,7 +107,7 @@ class Cache(ExitStack):
         """
         family = fingerprint_of(_digest(corpus), self.embedder.fingerprint)[:12]
         analysis = (profile.language, profile.mathematics)
-        kind = fingerprint_of(SCHEMA_VERSION, _code(), profile.name, *analysis, repr(profile.chunker))[:12]
+        kind = fingerprint_of(SCHEMA_VERSION, _code(), profile.name, *analysis, repr(profile.chunker), LICENSE)[:12]
         stem = f"{collection.name}-{family}-{kind}"
         return self.folder / f"{stem}-words.db", self.folder / f"{stem}.db"
 
@@ -136,15 +138,18 @@ class Cache(ExitStack):
 
 
 def _fill(index: Index, corpus: Path, relative: Path | None, *, embed: bool, progress: Progress | None) -> None:
-    report = index.add(corpus, embed=False, progress=progress)
-    if report.failed:
-        first = report.failed[0]
+    if index.profile.name == WORKS:
+        failed = index.works.import_files(corpus, license=LICENSE, embed=False, progress=progress).failed
+    else:
+        failed = index.add(corpus, embed=False, progress=progress).failed
+    if failed:
+        first = failed[0]
         raise InvalidArgument(f"{first.path}: {first.reason}: mend the corpus, its judgements may be about it")
     if embed:
         if relative:
             with open_index(relative, create=False, model=index.admin.embedder) as old:
                 _carry_vectors(old.admin.store, index.admin.store)
-        index.add(embed=True, progress=progress)
+        index.admin.embed(progress)
 
 
 def _carry_vectors(old: Store, new: Store) -> None:
@@ -170,8 +175,7 @@ def _digest(path: Path) -> str:
 def _code() -> str:
     """Return a hash of the code that reads, cuts and analyzes: whoever changes it wants to see what that does."""
     digest = hashlib.blake2b()
-    for package in (rifflux.ingest, rifflux.text):
-        for folder in package.__path__:
-            for file in sorted(Path(folder).rglob("*.py")):
-                digest.update(file.read_bytes())
+    for folder in READING:
+        for file in sorted(Path(__file__).parents[1].joinpath(folder).rglob("*.py")):
+            digest.update(file.read_bytes())
     return digest.hexdigest()

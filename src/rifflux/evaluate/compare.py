@@ -11,7 +11,7 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.evaluate.measures import MEASURES, PRIMARY, Bootstrap, measured
-from rifflux.evaluate.runs import Run, answers
+from rifflux.evaluate.runs import Answers, Run, answers
 from rifflux.index import Index
 from rifflux.types import Progress, Scores
 
@@ -25,6 +25,8 @@ class Outcome:
     `values` holds one value a question for each measure, `milliseconds` the time each took, both in the order of
     `questions`. `interval` is the 95 % confidence interval of nDCG@10. `differences` of nDCG@10 from the first run
     and their `p_value` are None for the first run itself. `degraded` counts the questions that each reason befell.
+    `works` has what is known of works alone, in the mean: branches among the first ten, and of packs their works, the
+    share of these that are judged relevant, and their tokens.
     """
 
     collection: str
@@ -37,6 +39,7 @@ class Outcome:
     differences: Scores | None = None
     p_value: float | None = None
     degraded: Mapping[str, int] = field(default_factory=dict)
+    works: Mapping[str, float] = field(default_factory=dict)
 
     def mean(self, measure: str) -> float:
         """Return the mean of a measure over the questions."""
@@ -57,6 +60,7 @@ class Outcome:
             "p50_ms": round(self.percentile(50), 3),
             "p95_ms": round(self.percentile(95), 3),
             "p_value": None if self.p_value is None else round(self.p_value, 4),
+            **self.works,
         }
 
 
@@ -103,6 +107,18 @@ def compare(
                 differences=differences,
                 p_value=None if differences is None else bootstrap.p_value(differences),
                 degraded=found.degraded,
+                works=_of_works(collection, found),
             )
         )
     return outcomes
+
+
+def _of_works(collection: Collection, found: Answers) -> Mapping[str, float]:
+    """Return the means of what is known of works and their packs; nothing of other documents."""
+    means = {"branches@10": float(np.mean(found.branches))} if found.branches else {}
+    if found.packs:
+        packs = [(found.packs[question.id], question) for question in collection.questions]
+        means["packed_works"] = float(np.mean([len(pack.works) for pack, _ in packs]))
+        means["packed_precision"] = float(np.mean([pack.precision(question) for pack, question in packs]))
+        means["packed_tokens"] = float(np.mean([pack.tokens for pack, _ in packs]))
+    return {name: round(value, 4) for name, value in means.items()}

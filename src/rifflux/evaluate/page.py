@@ -13,7 +13,17 @@ import numpy as np
 from rifflux.errors import MissingExtra
 from rifflux.evaluate.compare import Outcome
 from rifflux.evaluate.measures import MEASURES, PRIMARY
-from rifflux.evaluate.report import LABELS, by_collection, leaders, mark, means, probability
+from rifflux.evaluate.report import (
+    LABELS,
+    WORKS_LABELS,
+    by_collection,
+    label,
+    leaders,
+    mark,
+    means,
+    probability,
+    works_cells,
+)
 from rifflux.types import Scores
 
 __all__ = ["page"]
@@ -69,6 +79,9 @@ def page(outcomes: Sequence[Outcome]) -> str:
         runs=len({outcome.run for outcome in outcomes}),
         means=means(outcomes),
         labels=LABELS,
+        works_labels=WORKS_LABELS,
+        works_cells=works_cells,
+        label=label,
         measures=MEASURES,
         primary=PRIMARY,
         longest=longest,

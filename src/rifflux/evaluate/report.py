@@ -12,7 +12,19 @@ from rifflux.evaluate.measures import MEASURES, PRIMARY
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["LABELS", "by_collection", "label", "leaders", "mark", "means", "probability", "table"]
+__all__ = [
+    "LABELS",
+    "WORKS_LABELS",
+    "by_collection",
+    "label",
+    "leaders",
+    "mark",
+    "means",
+    "probability",
+    "table",
+    "works_cells",
+    "works_table",
+]
 
 #: How the columns of numbers are headed.
 LABELS: Mapping[str, str] = {
@@ -52,6 +64,38 @@ def table(outcomes: Sequence[Outcome]) -> Table:
             shown.add_row(Text("mean of collections", "cyan"))
         shown.add_row(Text(f"  {run}"), *(f"{value:.4f}" + "  " * (name == PRIMARY) for name, value in values.items()))
     return shown
+
+
+#: How the columns of what is known of works alone are headed.
+WORKS_LABELS: Mapping[str, str] = {
+    "branches@10": "branches@10",
+    "packed_works": "works packed",
+    "packed_precision": "of these relevant",
+    "packed_tokens": "tokens",
+}
+
+
+def works_table(outcomes: Sequence[Outcome]) -> Table | None:
+    """Return a table of what is known of works alone: their branches and packs; None if nothing is."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    told = [outcome for outcome in outcomes if outcome.works]
+    if not told:
+        return None
+    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    shown.add_column("works", overflow="fold", min_width=18)
+    for heading in WORKS_LABELS.values():
+        shown.add_column(heading, justify="right", no_wrap=True)
+    for outcome in told:
+        shown.add_row(Text(f"{label(outcome)}: {outcome.run}"), *works_cells(outcome))
+    return shown
+
+
+def works_cells(outcome: Outcome) -> list[str]:
+    """Return the numbers of a row of the table of works as text, empty where they are not known."""
+    return [f"{outcome.works[name]:,.2f}" if name in outcome.works else "" for name in WORKS_LABELS]
 
 
 def _cells(outcome: Outcome) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What is compared: a run is a name and the arguments of `Index.search`; asking it gives documents, best first."""
+"""What is compared: a run is a name and the arguments of a search or a retrieval; asking it gives ranked documents."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.evaluate.collection import Collection, JudgedQuestion
+from rifflux.evaluate.retrieving import RETRIEVE, Packed, Retriever, branches_of, checked_parts
 from rifflux.index import Index
 from rifflux.retrieve.fuse import FUSIONS
 from rifflux.retrieve.fuse.spelled import fusion_of
@@ -24,12 +25,14 @@ from rifflux.session.arguments import HYBRID, HYBRID_RERANK, MOST_RESULTS, check
 from rifflux.session.profile import profile as find_profile
 from rifflux.types import Hit, Progress, Results, Scores
 
-__all__ = ["STANDARD", "Answers", "Run", "ablation", "answers", "parse_run"]
+__all__ = ["STANDARD", "WORKS", "Answers", "Run", "ablation", "answers", "parse_run"]
 
 #: Different documents wanted of each question: as deep as the deepest measure looks.
 DOCUMENTS = 20
 #: Chunks asked for, and asked for next while they belong to too few documents.
 DEPTHS = (100, 300, MOST_RESULTS)
+#: The profile of indexes that works are retrieved from.
+WORKS = "works"
 #: Questions asked before the clock counts: they load the model, the vectors and the disk's cache.
 WARM_UP = 3
 
@@ -38,6 +41,7 @@ WARM_UP = 3
 class Run:
     """A way of searching. `options` are keyword arguments of `Index.search`; `profile` None is the index's own.
 
+    The mode `retrieve` retrieves works, by `parts` of their score where these are options, as a question of `intent`.
     An `optional` run is left out of a comparison where the index refuses it, such as a reranker without its model.
     """
 
@@ -49,13 +53,20 @@ class Run:
     @property
     def needs_vectors(self) -> bool:
         """Return True if it asks anything but the words."""
-        return checked_mode(self.options.get("mode", HYBRID)) != LEXICAL
+        return self.retrieves or checked_mode(self.options.get("mode", HYBRID)) != LEXICAL
+
+    @property
+    def retrieves(self) -> bool:
+        """Return True if it retrieves works with their evidence."""
+        return self.options.get("mode") == RETRIEVE
 
     def view(self, index: Index) -> Index:
         """Return an existing index, asked through the run's own profile."""
         profile = index.profile
         if self.profile is not None:
             profile = replace(find_profile(self.profile), language=profile.language)
+        if self.retrieves:
+            return index.using(profile)
         # Judged are hundreds of hits a question, of which nobody reads how relevant they are.
         return index.using(replace(profile, relevance="min_score" in self.options))
 
@@ -64,12 +75,36 @@ class Run:
 STANDARD = tuple(Run(mode, {"mode": mode}) for mode in (LEXICAL, SEMANTIC, HYBRID))
 
 
-def ablation() -> tuple[Run, ...]:
+def ablation(profile: str | None = None) -> tuple[Run, ...]:
+    """Return runs that tell the parts of a profile's ranking apart: steps of its search, or of the score of works."""
+    return _works_ablation() if profile == WORKS else _search_ablation()
+
+
+def _search_ablation() -> tuple[Run, ...]:
     """Return each channel alone, each fusion without a reranker, and each reranker on top of the profile's fusion."""
     channels = (Run(mode, {"mode": mode}) for mode in (LEXICAL, SEMANTIC))
     fusions = (Run(name, {"mode": HYBRID, "fusion": name, "rerank": NO_RERANKER}) for name in FUSIONS)
     rerankers = (Run(f"{HYBRID}+{name}", {"mode": HYBRID, "rerank": name}, optional=True) for name in RERANKERS)
     return (*channels, *fusions, *rerankers)
+
+
+def _works_ablation() -> tuple[Run, ...]:
+    """Return words, meaning, both, then one more part of the score of works in each, and what a caller gets.
+
+    The last reads the intent of each question; those before weigh every question alike.
+    """
+    both: tuple[str, ...] = ("lexical", "semantic")
+    added = {"+ citations": "citation", "+ subjects": "field_match", "+ authority": "authority"}
+    parts = accumulate(added.values(), lambda held, part: (*held, part), initial=both)
+    return (
+        Run("words", {"mode": LEXICAL}, WORKS),
+        Run("meaning", {"mode": SEMANTIC}, WORKS),
+        *(
+            Run(name, {"mode": RETRIEVE, "parts": held}, WORKS)
+            for name, held in zip(("both", *added), parts, strict=True)
+        ),
+        Run(RETRIEVE, {"mode": RETRIEVE}, WORKS),
+    )
 
 
 # From an option to a run
@@ -78,8 +113,8 @@ def ablation() -> tuple[Run, ...]:
 def parse_run(text: str) -> Run:
     """Return a run from `option=value` pairs with commas between: `name=best,mode=hybrid,fusion=rrf`.
 
-    A word alone is a mode: `hybrid,fusion=rrf`. Without a name, the text is it. Raises `InvalidArgument` naming what
-    is allowed.
+    A word alone is a mode: `hybrid,fusion=rrf`, or `retrieve,parts=lexical+citation` for works. Without a name, the
+    text is it. Raises `InvalidArgument` naming what is allowed.
     """
     options: dict[str, Any] = {}
     for part in text.split(","):
@@ -91,7 +126,12 @@ def parse_run(text: str) -> Run:
             raise InvalidArgument(f"--run {text!r} says {name} twice")
         options[name] = _OPTIONS[name](value)
     name, profile = options.pop("name", text.strip()), options.pop("profile", None)
-    return Run(name, options, profile)
+    run = Run(name, options, profile or (WORKS if options.get("mode") == RETRIEVE else None))
+    wrong = sorted(options.keys() - _RETRIEVING) if run.retrieves else sorted(options.keys() & (_RETRIEVING - {"mode"}))
+    if wrong:
+        told = "what is retrieved" if run.retrieves else "a search; say mode=retrieve"
+        raise InvalidArgument(f"--run {text!r}: {wrong[0]} is no option of {told}")
+    return run
 
 
 def _name(text: str) -> str:
@@ -101,7 +141,9 @@ def _name(text: str) -> str:
 
 
 def _mode(text: str) -> str:
-    """Return a mode in its canonical name, but for the one that means a reranker too."""
+    """Return a mode in its canonical name, but for the one that means a reranker too, and that of works."""
+    if text == RETRIEVE:
+        return text
     mode = checked_mode(text)
     return text if text == HYBRID_RERANK else mode
 
@@ -126,7 +168,9 @@ def _number(text: str) -> float:
         raise InvalidArgument(f"{text!r} is not a number") from None
 
 
-_OPTIONS: Mapping[str, Callable[[str], str | float]] = {
+#: The options of a run that retrieves works.
+_RETRIEVING = frozenset({"mode", "parts", "intent"})
+_OPTIONS: Mapping[str, Callable[[str], str | float | tuple[str, ...]]] = {
     "name": _name,
     "mode": _mode,
     "fusion": _fusion,
@@ -135,6 +179,8 @@ _OPTIONS: Mapping[str, Callable[[str], str | float]] = {
     "profile": lambda text: find_profile(text).name,
     "deadline_ms": _number,
     "min_score": _number,
+    "parts": checked_parts,
+    "intent": str,
 }
 
 
@@ -145,12 +191,15 @@ _OPTIONS: Mapping[str, Callable[[str], str | float]] = {
 class Answers:
     """The documents found for each question's id, best first; milliseconds by question, in order; what degraded.
 
-    `degraded` counts the questions that each reason befell.
+    `degraded` counts the questions that each reason befell. Of works, `packs` are the evidence packs by question, where
+    there are any, and `branches` of how many branches the first works of each question are.
     """
 
     rankings: Mapping[str, Sequence[str]]
     milliseconds: Scores
     degraded: Mapping[str, int]
+    packs: Mapping[str, Packed] = field(default_factory=dict)
+    branches: Sequence[int] = ()
 
 
 def answers(
@@ -163,7 +212,9 @@ def answers(
     """
     asker = _Asker(index, collection, run, ignore_identical)
     for question in collection.questions[:WARM_UP]:
-        asker.search(question, DEPTHS[0])
+        asker(question)
+    asker.packs.clear()
+    asker.branches.clear()
     rankings, seconds, degraded = {}, [], Counter[str]()
     for number, question in enumerate(collection.questions, 1):
         rankings[question.id], elapsed, reasons = asker(question)
@@ -171,7 +222,7 @@ def answers(
         degraded.update(reasons)
         if progress:
             progress(f"{collection.name}: {run.name}", number, len(collection.questions))
-    return Answers(rankings, np.array(seconds) * 1000, degraded)
+    return Answers(rankings, np.array(seconds) * 1000, degraded, asker.packs, asker.branches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +231,13 @@ class _Asker:
     collection: Collection
     run: Run
     ignore_identical: bool
+    packs: dict[str, Packed] = field(default_factory=dict)
+    branches: list[int] = field(default_factory=list)
 
     def __call__(self, question: JudgedQuestion) -> tuple[list[str], float, tuple[str, ...]]:
         """Return the best documents, the seconds of the first search, and what degraded in it."""
+        if self.run.retrieves:
+            return self._retrieved(question)
         start = time.perf_counter()
         results = first = self.search(question, DEPTHS[0])
         elapsed = time.perf_counter() - start
@@ -190,7 +245,17 @@ class _Asker:
             if len(self._documents(question, results)) >= DOCUMENTS or len(results) < depth:
                 break
             results = self.search(question, deeper)
+        if self.index.profile.name == WORKS:
+            self.branches.append(branches_of(self.index, _one_each(results)))
         return self._documents(question, results)[:DOCUMENTS], elapsed, first.trace.degraded
+
+    def _retrieved(self, question: JudgedQuestion) -> tuple[list[str], float, tuple[str, ...]]:
+        """Return the best works, the seconds of their retrieval, and what degraded in it."""
+        options = self.run.options
+        retriever = Retriever(self.index, self.collection, options.get("parts", ()), options.get("intent"))
+        hits, self.packs[question.id], seconds, degraded = retriever(question, DOCUMENTS)
+        self.branches.append(branches_of(self.index, hits))
+        return self._documents(question, hits), seconds, degraded
 
     def search(self, question: JudgedQuestion, top_k: int) -> Results:
         """Ask the index."""
@@ -200,3 +265,11 @@ class _Asker:
     def _documents(self, question: JudgedQuestion, hits: Sequence[Hit]) -> list[str]:
         own = question.id if self.ignore_identical else None
         return [document for document in dict.fromkeys(map(self.collection.identify, hits)) if document != own]
+
+
+def _one_each(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the best hit of each document."""
+    first: dict[str, Hit] = {}
+    for hit in hits:
+        first.setdefault(hit.document, hit)
+    return [*first.values()]

@@ -76,6 +76,9 @@ def test_the_table_compares_what_is_asked(rifflux: Any, folder: Path, tmp_path: 
         (["small", "--html", "none/report.html"], "no folder none"),
         (["small", "--limit-queries", "0"], "--limit-queries"),
         (["--from-feedback", "--db", "none.db"], "no index at none.db"),
+        (["small", "--intents", "questions.tsv"], "--intents asks an index alone"),
+        (["--intents", "questions.tsv", "--db", "none.db"], "no index at none.db"),
+        (["small", "--run", "retrieve,fusion=rrf"], "fusion is no option of what is retrieved"),
     ],
 )
 def test_bad_input_exits_with_2_and_says_what_to_do(
@@ -103,3 +106,23 @@ def test_judgements_evaluate_the_index_they_are_about(rifflux: Any, tmp_path: Pa
     assert (row["qrels"], row["queries"], row["ndcg@10"]) == ("feedback", 1, 1.0)
     assert rifflux("judge", "how long", "notes/none.md").returncode == 2
     assert rifflux("judge", "how long", "notes/cache.md", "--grade", "99").returncode == 2
+
+
+def test_works_are_retrieved_and_questions_are_taken_for_their_intents(
+    rifflux: Any, folder: Path, tmp_path: Path
+) -> None:
+    done = rifflux("eval", folder, "--run", "retrieve", "--run", "name=words,mode=retrieve,parts=lexical")
+    assert done.returncode == 0, done.stderr
+    assert "works packed" in done.stdout
+    done = rifflux("eval", folder, "--run", "retrieve", "--json")
+    (row,) = json.loads(done.stdout)
+    assert list(row) == [*KEYS, "branches@10", "packed_works", "packed_precision", "packed_tokens"]
+    (tmp_path / "questions.tsv").write_text("survey\tan overview of caches\ncompare\tlocks\n", "utf-8")
+    assert rifflux("works", "import", folder / "corpus.jsonl", "--db", "works.db").returncode == 0
+    asked = ("eval", "--intents", "questions.tsv", "--db", "works.db")
+    told = json.loads(rifflux(*asked, "--json").stdout)
+    assert (told["questions"], told["right"]) == (2, 1)
+    assert [each["query"] for each in told["wrong"]] == ["locks"]
+    shown = rifflux(*asked).stdout
+    assert "1 of 2 questions are taken for what they ask" in shown
+    assert "'locks': compare, taken for" in shown

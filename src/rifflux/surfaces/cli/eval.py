@@ -27,7 +27,13 @@ PIPED = 120
 
 rifflux eval locomo --scope conversation --run lexical --run "name=best,mode=hybrid,fusion=rrf"
 
-rifflux eval --from-feedback --db notes.db --ablate""",
+rifflux eval --from-feedback --db notes.db --ablate
+
+rifflux eval cacm --profile works --ablate
+
+rifflux eval cacm --run retrieve --run "retrieve,parts=lexical+semantic"
+
+rifflux eval --intents questions.tsv --db works.db""",
 )
 def evaluate(
     here: OpenOptions,
@@ -39,11 +45,18 @@ def evaluate(
     ] = False,
     qrels: Qrels = "test",
     ablate: Annotated[
-        bool, typer.Option("--ablate", help="Compare each channel alone, each fusion and each reranker.")
+        bool,
+        typer.Option(
+            "--ablate",
+            help="Compare each channel alone, each fusion and each reranker; of works, each part of the score.",
+        ),
     ] = False,
     run: Annotated[
         list[str] | None,
-        typer.Option(help="Compare this: a mode, and options such as fusion=rrf, with commas between.", metavar="RUN"),
+        typer.Option(
+            help="Compare this: a mode (or retrieve, for works), and options such as fusion=rrf, with commas between.",
+            metavar="RUN",
+        ),
     ] = None,
     scope: SharedField = None,
     ignore_identical: Annotated[
@@ -55,21 +68,35 @@ def evaluate(
     ] = None,
     profile: Annotated[str, typer.Option(help="The profile to index and search with.")] = "files",
     rerank_model: RerankModel = None,
+    intents: Annotated[
+        Path | None,
+        typer.Option(
+            help="Tell how often questions are taken for their intent: each line has an intent, a tab, a question.",
+            metavar="FILE",
+        ),
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="Write a report with plots here.", metavar="FILE")] = None,
 ) -> None:
     """Measure how well rankings are, on judged collections in BEIR's layout.
 
     Compares ways of searching side by side: nDCG@10, Recall@20, MRR@10, P@5, latency, and whether the difference from
-    the first one is significant. A document counts at its best chunk.
+    the first one is significant. A document counts at its best chunk. Of works that are retrieved, it tells besides of
+    how many branches the first ten are, and of evidence packs how many works they hold, the share of these that are
+    judged relevant, and their tokens.
     """
     from rifflux.evaluate import STANDARD, ablation, page, parse_run, read_beir
 
+    if intents:
+        if folders or from_feedback or ablate or run or html:
+            raise InvalidArgument("--intents asks an index alone: leave folders, --from-feedback, runs and --html out")
+        _intents(here.settings(), intents, as_json=here.json)
+        return
     if bool(folders) == from_feedback:
         raise InvalidArgument("give folders of judged collections, or --from-feedback to use an index's own judgements")
     if html and not html.parent.is_dir():
         raise InvalidArgument(f"there is no folder {html.parent} to write the report in: make it first")
     settings = here.settings(rerank_model=rerank_model)
-    runs = (*(ablation() if ablate else ()), *map(parse_run, run or ())) or STANDARD
+    runs = (*(ablation(profile) if ablate else ()), *map(parse_run, run or ())) or STANDARD
     if from_feedback:
         outcomes = _on_feedback(settings, runs, limit_queries)
     else:
@@ -79,6 +106,21 @@ def evaluate(
     _show(outcomes, as_json=here.json)
     if html:
         html.write_text(page(outcomes), "utf-8")
+
+
+def _intents(settings: Settings, file: Path, *, as_json: bool) -> None:
+    """Print what labelled questions are taken for by the retrieval of an index."""
+    from rifflux.evaluate.intents import intents_of, read_labelled, summary
+
+    with open_configured(settings) as index:
+        found = summary(intents_of(index, read_labelled(file, [*index.retrieve.intents])))
+    lines = [f"{found['right']} of {found['questions']} questions are taken for what they ask"]
+    lines += [f"  {name:<9} {each['right']} of {each['questions']}" for name, each in found["intents"].items()]
+    lines += [
+        f"{each['query']!r}: {each['intent']}, taken for {each['taken_for']}: {each['reason']}"
+        for each in found["wrong"]
+    ]
+    show.outcome("\n".join(lines), found, as_json=as_json)
 
 
 def _on_feedback(settings: Settings, runs: Sequence[Run], limit: int | None) -> list[Outcome]:
@@ -118,7 +160,7 @@ def _cache(folder: Path | None, settings: Settings) -> Cache:
 
 
 def _show(outcomes: Sequence[Outcome], *, as_json: bool) -> None:
-    from rifflux.evaluate import table
+    from rifflux.evaluate import table, works_table
 
     if as_json:
         show.print_json([outcome.row() for outcome in outcomes])
@@ -127,6 +169,8 @@ def _show(outcomes: Sequence[Outcome], *, as_json: bool) -> None:
         if not console.is_terminal:
             console.width = PIPED
         console.print(table(outcomes))
+        if works := works_table(outcomes):
+            console.print(works)
     for outcome in outcomes:
         for reason, count in outcome.degraded.items():
             where = f"{outcome.collection}, {outcome.run}, {count} of {len(outcome.questions)} queries"

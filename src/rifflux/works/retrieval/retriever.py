@@ -169,6 +169,16 @@ class WorksRetriever:
             raise InvalidArgument(f"the pack was asked with {unknown[0]!r}, which is no argument of retrieve")
         return replace(self, settings=settings)(pack.query, **arguments)
 
+    def asked(self, query: str, *, mode: str | None = None) -> Asked:
+        """Return what a question asks for and why it was taken for that; nothing is searched for.
+
+        Raises `InvalidArgument`.
+        """
+        checked_search(query, 1, None)
+        alone = replace(self, searcher=Searcher(self.searcher.now(query).view.asking_once))
+        with alone.searcher.store.memoized():
+            return alone._meant(query, Filter(), mode, Stopwatch(), None).asked
+
     def _found(
         self,
         query: str,

@@ -1,0 +1,105 @@
+"""How often questions are taken for what they ask: labelled questions, read by the retrieval of an index."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rifflux.errors import InvalidArgument, NotFound
+from rifflux.index import Index
+
+__all__ = ["LabelledQuestion", "TakenFor", "intents_of", "read_labelled", "summary"]
+
+#: Bare words ask for nothing else either: a label may say both so.
+_PLAIN = {"keywords": "generic"}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledQuestion:
+    """A question, and the intent that a person says it has."""
+
+    text: str
+    intent: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakenFor:
+    """What a labelled question was taken for, and why."""
+
+    question: LabelledQuestion
+    intent: str
+    reason: str
+
+    @property
+    def right(self) -> bool:
+        """Return True if it is what was said; words without a sentence are generic too."""
+        said = self.question.intent
+        return said in (self.intent, _PLAIN.get(self.intent))
+
+
+def read_labelled(path: str | Path, intents: Sequence[str]) -> list[LabelledQuestion]:
+    """Read questions from a file: a line has an intent, a tab and a question, or is JSON with `intent` and `text`.
+
+    Raises `NotFound` without the file, `InvalidArgument` for a line that is neither and for an unknown intent.
+    """
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise NotFound(f"no file {path}: give one with a line for each question: its intent, a tab, the question")
+    found = [*_questions(path, intents)]
+    if not found:
+        raise InvalidArgument(f"{path} holds no question: write a line for each: its intent, a tab, the question")
+    return found
+
+
+def _questions(path: Path, intents: Sequence[str]) -> Iterator[LabelledQuestion]:
+    try:
+        lines = path.read_text("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(f"{path} is not UTF-8 text: {error}") from None
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            intent, text = _parted(line.strip(), f"{path}:{number}")
+            if intent not in intents:
+                raise InvalidArgument(f"{path}:{number}: no intent {intent!r}; choose from {', '.join(intents)}")
+            yield LabelledQuestion(text, intent)
+
+
+def _parted(line: str, place: str) -> tuple[str, str]:
+    if line.startswith("{"):
+        try:
+            record = json.loads(line)
+            return str(record["intent"]), str(record["text"])
+        except (ValueError, KeyError) as error:
+            raise InvalidArgument(f'{place}: not an object with "intent" and "text": {error}') from None
+    intent, tab, text = line.partition("\t")
+    if not tab or not text.strip():
+        raise InvalidArgument(f"{place}: write the intent, a tab, and the question")
+    return intent.strip(), text.strip()
+
+
+def intents_of(index: Index, questions: Sequence[LabelledQuestion]) -> list[TakenFor]:
+    """Return what each question is taken for by the retrieval of an index; nothing is searched for."""
+    found = []
+    for question in questions:
+        asked = index.retrieve.asked(question.text)
+        found.append(TakenFor(question, asked.intent.name, asked.reason))
+    return found
+
+
+def summary(found: Sequence[TakenFor]) -> Mapping[str, Any]:
+    """Return the counts by intent and the questions that were taken for something else, as JSON."""
+    asked, right = (
+        Counter(each.question.intent for each in found),
+        Counter(each.question.intent for each in found if each.right),
+    )
+    wrong = [
+        {"query": each.question.text, "intent": each.question.intent, "taken_for": each.intent, "reason": each.reason}
+        for each in found
+        if not each.right
+    ]
+    intents = {name: {"questions": count, "right": right[name]} for name, count in asked.items()}
+    return {"questions": len(found), "right": right.total(), "intents": intents, "wrong": wrong}
