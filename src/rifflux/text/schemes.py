@@ -21,11 +21,11 @@ __all__ = ["SCHEMES", "STRONG", "TAG_SCHEMES", "WORDED", "identify", "mentioned_
 #: of a book share it.
 STRONG = ("arxiv", "doi", "openalex", "mr", "zbl", "pmid")
 
-_DOI = re.compile(r"(?:(?:https?://)?(?:(?:dx|www)\.)?doi\.org/|doi:\s*)?(10\.\d{4,9}/\S+)", re.IGNORECASE)
+_DOI = re.compile(r"(?:(?:https?://)?(?:(?:dx|www)\.)?doi\.org/|doi(?::\s*|\s+))?(10\.\d{4,9}/\S+)", re.IGNORECASE)
 _ARXIV_SITE = r"(?:https?://)?(?:\w+\.)?arxiv\.org/(?:abs|pdf|html|ps|format|e-print)/"
 _ARXIV_NUMBER = r"(\d{4}\.\d{4,5}|[a-z][a-z-]*(?:\.[a-z]{2})?/\d{7})(?:v\d+)?"
 _ARXIV = re.compile(
-    rf"(?:{_ARXIV_SITE}|arxiv:\s*)?{_ARXIV_NUMBER}(?:\.pdf)?/?(?:[?#]\S*)?(?:\s*\[[\w.-]+\])?", re.IGNORECASE
+    rf"(?:{_ARXIV_SITE}|arxiv(?::\s*|\s+))?{_ARXIV_NUMBER}(?:\.pdf)?/?(?:[?#]\S*)?(?:\s*\[[\w.-]+\])?", re.IGNORECASE
 )
 #: An arXiv number inside of a text, and the words before it that say that it is another work's.
 _MENTIONED = re.compile(rf"(?<!\w)(?:{_ARXIV_SITE}|arxiv:\s*|abs/){_ARXIV_NUMBER}(?![\w.]*\d)", re.IGNORECASE)

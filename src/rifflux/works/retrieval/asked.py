@@ -29,6 +29,7 @@ from rifflux.works.retrieval.wording import (
     is_bare,
     is_broad,
     names_one,
+    quoted_title,
     said,
     titled,
     worded,
@@ -41,7 +42,7 @@ Liken = Callable[[str], Likeness | None]
 #: What a rule multiplies the odds of an intent by: one that speaks of a wish, and one that sees a name.
 RULE, NAME_RULE = 12.0, 5.0
 #: How probable an intent has to be: of what asks for something, and of what does not.
-ENOUGH, SURE = 0.3, 0.65
+ENOUGH, SURE = 0.3, 0.6
 #: A text of more words is no question, but may hold one.
 MOST_WORDS = 32
 #: From such a share on, what is like a question about citations is one.
@@ -78,8 +79,8 @@ def asked_for(
     """Return the intent of a question: that of `mode`, else the most probable one. Raises `InvalidArgument`.
 
     `text` is the question without its filters. `words` has the terms of its words, none of those that only make a
-    sentence; by default they are English. `named` says what the question is where it is the name of a work and nothing
-    else. Without `liken`, rules alone decide.
+    sentence; by default they are English. `named` says what the question is where it names or refers to a work and asks
+    nothing. Without `liken`, rules alone decide.
     """
     if mode is not None and mode not in MODES:
         raise InvalidArgument(f"no mode {mode!r}; choose one of {', '.join(MODES)}, or none: the wording decides then")
@@ -120,6 +121,8 @@ def _decided(
     rules = _rules(text, words)
     if (one := parse_identifier(text.strip(_EDGES))) and one.scheme in SCHEMES:
         return "lookup", "it is an identifier", None
+    if title := quoted_title(text):
+        return "lookup", f"it is a title: {title!r}", None
     if not rules and understanding and understanding.kind == "identifier":
         rare = understanding.names and not understanding.identifiers
         told = f"few texts here say {understanding.names[0]!r}" if rare else "it is an identifier"

@@ -19,9 +19,10 @@ from rifflux.session.visibility import Visibility
 from rifflux.store import Store
 from rifflux.text.schemes import STRONG, parse_identifier
 from rifflux.text.titles import TITLE, plain, title_keys
-from rifflux.types import Hit, Identifier, Query, Tag
+from rifflux.types import AUTHORS, Hit, Identifier, Query, Tag
 from rifflux.works.retrieval.asked import Asked, Liken, asked_for
 from rifflux.works.retrieval.intent import ABOUT, FIRST, Intent
+from rifflux.works.retrieval.wording import is_bare
 
 __all__ = ["NamedWork", "Naming", "Place", "Question", "meant", "named_work", "naming"]
 
@@ -57,7 +58,7 @@ def meant(
     `liken` tells what it is worded like. Raises `InvalidArgument` for an unknown mode.
     """
     named, doubt = named_work(query.asked, store, visible)
-    alone = f"the name of a work here: {named.shown}" if named and named.alone else ""
+    alone = f"the name of a work here: {named.shown}" if named and named.alone else _referred(query)
     asked = asked_for(query.asked, mode, query.understanding, intents, query.words, named=alone, liken=liken)
     told, lacking = f"{asked.intent.name}: {asked.reason}", _lacking(query.asked, store)
     if asked.intent.naming == ABOUT:
@@ -69,6 +70,23 @@ def meant(
         return Question(text, query, asked, None, named, (told, note) if note else (told,), lacking)
     first = named if asked.intent.naming == FIRST else None
     return Question(text, query, asked, first, notes=(told,), lacking=lacking)
+
+
+#: The year of a work.
+_YEAR = re.compile(r"(?<![\w.-])(?:1[4-9]|20)\d\d(?![\w-]|\.\d)")
+
+
+def _referred(query: Query) -> str:
+    """Return what a question refers to a work by, as notes do: an author known here, then a year and a few bare words.
+
+    Without the author it would be an event: `Chile earthquake 1960`.
+    """
+    people = [credit.said for credit in query.credits if credit.role == AUTHORS]
+    year, asked = _YEAR.search(query.asked), query.asked.strip()
+    if query.credits_only or not year or not is_bare(asked, query.words):
+        return ""
+    first = next(filter(asked.startswith, people), "")
+    return f"an author, a subject and a year: {first!r}, {year[0]}" if first else ""
 
 
 def _lacking(text: str, store: Store) -> tuple[str, ...]:

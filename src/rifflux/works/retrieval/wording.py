@@ -24,6 +24,7 @@ __all__ = [
     "is_bare",
     "is_broad",
     "names_one",
+    "quoted_title",
     "said",
     "side_of",
     "titled",
@@ -120,6 +121,10 @@ _BEGINS = re.compile(
     r"|I|I'm|I'd|I've|we need|we want|we are looking|by whom|in which|on which|in what|from which)\b",
     re.I,
 )
+#: How a question behind what it is about begins: `the Beveridge report, do you hold it`.
+_ASKS_BEHIND = re.compile(
+    r"[,;:]\s*(?:(?:do|have|can|could) (?:you|we)|is (?:it|there)|which (?:one|of)|how do(?:es)?)\b", re.I
+)
 #: How a sentence among others asks without a question mark.
 _WISHES = re.compile(
     r"\W*(?:please\b|(?:give|show|find|get|tell|list|suggest|recommend) (?:me|us)\b|recommend\b|suggest\b|compare\b"
@@ -179,7 +184,7 @@ def asks_citations(text: str) -> bool:
 
 #: What may stand around a title where nothing else is asked: names, a year, a few words.
 _TITLE = re.compile(
-    r"\W*(?P<lead>(?:[\w'’.-]+\s+){0,4}?)(?:[\"“](?P<quoted>[^\"”]{8,})[\"”]"
+    r"[^\w\"“]*(?P<lead>(?:[\w'’.-]+\s+){0,4}?)(?:[\"“](?P<quoted>[^\"”]{8,})[\"”]"
     r"|(?P<plain>(?:[A-Z]|[A-Za-z]+['’]s\s+[A-Z])[\w'’-]*"
     r"(?:\s+(?:[A-Z0-9][\w'’-]*|of|the|and|in|on|for|to|a|an|with|from))+))"
     r"(?P<rest>(?:[\s,]+(?:[A-Z][\w'’.-]*|by|et|al|and|&|\(?\d{4}\)?|please))*)\W*"
@@ -194,18 +199,39 @@ _CAPITALS = 3
 
 def titled(text: str) -> str:
     """Return the title that a question is, with hardly anything around it; empty if it is none."""
-    found = _TITLE.fullmatch(text)
-    if not found or not _LEADS.issuperset(found["lead"].lower().split()):
+    found = _title_in(text)
+    if not found:
         return ""
-    capitals = sum(word[0].isupper() for word in (found["plain"] or "").split())
-    return found["quoted"] or (found["plain"] if capitals >= _CAPITALS else "")
+    return found["quoted"] or (found["plain"] if _capitals(found["plain"]) >= _CAPITALS else "")
+
+
+def quoted_title(text: str) -> str:
+    """Return the title that a question is beyond doubt: quoted, and spelt like one or said to be by somebody.
+
+    Other quoted words may be a phrase that texts have to say.
+    """
+    found = _title_in(text)
+    quoted = found["quoted"] if found else None
+    if not found or not quoted:
+        return ""
+    return quoted if _capitals(quoted) >= _CAPITALS or re.search(r"\bby\b", found["rest"]) else ""
+
+
+def _title_in(text: str) -> re.Match[str] | None:
+    found = _TITLE.fullmatch(text)
+    return found if found and _LEADS.issuperset(found["lead"].lower().split()) else None
+
+
+def _capitals(title: str) -> int:
+    """Return how many words begin with a capital."""
+    return sum(word[0].isupper() for word in title.split())
 
 
 def asks(text: str, *, alone: bool = True) -> bool:
     """Return True if a text asks for something; a sentence that is not `alone` does only in so many words."""
     if not alone:
         return text.rstrip(" \"'”)").endswith("?") or bool(_WISHES.match(text))
-    return "?" in text or bool(_BEGINS.match(text) or _PUBLICATIONS.search(text))
+    return "?" in text or bool(_BEGINS.match(text) or _ASKS_BEHIND.search(text) or _PUBLICATIONS.search(text))
 
 
 def names_one(text: str, words: Mapping[str, Clause]) -> str:
