@@ -128,7 +128,8 @@ class SqliteSemantic(Semantic):
     def use_model(self, model: ModelInfo) -> None:
         known = self.model()
         if known is None:
-            with self.view.writing() as (connection, _):
+            # Nothing has a vector yet: whoever is the first changes nothing that is found.
+            with self.view.writing(content=False) as (connection, _):
                 # Another process may have been faster.
                 known = self.model()
                 if known is None:
