@@ -186,7 +186,7 @@ def test_works_and_evidence_are_laid_out_for_the_terminal(
     text = " ".join(" ".join(lines).split())
     for part in (
         " 1 On the cohomology of sheaves",
-        "Ann Able, Bo Best, Cy Cole and 1 more · 1990 · Annals doi:10.1/open, label:sheaves, program:doi:10.1/open",
+        "Ann Able, Bo Best, Cy Cole and 1 more · 1990 · Annals doi:10.1/open, label:sheaves",
         "score ",
         " lexical",
         "[1] able1990cohomology On the cohomology",

@@ -221,7 +221,7 @@ class TestBadInput:
         with pytest.raises(NotFound, match="spelling"):
             index.works.import_files(good, "nowhere.jsonl")
         with pytest.raises(InvalidArgument, match="jsonl"):
-            index.works.import_files(good, format="ris")
+            index.works.import_files(good, format="marc")
         assert index.status().documents == 0
 
 
@@ -451,7 +451,7 @@ def test_a_text_is_imported_as_a_file_is(index: Index, format: str, text: str, n
 
 def test_no_source_is_called_like_a_scheme(index: Index, write: Any) -> None:
     report = index.works.import_files(write("doi.jsonl", {"id": "10.1000/x", "title": "One"}), embed=False)
-    assert report.sources == ("doi-2",)
+    assert report.sources == ("doi-jsonl",)
     for name in ("doi", "arXiv", "title"):
         with pytest.raises(InvalidArgument, match="scheme of identifiers"):
             index.works.import_files(write("other.jsonl", {"id": 1, "title": "Two"}), source=name)

@@ -64,7 +64,7 @@ def test_what_is_sent_is_imported_as_the_file_is(index: Index, name: str, tmp_pa
 
 def test_its_source_is_called_after_it_or_as_it_is_told(index: Index) -> None:
     assert index.works.import_upload("../my list.jsonl", LINES.encode(), embed=False).sources == ("my-list",)
-    assert index.works.import_upload("doi.jsonl", LINES.encode(), embed=False).sources == ("doi-2",)
+    assert index.works.import_upload("doi.jsonl", LINES.encode(), embed=False).sources == ("doi-jsonl",)
     again = index.works.import_upload("x.jsonl", LINES.encode(), source="my-list")
     assert (again.sources, again.added) == (("my-list",), 0)
     for wrong in ({"source": "doi"}, {"source": "a b"}, {"format": "odt"}, {"license": "  "}):
