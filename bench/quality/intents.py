@@ -1,4 +1,4 @@
-"""Tell how often questions about works are taken for what they ask, and what that does for questions about citations.
+"""Tell how often questions about works are taken for what they ask.
 
     python -m bench intents [FOLDER_OF_COLLECTIONS] [--keep FOLDER] [--questions FILE] [--fit]
 

@@ -1,4 +1,4 @@
-"""Measure evidence packs: how much of what they hold was judged relevant, and how little of it carries no weight.
+"""Measure evidence packs: how much of what they hold was judged relevant.
 
     python -m bench packs FOLDER_OF_COLLECTIONS [--keep FOLDER] [--collections NAME...] [--limit 150]
         [--min-relevance .3]

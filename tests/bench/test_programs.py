@@ -147,7 +147,7 @@ def test_what_does_not_help_is_told_by_rule() -> None:
     ("milliseconds", "failure", "diagnostics", "scored", "told"),
     [
         (10.0, "", {}, True, ""),
-        (70.0, "", {}, True, "p50 is 70 ms, over 60"),
+        (70.0, "", {}, True, "p50 is 70 ms, over 40"),
         (10.0, "503", {}, True, "requests failed"),
         (10.0, "", {"degraded": ["the merged order was kept"]}, True, "100 of 100 answers were degraded"),
         (10.0, "", {"counts": {}}, True, "citations were followed in 0 of 100"),

@@ -12,7 +12,7 @@ from rifflux.works import Work
 from tests.support.statements import statements
 
 #: For what was asked before of an index that did not change meanwhile.
-SEARCH, RETRIEVE = 13, 26
+SEARCH, RETRIEVE = 13, 29
 
 
 @pytest.mark.parametrize("mode", ["lexical", "semantic", "hybrid"])

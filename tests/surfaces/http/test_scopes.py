@@ -424,7 +424,9 @@ def test_every_operation_was_tried_and_answered(worlds: tuple[World, World]) -> 
     assert set(answered) == set(operations(worlds[1].app))
     for name, statuses in answered.items():
         is_the_administrators = 403 in statuses and statuses <= {403, 404, 405, 422}
-        assert min(statuses) < 400 or is_the_administrators or name.startswith("DELETE"), (name, statuses)
+        # Nobody has two works that may be one.
+        is_of_what_is_not_there = name.startswith("DELETE") or name == "POST /works/doubts"
+        assert min(statuses) < 400 or is_the_administrators or is_of_what_is_not_there, (name, statuses)
 
 
 def test_nothing_that_ann_sent_reached_others(worlds: tuple[World, World]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, pairwise
 from operator import itemgetter, methodcaller
 
@@ -21,7 +21,7 @@ from rifflux.text.schemes import STRONG, parse_identifier
 from rifflux.text.titles import TITLE, plain, title_keys
 from rifflux.types import AUTHORS, Hit, Identifier, Query, Tag
 from rifflux.works.retrieval.asked import Asked, Liken, asked_for
-from rifflux.works.retrieval.intent import ABOUT, FIRST, Intent
+from rifflux.works.retrieval.intent import ABOUT, FIRST, GENERIC, Intent
 from rifflux.works.retrieval.wording import is_bare
 
 __all__ = ["NamedWork", "Naming", "Place", "Question", "meant", "named_work", "naming"]
@@ -58,8 +58,18 @@ def meant(
     `liken` tells what it is worded like. Raises `InvalidArgument` for an unknown mode.
     """
     named, doubt = named_work(query.asked, store, visible)
-    alone = f"the name of a work here: {named.shown}" if named and named.alone else _referred(query)
-    asked = asked_for(query.asked, mode, query.understanding, intents, query.words, named=alone, liken=liken)
+    called = f"the name of a work here: {named.shown}" if named else ""
+    alone = called if named and named.alone else _referred(query)
+    ask = partial(asked_for, query.asked, mode, query.understanding, intents, query.words, liken=liken)
+    asked = ask(named=alone)
+    if (
+        named
+        and not mode
+        and asked.intent.name == GENERIC
+        and _is_alone(query.semantic_text, named.name, named.hit.title)
+    ):
+        # "What is tag 06Z4?": words that ask are no part of the name.
+        asked = ask(named=called)
     told, lacking = f"{asked.intent.name}: {asked.reason}", _lacking(query.asked, store)
     if asked.intent.naming == ABOUT:
         note = f"it is about {named.shown}, which is left out itself" if named else doubt
@@ -222,7 +232,8 @@ def _title_keys(text: str) -> Mapping[str, str]:
 def _is_alone(text: str, name: str, title: str) -> bool:
     """Return True if a question is a name alone: an identifier, or a title long enough to be no subject."""
     words = plain(name).split()
-    return name in (text, _LEAD.sub("", text)) and (len(words) >= LEAST_WORDS or plain(name) != plain(title))
+    bare = text.strip(_EDGES)
+    return name in (bare, _LEAD.sub("", bare)) and (len(words) >= LEAST_WORDS or plain(name) != plain(title))
 
 
 # How surely a question means each of several works
