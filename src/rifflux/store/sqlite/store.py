@@ -211,7 +211,8 @@ class SqliteStore(Store):
         return self.database.engine.read_only
 
     def transaction(self) -> AbstractContextManager[object]:
-        return self.view.writing()
+        # What is written within says itself whose contents it changes.
+        return self.view.writing(content=False)
 
     def memoized(self) -> AbstractContextManager[None]:
         return self.database.engine.memoized()
