@@ -246,6 +246,8 @@ def told(call: Callable[[World, Asked], Any], world: World, asked: Asked) -> str
     answer = re.sub(
         r"milliseconds=mappingproxy\([^)]*\)|milliseconds=\{[^}]*\}|(\b\w*seconds|time|created_at)=[\d.e-]+", "", answer
     )
+    # A pack says when it was asked for, and its digest covers that.
+    answer = re.sub(r"(asked_at|digest)='[^']*'", "", answer)
     return re.sub(r"0x[0-9a-f]+", "", answer)
 
 
