@@ -18,21 +18,19 @@ import numpy as np
 
 from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.evaluate.measures import PRIMARY, Bootstrap, measured
-from rifflux.evaluate.retrieving import Retriever
+from rifflux.evaluate.retrieving import PARTS, Retriever
 from rifflux.evaluate.tune import FittedChoice, Judged, answerable, climbed, held_out, ideal_gain
 from rifflux.index import Index
 from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.steps.rerank.features import dump_weights
 from rifflux.types import Hit, Ids, Progress, Scores
-from rifflux.works.retrieval.intent import WEIGHTS
-from rifflux.works.retrieval.retriever import Retrieval
-from rifflux.works.retrieval.steps import SCORED
 
 __all__ = ["TunedWorks", "apply_weights", "tune_works"]
 
 #: Works whose components are read, and works of a question that is measured: as many as a run retrieves.
 READ, RANKED = 100, 20
-ORDER = tuple(WEIGHTS)
+#: The stage of an explanation that tells the components of a work.
+SCORED = "works"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +86,8 @@ class WorksTuner:
 
     def fitted(self, bootstrap: Bootstrap) -> FittedChoice[Weights]:
         """Return the weights that are best on all questions, and what others of the kind gain on questions apart."""
-        present = WEIGHTS.but(**self.index.profile.components)
-        start, places = _column(present), range(len(ORDER))
+        present = self._present()
+        start, places = _column(present), range(len(PARTS))
         before = self._measured(self.index, self.questions, "tune works: as it is")
         cases = [self._scored(question, present) for question in self.questions]
         told = [place for place, case in enumerate(cases) if case]
@@ -108,6 +106,11 @@ class WorksTuner:
         choice = present if np.array_equal(found, start) else _weights(found)
         return FittedChoice.between(choice, before, held_out(len(cases), after), bootstrap)
 
+    def _present(self) -> Weights:
+        """Return the weights that the index has, whatever the configuration changes of an intent."""
+        plain = self.index.using(replace(self.index.profile, intents={}))
+        return plain.retrieve.intents["generic"].weights
+
     def _measured(self, index: Index, questions: Sequence[JudgedQuestion], stage: str) -> Scores:
         """Return nDCG@10 of the retrieval of each question."""
         retrieve, rankings = Retriever(index, self.collection), dict[str, list[str]]()
@@ -123,7 +126,8 @@ class WorksTuner:
         found = Retriever(self.index, self.collection).asker()(question.text, top_k=READ)
         if found.asked.sides or found.asked.intent.joined or not found.reranked:
             return None
-        values, own = _values(found), found.asked.intent.weights
+        values = np.array([_components(hit) for hit in found.reranked])
+        own = found.asked.intent.weights
         names = [self.collection.identify(hit) for hit in found.reranked]
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
         scores = np.array([hit.score for hit in found.reranked])
@@ -134,26 +138,22 @@ class WorksTuner:
             np.array([question.grades.get(name, 0) for name in numbers], np.float64),
             ideal_gain(question),
             # What nothing weighs so far would be weighed alike in every intent.
-            np.array([own[name] / shares[name] if shares[name] else sum(own.values()) for name in ORDER]),
-            scores - values @ np.array([own.shares()[name] for name in ORDER]),
+            np.array([own[name] / shares[name] if shares[name] else sum(own.values()) for name in PARTS]),
+            scores - values @ np.array([own.shares()[name] for name in PARTS]),
         )
 
 
-def _values(found: Retrieval) -> Scores:
-    """Return the components of each work before weighing: (works, components)."""
-    return np.array([_components(hit) for hit in found.reranked])
-
-
 def _components(hit: Hit) -> list[float]:
+    """Return the components of a work before weighing."""
     why = hit.because(SCORED)
     values = cast("Mapping[str, float]", why.detail["values"]) if why else {}
-    return [values.get(name, 0.0) for name in ORDER]
+    return [values.get(name, 0.0) for name in PARTS]
 
 
 def _column(weights: Weights) -> Scores:
     shares = weights.shares()
-    return np.array([shares[name] for name in ORDER])[:, None]
+    return np.array([shares[name] for name in PARTS])[:, None]
 
 
 def _weights(column: Scores) -> Weights:
-    return Weights(dict(zip(ORDER, column[:, 0].tolist(), strict=True)))
+    return Weights(dict(zip(PARTS, column[:, 0].tolist(), strict=True)))

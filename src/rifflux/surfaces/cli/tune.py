@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rifflux import InvalidArgument
+from rifflux import Index, InvalidArgument
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import OpenOptions, Qrels, SharedField, app
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rifflux.evaluate import Collection
     from rifflux.evaluate.tune import FittedChoice, Tuned
     from rifflux.evaluate.work_weights import TunedWorks
-    from rifflux.index import Index
 
 
 @app.command(

@@ -380,7 +380,6 @@ def load_weights(text: str, known: Weights = WEIGHTS) -> Mapping[str, float]:
         known.but(**weights)
     except (ValueError, TypeError, AttributeError, InvalidArgument) as error:
         raise InvalidArgument(
-            f"the index was tuned to weights that cannot be used ({error}): remove them with "
-            "'rifflux tune --reset'"
+            f"the index was tuned to weights that cannot be used ({error}): remove them with 'rifflux tune --reset'"
         ) from None
     return weights
