@@ -63,6 +63,18 @@ class TestWorks:
         page.get_by_role("button", name="Check", exact=True).click()
         expect(page.get_by_role("alert")).to_contain_text("not as it was")
 
+    def test_intents_are_offered_and_a_lacking_identifier_is_told(self, tab: Tab) -> None:
+        page = tab("ann").page
+        view(page, "Works")
+        page.get_by_text("Which works").click()
+        page.get_by_label("Search works").fill("doi:10.5555/absent on caching")
+        for mode in ("generic", "keywords"):
+            page.get_by_label("Intent").select_option(mode)
+            page.get_by_role("button", name="Find").click()
+            expect(page.locator("main .soft").first).to_contain_text(f"works · {mode}: asked for by name")
+        lacking = page.get_by_text("no work here has the identifier doi:10.5555/absent: the nearest titles here are")
+        expect(lacking).to_contain_text("'On caching'")
+
     def test_pairs_that_may_be_one_work_are_decided_on(self, tab: Tab, site: Site) -> None:
         records = [
             {"_id": f"d{number}", "title": title, "authors": ["Doe, Dora"], "year": 1990}
