@@ -394,8 +394,7 @@ class Searcher:
         clock = Stopwatch()
         plan = searcher.ready(searcher.timed(query, filter, clock), top_k, clock, way)
         plan = deep(plan, chunks_of(store, plan.query))
-        typed = as_typed(plan.query)
-        visible, asked = searcher.view.visible, [hit] if hit else chunks
-        verdict = Inquiry(plan, store, name, asked, len(chunks), top_k, visible.tells, typed)()
+        tells, asked = searcher.view.visible.tells, [hit] if hit else chunks
+        verdict = Inquiry(plan, store, name, asked, len(chunks), top_k, tells, as_typed(plan.query))()
         shown = searcher.view.shown([verdict.hit])[0] if verdict.hit else None
         return replace(verdict, hit=shown, namespace=parted(verdict.namespace)[0])
