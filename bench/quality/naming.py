@@ -3,7 +3,7 @@
     python -m bench naming FOLDER_OF_COLLECTIONS [NAME ...] [--keep FOLDER] [--show 3]
 
 Every judged question is asked twice by default: as users ask it, and with no title, heading, alias or key taken for a
-name in it. `moved` are questions whose nDCG@10 differs. Collections of `NAMED` are asked by the names of what they
+name in it, nor for one that it begins. `moved` are questions whose nDCG@10 differs. Collections of `NAMED` are asked by the names of what they
 judge; questions of the others are ordinary ones, which naming ought to leave alone. `--show` prints the worst of them.
 """
 
@@ -31,6 +31,8 @@ from rifflux.types import Scores
 
 #: Asked by names: of definitions, by section numbers, and of spells and monsters.
 NAMED = ("stacks:terms", "cfr30", "srd5e")
+#: What marks records that begin with what was asked, where it is looked up.
+BEGUN = "rifflux.retrieve.steps.anchors.begun"
 HEADS = ("collection", "questions", "without names", "with names", "difference", "standard error", "moved")
 
 
@@ -79,7 +81,7 @@ def _compared(data: Path, name: str, cache: Cache, show: int) -> Compared:
 def compared(name: str, collection: Collection, index: Index) -> Compared:
     """Ask an index the questions of a collection, with names recognized and without."""
     recognized = _gains(collection, index)
-    with patch.object(Anchors, "_by_title", lambda *_: {}):
+    with patch.object(Anchors, "_by_title", lambda *_: {}), patch(BEGUN, lambda _, table, __: table):
         ignored = _gains(collection, index)
     return Compared(name, [question.text for question in collection.questions], recognized, ignored)
 
