@@ -3,8 +3,9 @@
     python -m bench naming FOLDER_OF_COLLECTIONS [NAME ...] [--keep FOLDER] [--show 3]
 
 Every judged question is asked twice by default: as users ask it, and with no title, heading, alias or key taken for a
-name in it, nor for one that it begins. `moved` are questions whose nDCG@10 differs. Collections of `NAMED` are asked by the names of what they
-judge; questions of the others are ordinary ones, which naming ought to leave alone. `--show` prints the worst of them.
+name in it, nor for one that it begins. `moved` are questions whose nDCG@10 differs. Collections of `NAMED` are asked by
+the names of what they judge; questions of the others are ordinary ones, which naming ought to leave alone. `--show`
+prints the worst of them.
 """
 
 from __future__ import annotations
