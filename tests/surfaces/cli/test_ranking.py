@@ -56,6 +56,7 @@ def test_rrf_has_its_k_and_weights(notes: Any) -> None:
         (("--fusion", "rrf"), {"RIFFLUX_RRF_WEIGHTS": '{"titles": 1}'}, "no channel 'titles'"),
         ((), {"RIFFLUX_BOOSTS": '{"magic": 2}'}, "no boost 'magic'; choose from boost, title_boost"),
         (("--sort", "size"), {}, "by relevance or by date"),
+        (("--rerank", "maxsim", "--rerank-model", "m"), {}, "maxsim takes no model"),
     ],
 )
 def test_what_cannot_be_meant_is_told(notes: Any, flags: Any, variables: Any, told: str) -> None:
@@ -63,6 +64,11 @@ def test_what_cannot_be_meant_is_told(notes: Any, flags: Any, variables: Any, to
     assert done.returncode == 2
     assert told in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_who_names_a_cross_encoder_wants_it(notes: Any) -> None:
+    told = notes("search", "cache", "--rerank-model", "owner/model").stderr
+    assert "the cross-encoder 'owner/model' is not on this disk" in told
 
 
 def test_an_ignored_fusion_is_told(notes: Any) -> None:

@@ -148,7 +148,7 @@ OnlyIn = Annotated[
 ]
 Query = Annotated[str, typer.Argument(help='Words, a "phrase", -without, prefix*, field:value.')]
 RerankModel = Annotated[
-    str | None, typer.Option(help="The cross-encoder: a folder, or a name that was fetched.", metavar="MODEL")
+    str | None, typer.Option(help="Rerank by this cross-encoder: a folder, or a fetched name.", metavar="MODEL")
 ]
 Since = Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")]
 Until = Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")]
@@ -285,9 +285,15 @@ class QuestionOptions(OpenOptions, WhoseOptions):
             "top_k": settings.top_k,
             "mode": settings.mode,
             "fusion": configured_fusion(settings) if self.fusion or self.rrf_k is not None else None,
-            "rerank": self.rerank,
+            "rerank": self._reranker(),
             "filter": self.filter(),
         }
+
+    def _reranker(self) -> str | None:
+        """Return the reranker that was asked for; who names a cross-encoder wants it."""
+        if self.rerank_model and self.rerank not in (None, "cross-encoder"):
+            raise typer.BadParameter(f"{self.rerank} takes no model: leave one out", param_hint="--rerank-model")
+        return "cross-encoder" if self.rerank_model else self.rerank
 
     def filter(self) -> Filter:
         """Return what a result must satisfy."""
