@@ -267,6 +267,10 @@ class QuestionOptions(OpenOptions, WhoseOptions):
     ] = None
     rerank_top: Annotated[int | None, typer.Option(help="How many are reordered.  [default: 20]", min=1)] = None
     rerank_model: RerankModel = None
+    boost: Annotated[
+        list[str] | None,
+        typer.Option(help="Another factor for what is named, such as identified=2.", metavar="NAME=FACTOR"),
+    ] = None
     path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None
     collection: OnlyIn = None
@@ -287,6 +291,7 @@ class QuestionOptions(OpenOptions, WhoseOptions):
             "fusion": configured_fusion(settings) if self.fusion or self.rrf_k is not None else None,
             "rerank": self._reranker(),
             "filter": self.filter(),
+            "boosts": dict(map(_factor, self.boost or ())),
         }
 
     def _reranker(self) -> str | None:
@@ -307,6 +312,14 @@ class QuestionOptions(OpenOptions, WhoseOptions):
             _pairs(self.where or []),
             collections=tuple(self.collection or ()),
         ).of_works(self.author or (), self.venue or (), self.year)
+
+
+def _factor(item: str) -> tuple[str, float]:
+    name, _, value = item.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise typer.BadParameter(f"{item!r} is not NAME=FACTOR", param_hint="--boost") from None
 
 
 def _pairs(items: list[str]) -> dict[str, list[str | int | float]]:
