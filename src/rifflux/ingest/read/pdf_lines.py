@@ -23,6 +23,8 @@ GAP = "\t"
 _WIDE, _RAISED = 0.9, 0.55
 #: Gaps between characters that are blanks by themselves, and where the file has one.
 _BLANK, _SLIGHT = 0.3, 0.05
+#: A gap that is two blanks: between names in a row, for one.
+_QUAD = 0.65
 #: A smaller character that is raised is a mark, such as a footnote's.
 _MARK_SIZE, _MARK_HEIGHT = 0.85, 0.12
 #: The flags of fonts that are slanted, and heavy (PDF 32000-1, 9.8.2).
@@ -218,8 +220,9 @@ def _line(run: Sequence[_Glyph]) -> Line | None:
     text = _STRANGE.sub("", _spaced(run))
     marks = [each for each in run if not _is_mark(each, size, base)]
     words = _STRANGE.sub("", _spaced(marks)) if len(marks) < len(run) else text
-    bold = sum(each.style.bold for each in letters) > 0.9 * len(letters)
-    italic = sum(each.style.italic for each in letters) > 0.9 * len(letters)
+    telling = [each for each in letters if each.text.isalnum()] or letters
+    bold = sum(each.style.bold for each in telling) > 0.9 * len(telling)
+    italic = sum(each.style.italic for each in telling) > 0.9 * len(telling)
     return Line(text, words, letters[0].x0, max(each.x1 for each in letters), base, size, bold, italic)
 
 
@@ -243,7 +246,7 @@ def _spaced(run: Sequence[_Glyph]) -> str:
     for before, each in zip([None, *run], run, strict=False):
         gap = (each.x0 - before.x1) / max(each.style.size, before.style.size, 1.0) if before else 0.0
         if gap > _BLANK or (each.spaced and gap > _SLIGHT):
-            pieces.append(" ")
+            pieces.append(" " if gap < _QUAD else "  ")
         pieces.append(each.text)
     return "".join(pieces).strip()
 

@@ -44,14 +44,12 @@ _PARTICLES = frozenset(
         *("ter", "ten", "zu", "zur", "y", "e"),
     ]
 )
-_DEGREES = re.compile(
-    r",?\s*\b(?:Ph\.?\s?D|M\.?\s?D|M\.?\s?Sc|B\.?\s?Sc|M\.?\s?P\.?H|Prof|Dr|R\.?N|M\.?S)\b\.?", re.IGNORECASE
-)
+_DEGREES = re.compile(r",\s*(?:Ph\.?\s?D|M\.?\s?D|M\.?\s?Sc|B\.?\s?Sc|M\.?\s?P\.?H|R\.?N|M\.?S)\b\.?")
 _MEMBER = re.compile(
     r",\s*(?:(?:student|senior|life|associate)\s+)?(?:member|fellow)\s*,?\s*(?:IEEE|ACM|AAAI|OSA)?", re.IGNORECASE
 )
 _TOKEN = re.compile(r"(?:[^\W\d_]\.-?)+|[^\W\d_][^\W\d_'’.-]*(?:[-'’][^\W\d_]+)*\.?")
-_SEPARATOR = re.compile(r"\s*(?:,|;|·|•|\band\b|&|\t|\bund\b|\bet\b)\s*", re.IGNORECASE)
+_SEPARATOR = re.compile(r"\s*(?:,|;|·|•|\band\b|&|\t|\bund\b|\bet\b|\s{2,})\s*", re.IGNORECASE)
 _MARKS = re.compile(r"[*∗†‡§¶‖⋆♯♭♮♠♣♦♥◦#$^~•]+|(?<=[^\W\d_])\d+(?:\s*,\s*\d+)*|\(\d+\)")
 
 
