@@ -244,7 +244,7 @@ def _stacks(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 def _agreed(authors: tuple[str, ...], stated: Sequence[str], lines: Sequence[Line]) -> tuple[str, ...]:
     """Return the authors of the page, or those of the file's properties if the page names them and no others."""
-    if authors or not stated:
+    if authors or len(stated) < 2:  # one name is mostly of whoever made the file
         return authors
     said = plain(" ".join(line.words.replace(GAP, " ") for line in lines)).split()
     return tuple(stated) if all(family in said for family in families(stated)) else ()

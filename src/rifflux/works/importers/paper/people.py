@@ -63,8 +63,11 @@ def people_in(line: Line) -> list[str]:
     others = [each for each in pieces if each not in named]
     if not named or (pieces[0] not in named):
         return []
-    # Some name where they work behind their names.
-    is_list = len(named) >= 0.7 * len(pieces) or all(map(_PLACE.search, others))
+    # Some name where they work behind their names, and in which state.
+    places = [each for each in others if _PLACE.search(each)]
+    is_list = len(named) >= 0.7 * len(pieces) or (
+        bool(places) and all(each in places or (each.isupper() and len(each) < 4) for each in others)
+    )
     return list(named.values()) if is_list else []
 
 
