@@ -1,14 +1,15 @@
 """Measure evidence packs: how much of what they hold was judged relevant.
 
     python -m bench packs FOLDER_OF_COLLECTIONS [--keep FOLDER] [--collections NAME...] [--limit 150]
-        [--min-relevance .3]
+        [--min-relevance .3] [--min-share .5 .6 ...]
 
 A collection is a path, or a folder of FOLDER_OF_COLLECTIONS, with `:QRELS` for another set of judgements, in BEIR's
 layout, and imported as works, as `bench works` does. The table tells, for the evidence of each question as it is packed
 by default: works packed, the share of them with less relevance than .3, works packed without a text, judged works
 packed (in all, and as the mean share of those that are among the ten listed), the precision (the share of packed works
 that was judged relevant: of all, and as the mean of the questions), tokens used, questions whose pack is uncertain or
-empty; and the nDCG@10 of the list. Below it stands the mean of the collections.
+empty; and the nDCG@10 of the list. Below it stands the mean of the collections. With `--min-share`, each is asked once
+for each share of the best score, which every intent that has such a minimum then has.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from bench.quality.works import PATIENT, opened, parser
 from rifflux.evaluate.collection import Collection
 from rifflux.evaluate.measures import measured
 from rifflux.evidence.pack import EvidenceItem, EvidencePack
-from rifflux.index import Index
+from rifflux.works.retrieval.retriever import WorksRetriever
 
 #: Works of less relevance carry no weight.
 LITTLE = 0.3
@@ -61,14 +62,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"| {' | '.join(columns)} |\n| --- |{' ---: |' * (len(columns) - 1)}", flush=True)
     rows = list[Sequence[float]]()
     for title, collection, index in opened(asked):
-        asking = collection.head(asked.limit)
-        rows.append(_row(index, asking, asked.min_relevance))
-        _print(title, len(asking.questions), rows[-1])
-    _print("mean", "", [float(np.mean(values)) for values in zip(*rows, strict=True)])
+        asking, patient = collection.head(asked.limit), replace(index.retrieve, settings=PATIENT)
+        for share in asked.min_share:
+            rows.append(_row(_cut(patient, share), asking, asked.min_relevance))
+            _print(title if share is None else f"{title}, {share:g}", len(asking.questions), rows[-1])
+    for place, share in enumerate(asked.min_share):
+        means = [float(np.mean(values)) for values in zip(*rows[place :: len(asked.min_share)], strict=True)]
+        _print("mean" if share is None else f"mean, {share:g}", "", means)
 
 
-def _row(index: Index, collection: Collection, least: float | None) -> Sequence[float]:
-    found, ask = list[PackedQuestion](), replace(index.retrieve, settings=PATIENT)
+def _cut(ask: WorksRetriever, share: float | None) -> WorksRetriever:
+    """Return the retrieval with another share of the best score as the minimum, where an intent has one."""
+    if share is None:
+        return ask
+    limits = {
+        name: replace(each.limits, min_share=share) for name, each in ask.intents.items() if each.limits.min_share
+    }
+    changed = {name: replace(ask.intents[name], limits=each) for name, each in limits.items()}
+    return replace(ask, intents={**ask.intents, **changed})
+
+
+def _row(ask: WorksRetriever, collection: Collection, least: float | None) -> Sequence[float]:
+    found = list[PackedQuestion]()
     for question in collection.questions:
         answer = ask(question.text, min_relevance=least)
         ranking = [hit.document for hit in answer.reranked]
@@ -104,4 +119,5 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     reading = parser(__doc__)
     reading.add_argument("--limit", type=int, default=150, help="questions of a collection")
     reading.add_argument("--min-relevance", type=float, help="another minimum than the intents have")
+    reading.add_argument("--min-share", type=float, nargs="+", default=[None], help="other shares of the best score")
     return reading.parse_args(given)

@@ -13,7 +13,7 @@ import httpx2 as httpx
 import numpy as np
 import pytest
 from bench.__main__ import programs
-from bench.quality import branches, works
+from bench.quality import branches, packs, works
 from bench.service import hanging, load, retrieve, workday
 from bench.service.meaning import Meaning
 from bench.structure import journeys
@@ -101,6 +101,11 @@ def test_works_are_compared_row_by_row(
     works.main([*asked, "--default"])
     alone = [line for line in capsys.readouterr().out.split("\n") if line.startswith("|")]
     assert alone == [line for line in lines if line.startswith("|")][16:]
+    packs.main([*asked, "--min-share", "0", "1"])
+    _, _, *packed = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.split("\n") if line]
+    names = [f"{name}, {share}" for name in ("algebra", "topology", "mean") for share in "01"]
+    assert [row[0] for row in packed] == names
+    assert all(float(packed[place][2]) > float(packed[place + 1][2]) for place in (0, 2, 4))
     with rifflux.open(tmp_path / "kept" / "stacks-works.db") as index:
         index.works.import_text('{"id": 1, "title": "Closed"}', source="closed", format="jsonl", embed=False)
     with pytest.raises(SystemExit, match=r"without a license.*delete it"):

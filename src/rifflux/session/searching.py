@@ -222,7 +222,7 @@ class Searcher:
             from rifflux.text.moments import moments_in
 
             query = replace(query, times=moments_in(query.asked or query.text))
-        anchors, times, code, told = self._lifting(query) if lifting else (None, [], None, [])
+        lifts, times, told = self._lifting(query) if lifting else ({}, [], ())
         pipeline = Pipeline(
             dict(zip(names, map(available.__getitem__, names), strict=True)),
             # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
@@ -230,10 +230,9 @@ class Searcher:
             self.store,
             pool,
             StoreEvidence(self.store, query, None if query.vector is None else self.view.scale),
-            anchors,
-            [*times, *profile.steps(way.reranker, way.further(self.store))],
-            self._relevance(query) if rated else None,
-            code,
+            steps=[*times, *profile.steps(way.reranking, way.further(self.store))],
+            rate=self._relevance(query) if rated else None,
+            **lifts,
         )
         if query.credits:
             pipeline = self.named.acting(pipeline, way.fuse, reranked=way.reranker is not None)
@@ -263,14 +262,15 @@ class Searcher:
         rate = self.named.rating(self._relevance(query))
         return rate(query, table) if rate else table
 
-    def _lifting(self, query: Query) -> tuple[Step, Sequence[tuple[str, Step]], Step, Sequence[str]]:
-        """Return the steps that lift what is named, of a time, and defined, and notes; loaded only where they act."""
+    def _lifting(self, query: Query) -> tuple[Mapping[str, Step], Sequence[tuple[str, Step]], Sequence[str]]:
+        """Return the pipeline's steps for what is named, that for times, and notes; loaded only where they act."""
         from rifflux.retrieve.steps.anchors import Anchors
+        from rifflux.retrieve.steps.beginnings import KeptUp
         from rifflux.retrieve.steps.code import Definitions
         from rifflux.retrieve.steps.moments import lifting_times
 
-        times, notes = lifting_times(query)
-        return Anchors(self.store, self.analyzer, **self.profile.boosts), times, Definitions(self.store), notes
+        anchors = Anchors(self.store, self.analyzer, **self.profile.boosts)
+        return {"anchors": anchors, "code": Definitions(self.store), "keep": KeptUp()}, *lifting_times(query)
 
     def _relevance(self, query: Query) -> Relevance | None:
         """Return the step that rates candidates, if the profile wants that."""

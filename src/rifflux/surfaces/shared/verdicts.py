@@ -74,6 +74,8 @@ def _standing(why: Why) -> str:
 def _made_of(why: Why) -> str:
     if read := why.detail.get("read"):
         return f"  below the {read:,} that were read"
+    if place := why.detail.get("by words"):
+        return f"  begins with what was asked: not below the {ordinal(int(place))} place it has by words"
     parts = [(name, value) for name, value in why.detail.items() if isinstance(value, float)]
     if why.stage == "anchors":
         return "  for " + ", ".join(f"{name} ×{value:g}" for name, value in parts)
