@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from rifflux.ingest.read.pdf_lines import GAP, Line
 from rifflux.works.importers.paper.pages import ABSTRACT, CAPTION, REFERENCES, SMALL, Pages, block_text, plain_line
 
-__all__ = ["Heading", "Paragraph", "headings", "paragraphs"]
+__all__ = ["Heading", "Paragraph", "headings", "is_numbered", "paragraphs"]
 
 #: Headings that papers have, whatever they look like.
 _KNOWN = re.compile(
@@ -21,15 +21,17 @@ _KNOWN = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
-    r"(?:§\s*)?(?P<number>\d{1,2}(?:\.\d{1,2}){0,4}|[IVX]{1,5}|[A-Z](?:\.\d{1,2}){0,3})(?P<stop>[.):]?)[\s:]+"
+    r"(?:§\s*)?(?P<number>\d{1,2}(?:\.\d{1,2}){0,4}|[IVX]{1,5}|[A-Z](?:\.\d{1,2}){0,3})(?P<stop>[.:]?)[\s:]+"
     r"(?P<title>[^\W\d_].*)"
 )
 #: What is set off and heads nothing: captions, statements, addresses, lines of a table of contents or an algorithm.
 _NO_HEADING = re.compile(
     rf"^(?:{CAPTION.pattern})|@|https?:|^(?:theorem|lemma|definition|proposition|corollary|claim|remark|example|proof)\b.*\W"
-    r"|^(?:input|output|require|ensure|data|result):|(?:\.\s?){4,}|[^\s\d.][\s.]+\d{1,3}$",
+    r"|^(?:input|output|require|ensure|data|result):",
     re.IGNORECASE,
 )
+#: How a line of a table of contents ends.
+_CONTENTS = re.compile(rf"(?:{GAP}|(?:\.\s?){{3,}})\s*\d{{1,3}}$")
 _NUMBER = re.compile(rf"[^{GAP}]{{1,8}}{GAP}[^{GAP}]+$")
 _LONGEST, _MOST_LINES, _MOST_WORDS = 120, 3, 12
 #: In sizes of the body: what is larger is set off; in distances of lines: the gap above a heading, and a paragraph.
@@ -60,6 +62,12 @@ class Paragraph:
 
 
 # Headings
+
+
+def is_numbered(text: str) -> bool:
+    """Return True for a text that is headed by the number of a section."""
+    match = _NUMBERED.fullmatch(text)
+    return match is not None and match["number"][0].isdecimal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +170,8 @@ def _stands_alone(pages: Pages, start: int, end: int) -> bool:
 def _may_head(lines: Sequence[Line], place: int, pages: Pages) -> bool:
     """Return True for a line with a gap above, or one of another style at the top of a column."""
     line = lines[place]
+    if REFERENCES.fullmatch(plain_line(line)):
+        return True
     if line.size < 0.85 * pages.body or line.size > 2.5 * pages.body or line.text.count(GAP) > 2:
         return False
     before = lines[place - 1] if place else None
