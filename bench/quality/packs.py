@@ -1,31 +1,30 @@
 """Measure evidence packs: how much of what they hold was judged relevant.
 
     python -m bench packs FOLDER_OF_COLLECTIONS [--keep FOLDER] [--collections NAME...] [--limit 150]
-        [--min-relevance .3]
+        [--min-relevance .3] [--min-share .5 .6 ...]
 
 A collection is a path, or a folder of FOLDER_OF_COLLECTIONS, with `:QRELS` for another set of judgements, in BEIR's
 layout, and imported as works, as `bench works` does. The table tells, for the evidence of each question as it is packed
 by default: works packed, the share of them with less relevance than .3, works packed without a text, judged works
 packed (in all, and as the mean share of those that are among the ten listed), the precision (the share of packed works
 that was judged relevant: of all, and as the mean of the questions), tokens used, questions whose pack is uncertain or
-empty; and the nDCG@10 of the list. Below it stands the mean of the collections.
+empty; and the nDCG@10 of the list. Below it stands the mean of the collections. With `--min-share`, each is asked once
+for each share of the best score, which every intent that has such a minimum then has.
 """
 
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
-from bench.quality.works import COLLECTIONS, PATIENT, TITLES, works
-from rifflux.evaluate import read_beir
+from bench.quality.works import PATIENT, opened, parser
 from rifflux.evaluate.collection import Collection
 from rifflux.evaluate.measures import measured
-from rifflux.index import Index
+from rifflux.evidence.pack import EvidenceItem, EvidencePack
+from rifflux.works.retrieval.retriever import WorksRetriever
 
 #: Works of less relevance carry no weight.
 LITTLE = 0.3
@@ -35,20 +34,25 @@ MORE = ("uncertain", "empty", "nDCG@10")
 
 @dataclass(frozen=True, slots=True)
 class PackedQuestion:
-    """What the pack of a question holds: `listed` and `judged` count judged works, of the list and of the pack."""
+    """A judged question with the works that were listed, and the pack of its evidence."""
 
-    works: int
-    little: int
-    silent: int
-    judged: int
-    listed: int
-    tokens: int
-    uncertain: bool
+    grades: Mapping[str, int]
+    ranking: Sequence[str]
+    pack: EvidencePack
 
     @property
-    def precision(self) -> float:
-        """The share of packed works that was judged relevant; that of an empty pack is none."""
-        return self.judged / self.works if self.works else float("nan")
+    def items(self) -> Sequence[EvidenceItem]:
+        """An item of each packed work."""
+        return [*{item.key: item for item in self.pack.items}.values()]
+
+    @property
+    def judged(self) -> int:
+        """Packed works that were judged relevant."""
+        return self.relevant([item.key for item in self.items])
+
+    def relevant(self, works: Sequence[str]) -> int:
+        """How many of some works were judged relevant."""
+        return sum(self.grades.get(work, 0) > 0 for work in works)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -57,56 +61,49 @@ def main(arguments: Sequence[str] | None = None) -> None:
     columns = ("collection", "questions", *COLUMNS, *MORE)
     print(f"| {' | '.join(columns)} |\n| --- |{' ---: |' * (len(columns) - 1)}", flush=True)
     rows = list[Sequence[float]]()
-    with tempfile.TemporaryDirectory() as temporary:
-        keep = asked.keep or Path(temporary)
-        keep.mkdir(parents=True, exist_ok=True)
-        for name in asked.collections:
-            given, _, qrels = name.partition(":")
-            folder = Path(given) if Path(given).is_dir() else asked.data / given
-            collection = read_beir(folder, qrels or "test").head(asked.limit)
-            corpus = (folder / "corpus.jsonl").resolve()
-            with works(corpus, keep / f"{corpus.parent.name}-works.db", None) as index:
-                rows.append(_row(index, collection, asked.min_relevance))
-            _print(TITLES.get(name, name), len(collection.questions), rows[-1])
-    _print("mean", "", [float(np.mean(values)) for values in zip(*rows, strict=True)])
+    for title, collection, index in opened(asked):
+        asking, patient = collection.head(asked.limit), replace(index.retrieve, settings=PATIENT)
+        for share in asked.min_share:
+            rows.append(_row(_cut(patient, share), asking, asked.min_relevance))
+            _print(title if share is None else f"{title}, {share:g}", len(asking.questions), rows[-1])
+    for place, share in enumerate(asked.min_share):
+        means = [float(np.mean(values)) for values in zip(*rows[place :: len(asked.min_share)], strict=True)]
+        _print("mean" if share is None else f"mean, {share:g}", "", means)
 
 
-def _row(index: Index, collection: Collection, least: float | None) -> Sequence[float]:
-    found, rankings = list[PackedQuestion](), dict[str, list[str]]()
-    ask = replace(index.retrieve, settings=PATIENT)
+def _cut(ask: WorksRetriever, share: float | None) -> WorksRetriever:
+    """Return the retrieval with another share of the best score as the minimum, where an intent has one."""
+    if share is None:
+        return ask
+    limits = {
+        name: replace(each.limits, min_share=share) for name, each in ask.intents.items() if each.limits.min_share
+    }
+    changed = {name: replace(ask.intents[name], limits=each) for name, each in limits.items()}
+    return replace(ask, intents={**ask.intents, **changed})
+
+
+def _row(ask: WorksRetriever, collection: Collection, least: float | None) -> Sequence[float]:
+    found = list[PackedQuestion]()
     for question in collection.questions:
         answer = ask(question.text, min_relevance=least)
-        rankings[question.id] = [hit.document for hit in answer.reranked]
-        packed = {item.key: item for item in answer.evidence.items}
-        found.append(
-            PackedQuestion(
-                len(packed),
-                sum(item.relevance < LITTLE for item in packed.values()),
-                sum(not item.text for item in packed.values()),
-                _judged(question.grades, packed),
-                _judged(question.grades, rankings[question.id]),
-                answer.evidence.tokens,
-                answer.evidence.uncertain,
-            )
-        )
-    packed_works, judged = sum(each.works for each in found), sum(each.judged for each in found)
+        ranking = [hit.document for hit in answer.reranked]
+        found.append(PackedQuestion(question.grades, ranking, answer.evidence))
+    items = [item for each in found for item in each.items]
+    packed, judged = len(items), sum(each.judged for each in found)
+    rankings = {question.id: each.ranking for question, each in zip(collection.questions, found, strict=True)}
     return (
-        packed_works / len(found),
-        sum(each.little for each in found) / max(1, packed_works),
-        sum(each.silent for each in found) / max(1, packed_works),
+        packed / len(found),
+        sum(item.relevance < LITTLE for item in items) / max(1, packed),
+        sum(not item.text for item in items) / max(1, packed),
         judged,
-        judged / max(1, sum(each.listed for each in found)),
-        judged / max(1, packed_works),
-        float(np.nanmean([each.precision for each in found])),
-        float(np.mean([each.tokens for each in found])),
-        float(np.mean([each.uncertain for each in found])),
-        float(np.mean([not each.works for each in found])),
+        judged / max(1, sum(each.relevant(each.ranking) for each in found)),
+        judged / max(1, packed),
+        float(np.mean([each.judged / len(each.items) for each in found if each.items])),
+        float(np.mean([each.pack.tokens for each in found])),
+        float(np.mean([each.pack.uncertain for each in found])),
+        float(np.mean([not each.items for each in found])),
         float(measured(collection.questions, rankings)["ndcg@10"].mean()),
     )
-
-
-def _judged(grades: Mapping[str, int], documents: Sequence[str] | Mapping[str, object]) -> int:
-    return sum(grades.get(document, 0) > 0 for document in documents)
 
 
 def _print(name: str, questions: object, row: Sequence[float]) -> None:
@@ -119,10 +116,8 @@ def _print(name: str, questions: object, row: Sequence[float]) -> None:
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--keep", type=Path)
-    parser.add_argument("--collections", nargs="+", default=COLLECTIONS)
-    parser.add_argument("--limit", type=int, default=150, help="questions of a collection")
-    parser.add_argument("--min-relevance", type=float, help="another minimum than the intents have")
-    return parser.parse_args(given)
+    reading = parser(__doc__)
+    reading.add_argument("--limit", type=int, default=150, help="questions of a collection")
+    reading.add_argument("--min-relevance", type=float, help="another minimum than the intents have")
+    reading.add_argument("--min-share", type=float, nargs="+", default=[None], help="other shares of the best score")
+    return reading.parse_args(given)

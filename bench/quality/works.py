@@ -1,14 +1,17 @@
-"""Compare five ways to find works, each with one thing more, on collections that have citations.
+"""Compare ways to find works, each with one thing more, and what a caller gets with plain rank fusion.
 
-    python -m bench works FOLDER_OF_COLLECTIONS [--keep FOLDER] [--collections NAME...] [-k 10]
+    python -m bench works FOLDER_OF_COLLECTIONS [--keep FOLDER] [--collections NAME...] [--default]
 
-The rows are those of the requirements: words only, meaning only, both, both with citations, and all components of the
-score, subjects among them; then what a caller gets by default, where the wording chooses among the intents, and what
-the score is worth without citations. The table tells nDCG@10, Recall@20 and MRR@10, from how many branches the first K
-are, and how nDCG@10 differs from the row before and from words only, with p of a paired bootstrap; `--times` adds the
-median and 95th percentile of the time. Below it stands which steps do not help, by rule.
-Branches are those of `bench branches` for works with a chapter of the Stacks Project, else the heads of their
-subjects' codes (Computing Reviews' 4.12 is of 4): what a collection's own editors told apart.
+The rows are those of `rifflux eval --profile works --ablate`: words only, meaning only, both, then citations, subjects
+and authority, one more in each; then what a caller gets by default, where the wording chooses among the intents, and
+what the score is worth without citations. The table tells nDCG@10, Recall@20 and MRR@10, from how many branches the
+first ten are, and how nDCG@10 differs from the row before and from words only, with p of a paired bootstrap; `--times`
+adds the median and 95th percentile of the time. Below it stands which steps do not help, by rule.
+
+The last table has the default beside a search of both channels by reciprocal rank fusion. It is below where the mean
+difference is below zero by more than twice its standard error. `--default` asks nothing else, by default of every
+collection of FOLDER_OF_COLLECTIONS but conversations, which are no works.
+
 A collection is a path, or a folder of FOLDER_OF_COLLECTIONS, with `:QRELS` for another set of judgements, in BEIR's
 layout, and imported as works. `--keep` keeps the indexes.
 """
@@ -16,42 +19,48 @@ layout, and imported as works. `--keep` keeps the indexes.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import tempfile
 import textwrap
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 import rifflux
-from bench.quality.branches import branch_of
-from rifflux.evaluate import read_beir
+from bench.shared import NAMES, SCOPES
+from rifflux.evaluate import Run, ablation, read_beir
 from rifflux.evaluate.collection import Collection
 from rifflux.evaluate.measures import Bootstrap, measured
+from rifflux.evaluate.retrieving import RETRIEVE
+from rifflux.evaluate.runs import WORKS, answers
 from rifflux.index import Index
-from rifflux.retrieve.fuse.base import Weights
-from rifflux.types import Hit, Scores
-from rifflux.works.retrieval.intent import GENERIC, INTENTS
+from rifflux.retrieve.pipeline import NO_RERANKER
+from rifflux.session.arguments import HYBRID
+from rifflux.types import Scores
 from rifflux.works.retrieval.retriever import RetrievalSettings
 
 COLLECTIONS = ("cacm", "stacks", "stacks:terms")
 #: What they are called in the table; others by their judgements.
 TITLES = {"cacm": "CACM", "stacks": "Stacks, slogans", "stacks:terms": "Stacks, terms"}
-DEPTH = 20
 SIGNIFICANT = 0.05
+#: A mean difference of more standard errors than this is none of chance.
+CERTAIN = 2.0
 #: Without one, evidence would be packed without its texts, which takes less time.
 LICENSE = "CC0-1.0"
 #: What is measured must not depend on how busy the machine is.
 PATIENT = RetrievalSettings(expansion_ms=10_000, rerank_ms=10_000)
-#: What of a subject's code names the branch, by scheme.
-HEADS = {"acm": re.compile(r"\d+|[A-Z]"), "msc": re.compile(r"\d\d"), "arxiv": re.compile(r".+")}
-ALL, DEFAULT, WITHOUT = "5 + subjects, authority", "default, as worded", "5 without citations"
-Way = Callable[[str], Sequence[Hit]]
+*STEPS, LAST = ablation(WORKS)
+#: The ways by the names that they have in the table.
+WAYS = {f"{number} {run.name}": run for number, run in enumerate(STEPS, 1)}
+ALL, DEFAULT, RRF = [*WAYS][-1], "default, as worded", "rrf"
+WITHOUT = f"{len(STEPS)} without citations"
+_PARTS = tuple(part for part in STEPS[-1].options["parts"] if part != "citation")
+WAYS |= {DEFAULT: LAST, WITHOUT: Run(WITHOUT, {"mode": RETRIEVE, "parts": _PARTS}, WORKS)}
+#: What the default is held against.
+FUSED = Run(RRF, {"mode": HYBRID, "fusion": RRF, "rerank": NO_RERANKER}, WORKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +71,35 @@ class Row:
     way: str
     values: Mapping[str, Scores]
     covered: float = 0.0
-    times: tuple[float, ...] = (0.0,)
+    times: Sequence[float] | Scores = (0.0,)
 
     def beside(self, other: Row) -> Difference:
         """How its nDCG@10 differs from another row's."""
         difference = self.values["ndcg@10"] - other.values["ndcg@10"]
-        return Difference(self.collection, float(difference.mean()), Bootstrap().p_value(difference))
+        error = float(difference.std(ddof=1) / len(difference) ** 0.5)
+        return Difference(self.collection, float(difference.mean()), Bootstrap().p_value(difference), error)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A mean difference on a collection, and its p."""
+    """A mean difference on a collection, its p, and its standard error."""
 
     collection: str
     mean: float
     p: float
+    error: float = 0.0
 
     @property
     def certain(self) -> bool:
         """Whether it is significant."""
         return self.p < SIGNIFICANT
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is above or below zero by more than chance."""
+        if abs(self.mean) <= CERTAIN * self.error:
+            return "as good"
+        return "above" if self.mean > 0 else "below"
 
     def __str__(self) -> str:
         # Adding zero leaves no -0.000.
@@ -89,35 +107,59 @@ class Difference:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a table, one row a collection and way, and what does not help."""
+    """Print a table, one row a collection and way, what does not help, and the default beside rank fusion."""
     asked = _arguments(arguments)
-    _print_head(asked.k, times=asked.times)
-    rows: list[list[Row]] = []
+    ways = {DEFAULT: LAST} if asked.default else WAYS
+    if not asked.default:
+        _print_head(times=asked.times)
+    tables, pairs = list[list[Row]](), list[tuple[Row, Row]]()
+    for title, collection, index in opened(asked):
+        rows = [_row(title, way, run, collection, index) for way, run in ways.items()]
+        pairs.append((rows[[*ways].index(DEFAULT)], _row(title, RRF, FUSED, collection, index)))
+        tables.append(rows)
+        if asked.default:
+            print(title, pairs[-1][0].beside(pairs[-1][1]), file=sys.stderr)
+        else:
+            _print(rows, times=asked.times)
+    if not asked.default:
+        print("\nWhat does not help:\n")
+        lines = list(unhelpful(tables)) or ["nothing: each step is significantly above the one before, and above words"]
+        told = (textwrap.fill(f"- {line}", 120, subsequent_indent="  ", break_on_hyphens=False) for line in lines)
+        print("\n".join(told), end="\n\n")
+    _print_pairs(pairs)
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser of which collections are asked."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--collections", nargs="+")
+    parser.add_argument("--model", help="embedding model  [default: the bundled one]")
+    return parser
+
+
+def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
+    reading = parser(__doc__)
+    reading.add_argument("--times", action="store_true")
+    reading.add_argument("--default", action="store_true", help="only the default, beside rank fusion")
+    asked = reading.parse_args(given)
+    if asked.default and not asked.collections:
+        asked.collections = [name for name in NAMES if name not in SCOPES]
+    return asked
+
+
+def opened(asked: argparse.Namespace) -> Iterator[tuple[str, Collection, Index]]:
+    """Yield each collection that is asked for with its title, and its index, which is open until the next one."""
     with tempfile.TemporaryDirectory() as temporary:
         keep = asked.keep or Path(temporary)
         keep.mkdir(parents=True, exist_ok=True)
-        for name in asked.collections:
+        for name in asked.collections or COLLECTIONS:
             given, _, qrels = name.partition(":")
             folder = Path(given) if Path(given).is_dir() else asked.data / given
             corpus = (folder / "corpus.jsonl").resolve()
             with works(corpus, keep / f"{corpus.parent.name}-works.db", asked.model) as index:
-                title = TITLES.get(name) or qrels or folder.name
-                rows.append(list(_compare(title, read_beir(folder, qrels or "test"), index, asked.k)))
-            _print(rows[-1], times=asked.times)
-    print("\nWhat does not help:\n")
-    lines = list(unhelpful(rows)) or ["nothing: each step is significantly above the one before, and above words"]
-    print("\n".join(textwrap.fill(f"- {line}", 120, subsequent_indent="  ", break_on_hyphens=False) for line in lines))
-
-
-def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--keep", type=Path)
-    parser.add_argument("--collections", nargs="+", default=COLLECTIONS)
-    parser.add_argument("-k", type=int, default=10, help="branches are counted among the first so many")
-    parser.add_argument("--times", action="store_true")
-    parser.add_argument("--model", help="embedding model  [default: the bundled one]")
-    return parser.parse_args(given)
+                yield TITLES.get(name) or qrels or folder.name, read_beir(folder, qrels or "test"), index
 
 
 @contextmanager
@@ -136,60 +178,15 @@ def works(corpus: Path, path: Path, model: str | None) -> Iterator[Index]:
         yield index
 
 
-def _ways(index: Index, depth: int) -> dict[str, Way]:
-    patient = replace(index.retrieve, settings=PATIENT)
-
-    def searching(mode: str) -> Way:
-        return lambda text: index.search(text, top_k=depth, mode=mode, group="document")
-
-    def retrieving(weights: Weights) -> Way:
-        generic = replace(INTENTS[GENERIC], weights=weights)
-        scholar = replace(patient, intents=dict.fromkeys(INTENTS, generic))
-        return lambda text: scholar(text, top_k=depth).reranked
-
-    cited = INTENTS[GENERIC].weights.but(field_match=0.0, freshness=0.0, authority=0.0)
-    return {
-        "1 words": searching("lexical"),
-        "2 meaning": searching("semantic"),
-        "3 hybrid": searching("hybrid"),
-        "4 + citations": retrieving(cited),
-        ALL: retrieving(INTENTS[GENERIC].weights),
-        DEFAULT: lambda text: patient(text, top_k=depth).reranked,
-        WITHOUT: retrieving(INTENTS[GENERIC].weights.but(citation=0.0)),
-    }
+def _row(title: str, way: str, run: Run, collection: Collection, index: Index) -> Row:
+    found = answers(run.view(index), collection, run)
+    values = measured(collection.questions, found.rankings)
+    return Row(title, way, values, float(np.mean(found.branches)), found.milliseconds)
 
 
-def _compare(title: str, collection: Collection, index: Index, k: int) -> Iterator[Row]:
-    for way, ask in _ways(index, max(DEPTH, k)).items():
-        rankings, times, covered = {}, [], []
-        for question in collection.questions:
-            start = time.perf_counter()
-            hits = ask(question.text)
-            times.append((time.perf_counter() - start) * 1000)
-            rankings[question.id] = [hit.document for hit in hits[:DEPTH]]
-            covered.append(len(branches_of(index, hits[:k])))
-        values = measured(collection.questions, rankings)
-        yield Row(title, way, values, float(np.mean(covered)), tuple(times))
-
-
-def branches_of(index: Index, hits: Sequence[Hit]) -> set[str]:
-    """The branches that works are of: of the Stacks Project's chapters, else of their subjects' codes."""
-    chapters = {branch_of(str(hit.metadata["chapter"])) for hit in hits if "chapter" in hit.metadata} - {None}
-    if chapters:
-        return {str(branch) for branch in chapters}
-    tags = index.admin.store.catalog.tags_of(np.array([int(hit.chunk_id, 16) for hit in hits], np.int64))
-    heads = (
-        (tag.scheme, HEADS[tag.scheme].match(tag.value))
-        for each in tags.values()
-        for tag in each
-        if tag.scheme in HEADS
-    )
-    return {f"{scheme}:{head[0]}" for scheme, head in heads if head}
-
-
-def _print_head(k: int, *, times: bool) -> None:
-    columns = ["collection", "way", "nDCG@10", "Recall@20", "MRR@10", f"branches@{k}"]
-    columns += ["p50 ms", "p95 ms"] * times + ["to the row before, the last to 5", "to words"]
+def _print_head(*, times: bool) -> None:
+    columns = ["collection", "way", "nDCG@10", "Recall@20", "MRR@10", "branches@10"]
+    columns += ["p50 ms", "p95 ms"] * times + [f"to the row before, the last to {ALL[0]}", "to words"]
     print(f"| {' | '.join(columns)} |\n| --- | --- |{' ---: |' * (len(columns) - 2)}", flush=True)
 
 
@@ -201,6 +198,15 @@ def _print(rows: Sequence[Row], *, times: bool) -> None:
         cells += [f"{value:.1f}" for value in np.percentile(row.times, [50, 95])] if times else []
         cells += [str(row.beside(other)) for other in (_before(rows, place), rows[0])] if place else ["", ""]
         print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def _print_pairs(pairs: Sequence[tuple[Row, Row]]) -> None:
+    print("| collection | questions | rank fusion | default | difference | standard error | the default is |")
+    print(f"| --- |{' ---: |' * 5} --- |")
+    for row, fused in pairs:
+        gains, found = (each.values["ndcg@10"] for each in (fused, row)), row.beside(fused)
+        cells = [row.collection, str(len(fused.values["ndcg@10"])), *(f"{gain.mean():.3f}" for gain in gains)]
+        print(f"| {' | '.join(cells)} | {found.mean:+.4f} | {found.error:.4f} | {found.verdict} |", flush=True)
 
 
 def _before(rows: Sequence[Row], place: int) -> Row:
@@ -225,8 +231,10 @@ def unhelpful(tables: Sequence[Sequence[Row]]) -> Iterator[str]:
         words = [table[place].beside(table[0]) for table in tables] if place > 1 else []
         same = [each for each in before if not each.certain]
         if way == WITHOUT:
-            yield from _line("citations cost: **without** them row 5 is better on", _above(before))
-            yield from _line("citations change nothing that is certain: **without** them row 5 is as good on", same)
+            yield from _line(f"citations cost: **without** them row {ALL[0]} is better on", _above(before))
+            yield from _line(
+                f"citations change nothing that is certain: **without** them row {ALL[0]} is as good on", same
+            )
         else:
             yield from _line(f"**{way}** is below the row before on", _below(before))
             yield from _line(f"**{way}** is below words on", _below(words))

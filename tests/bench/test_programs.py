@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import httpx2 as httpx
 import numpy as np
 import pytest
 from bench.__main__ import programs
-from bench.quality import branches, works
+from bench.quality import branches, packs, works
 from bench.service import hanging, load, retrieve, workday
 from bench.service.meaning import Meaning
 from bench.structure import journeys
@@ -81,8 +82,6 @@ def test_works_are_compared_row_by_row(
         "--collections",
         "made:algebra",
         "made:topology",
-        "-k",
-        "3",
         "--model",
         "hash:64",
         "--keep",
@@ -91,30 +90,43 @@ def test_works_are_compared_row_by_row(
     works.main(asked)
     head, _, *lines = capsys.readouterr().out.split("\n")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-    assert "branches@3" in head
-    assert [row[0] for row in rows] == ["algebra"] * 7 + ["topology"] * 7
-    assert [row[1][0] for row in rows[:7]] == ["1", "2", "3", "4", "5", "d", "5"]
-    assert all(float(row[2]) > 0.5 and 1 <= float(row[5]) <= 3 for row in rows if row[1] == "1 words")
+    assert "branches@10" in head
+    assert [row[0] for row in rows[:16]] == ["algebra"] * 8 + ["topology"] * 8
+    assert [row[1][0] for row in rows[:8]] == ["1", "2", "3", "4", "5", "6", "d", "6"]
+    assert all(float(row[2]) > 0.5 and 1 <= float(row[5]) <= 10 for row in rows if row[1] == "1 words")
     assert rows[0][6:] == ["", ""]
     assert "What does not help:" in lines
+    pairs = rows[16:]
+    assert [row[0] for row in pairs] == ["collection", "---", "algebra", "topology"]
+    works.main([*asked, "--default"])
+    alone = [line for line in capsys.readouterr().out.split("\n") if line.startswith("|")]
+    assert alone == [line for line in lines if line.startswith("|")][16:]
+    packs.main([*asked, "--min-share", "0", "1"])
+    _, _, *packed = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.split("\n") if line]
+    names = [f"{name}, {share}" for name in ("algebra", "topology", "mean") for share in "01"]
+    assert [row[0] for row in packed] == names
+    assert all(float(packed[place][2]) > float(packed[place + 1][2]) for place in (0, 2, 4))
     with rifflux.open(tmp_path / "kept" / "stacks-works.db") as index:
         index.works.import_text('{"id": 1, "title": "Closed"}', source="closed", format="jsonl", embed=False)
     with pytest.raises(SystemExit, match=r"without a license.*delete it"):
         works.main(asked)
 
 
-def test_branches_are_those_that_a_collection_itself_has() -> None:
-    records = [
-        {"id": 1, "title": "Parsing", "text": "x", "cr_categories": ["4.12", "5.2"]},
-        {"id": 2, "title": "Sorting", "text": "x", "cr_categories": ["5.31"]},
-        {"id": 3, "title": "Other", "text": "x"},
+def test_a_row_adds_one_thing_to_the_row_before() -> None:
+    parts = [run.options["parts"] for run in works.WAYS.values() if "parts" in run.options]
+    *steps, without = parts
+    assert steps[0] == ("lexical", "semantic")
+    assert all(after[:-1] == before for before, after in pairwise(steps))
+    assert set(steps[-1]) - set(without) == {"citation"}
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(0.0, "as good"), (0.01, "as good"), (0.1, "above"), (-0.1, "below")])
+def test_the_default_is_below_by_more_than_chance_alone(gain: float, verdict: str) -> None:
+    base, noise = np.full(60, 0.5), np.tile([0.2, -0.2], 30)
+    rows = [
+        works.Row("CACM", way, {"ndcg@10": each}) for way, each in (("rrf", base), ("default", base + noise + gain))
     ]
-    with rifflux.open(":memory:", profile="works", model="hash:64") as index:
-        text = "\n".join(map(json.dumps, records))
-        index.works.import_text(text, source="acm", format="jsonl", license="CC0-1.0")
-        hits = [hit for number in "123" for hit in index.chunks(f"acm:{number}")]
-        assert works.branches_of(index, hits) == {"acm:4", "acm:5"}
-        assert works.branches_of(index, hits[2:]) == set()
+    assert rows[1].beside(rows[0]).verdict == verdict
 
 
 def test_what_does_not_help_is_told_by_rule() -> None:
@@ -123,7 +135,7 @@ def test_what_does_not_help_is_told_by_rule() -> None:
     gains = {
         "1 words": base,
         "2 meaning": base - much,
-        "3 hybrid": base,
+        "3 both": base,
         "4 + citations": base - much / 2,
         works.ALL: base + noise - much / 2,
         works.DEFAULT: base + noise - much / 2,
@@ -133,13 +145,13 @@ def test_what_does_not_help_is_told_by_rule() -> None:
     told = list(works.unhelpful([table]))
     assert told[:4] == [
         "**2 meaning** is below the row before on CACM (-0.200, p < .001)",
-        "**3 hybrid** cannot be told from words on CACM (+0.000, p 1.000)",
+        "**3 both** cannot be told from words on CACM (+0.000, p 1.000)",
         "**4 + citations** is below the row before on CACM (-0.100, p < .001)",
         "**4 + citations** is below words on CACM (-0.100, p < .001)",
     ]
     assert told[4].startswith(f"**{works.ALL}** is below words on CACM (-0.100, p")
     assert told[5] == f"**{works.ALL}** cannot be told from the row before on CACM (+0.000, p 1.000)"
-    assert told[-1] == "citations cost: **without** them row 5 is better on CACM (+0.300, p < .001)"
+    assert told[-1] == "citations cost: **without** them row 6 is better on CACM (+0.300, p < .001)"
     assert list(works.unhelpful([table[:1]])) == []
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.quality import cutoff, notes, ranking, reliability
+from bench.quality import cutoff, naming, notes, papers, ranking, reliability
 from bench.quality.definitions import Definition, definitions, parts
 from bench.quality.forms import FORMS, Name, beginnings, in_form, unique
 from bench.quality.invented import COLLECTIONS, PROSE, invent, pronounceable
@@ -16,8 +16,10 @@ from bench.quality.manuals import Page, _pages, _pdf
 from bench.quality.notebook import MONTH, write_notes
 
 from rifflux import Hit, Results, Trace
+from rifflux.evaluate import Cache, Collection, JudgedQuestion
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.pdf import read
+from tests.support.papers import centered, column, typeset
 
 
 def test_a_name_is_changed_to_what_people_write() -> None:
@@ -51,6 +53,23 @@ def test_beginnings_end_with_the_number_that_sets_them_apart() -> None:
     names = [Name(f"30 CFR § 250.{number} Who may appeal?", str(number)) for number in range(5)]
     assert [name.text for name in beginnings(names)] == [f"30 CFR § 250.{number}" for number in range(5)]
     assert beginnings([Name("10 years later", "a"), Name("Another title", "b"), Name("A third one", "c")]) == []
+
+
+def test_what_naming_changes_is_measured(tmp_path: Path) -> None:
+    texts = {f"other-{number}": ("Walking", f"To find the path, find path {number}.") for number in range(9)}
+    texts |= {"spell": ("Find the Path", "It leads the way, and ends with the day, on foot or on horseback.")}
+    records = ({"_id": id, "title": title, "text": text} for id, (title, text) in texts.items())
+    (tmp_path / "corpus.jsonl").write_text("\n".join(map(json.dumps, records)))
+    asked = (JudgedQuestion("1", "find the path", {"spell": 1}), JudgedQuestion("2", "horseback", {"spell": 1}))
+    collection = Collection("spells", "test", asked, tmp_path / "corpus.jsonl")
+    with Cache(tmp_path / "kept", model="hash:64") as cache:
+        found = naming.compared("srd5e", collection, cache.index(collection))
+    assert found.recognized.tolist() == [1.0, 1.0]
+    assert found.ignored[0] < 1.0
+    assert found.ignored[1] == 1.0
+    rows = [*naming._rows([found, naming.Compared("prose", ["a"], found.recognized[1:], found.ignored[1:])])]
+    assert [row[0] for row in rows] == ["prose", "**mean**", "srd5e"]
+    assert [row[-1] for row in rows] == ["0", "", "1"]
 
 
 def test_invented_collections_are_a_seed_s_own(tmp_path: Path) -> None:
@@ -151,3 +170,26 @@ def test_a_mode_may_be_the_name_of_a_run_of_an_ablation() -> None:
     assert [run.name for run in runs] == ["rrf", "hybrid"]
     assert runs[0].options == {"mode": "hybrid", "fusion": "rrf", "rerank": "none"}
     assert runs[1].options == {"mode": "hybrid"}
+
+
+def test_papers_are_judged_by_what_is_true_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.pdf").write_bytes(
+        typeset([[*centered(["The Patience of Herons"], 700, 16), *centered(["Anna Lee"], 660, 10), *_BODY]])
+    )
+    (tmp_path / "truths.tsv").write_text(
+        "a.pdf\tThe patience of herons\tA. Lee\tHerons wait...\t1 Rivers | 2 Birds\t\n"
+    )
+    monkeypatch.setattr("sys.argv", ["papers", str(tmp_path), str(tmp_path / "truths.tsv"), "--show"])
+    papers.main()
+    told = capsys.readouterr().out
+    assert "| title | 1 | 1 | 0 | 0 |" in told
+    assert "| authors | 1 | 1 | 0 | 0 |" in told
+    assert "| abstract | 1 | 0 | 1 | 0 |" in told
+    assert "| sections | 1 | 1 | 0 | 0 |" in told
+    assert "| references | 0 | 0 | 0 | 0 |" in told
+    assert "unknown  abstract  a.pdf: ''" in told
+
+
+_BODY = column(["# 1 Rivers", "Rivers flow. " * 60, "# 2 Birds", "Birds wade. " * 60], 90, 600, 430)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+import rifflux
 from rifflux.errors import InvalidArgument
 from rifflux.evaluate import (
     Cache,
@@ -21,6 +23,7 @@ from rifflux.evaluate import (
     table,
     works_table,
 )
+from rifflux.evaluate.retrieving import branches_of
 from rifflux.evaluate.runs import answers
 from rifflux.surfaces.cli import show
 from tests.support.collection import write_collection
@@ -99,6 +102,19 @@ def test_citations_alone_move_a_work_that_is_cited_up(collection: Collection, ca
     assert [each.rankings["q1"] for each in found] == [["sieve", "tea", "wheel"], ["sieve", "wheel", "tea"]]
     assert [each.branches for each in found] == [[2, 2], [2, 2]]
     assert [each.packs["q1"].works for each in found] == [("sieve",), ("sieve",)]
+
+
+def test_branches_are_heads_of_the_codes_that_works_have() -> None:
+    records = [
+        {"id": 1, "title": "Parsing", "text": "x", "cr_categories": ["4.12", "5.2"]},
+        {"id": 2, "title": "Sorting", "text": "x", "cr_categories": ["5.31"]},
+        {"id": 3, "title": "Other", "text": "x"},
+    ]
+    with rifflux.open(":memory:", profile="works", model="hash:64") as index:
+        index.works.import_text("\n".join(map(json.dumps, records)), source="acm", format="jsonl", license="CC0-1.0")
+        hits = [hit for number in "123" for hit in index.chunks(f"acm:{number}")]
+        assert branches_of(index, hits) == 2
+        assert branches_of(index, hits[2:]) == 0
 
 
 def test_a_pack_is_as_precise_as_the_works_that_it_quotes(collection: Collection, cache: Cache) -> None:

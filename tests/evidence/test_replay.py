@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import queue
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +19,10 @@ from rifflux.errors import RiffluxError
 from rifflux.evidence.pack import digest, pack_digest
 from rifflux.evidence.replay import differences
 from rifflux.index import Index, open_index
+from rifflux.store.sqlite.connection import derived
+from rifflux.store.sqlite.connection.background import BackgroundBuilder
+from rifflux.store.sqlite.lexical import postings_index, word_index
+from rifflux.store.sqlite.semantic import vector_index
 from rifflux.surfaces.shared.nouns import noun_json
 from rifflux.surfaces.shared.packs import checked_json, read_pack, retrieval_json
 from rifflux.works.retrieval.steps import RetrievalSettings
@@ -157,7 +163,7 @@ TAMPERED: dict[str, Callable[[Json], None]] = {
     "span": item("span", [1, 2]),
     "number": item("number", 3),
     "rank": item("rank", 2),
-    "rank of the second": item("rank", 1, 1),
+    "rank of the second": item("rank", 11, 1),
     "key": item("citation_key", "forged1999"),
     "namespace": item("namespace", "works/other"),
     "document": item("document", "other"),
@@ -281,6 +287,55 @@ def test_an_untouched_pack_agrees_whatever_was_built_beside_the_index_since(tmp_
             assert {each["replayed"] for each in outcomes} == {"agrees"}
     with open_index(tmp_path / "works.db", model="hash", profile="works") as index:
         assert all(checked_json(index, pack, replay=True)["replayed"] == "agrees" for pack in packs)
+
+
+def test_an_untouched_pack_agrees_while_files_are_built_beside_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each build is held when its copy is written, before the database knows it; none but these builds begins."""
+    for module, least in ((vector_index, "LEAST"), (postings_index, "LEAST"), (word_index, "LEAST_CHUNKS")):
+        monkeypatch.setattr(module, least, 1)
+    for name in ("require", "suggest"):
+        monkeypatch.setattr(BackgroundBuilder, name, lambda self: None)
+    written, go_on = queue.Queue[str](), threading.Semaphore(0)
+    made = derived._made
+
+    def held(connection: Any, name: str, format: int, make: Any, put: Any) -> bool:
+        def making(stamp: Any) -> None:
+            make(stamp)
+            written.put(name)
+            assert go_on.acquire(timeout=60)
+
+        return made(connection, name, format, making, put)
+
+    monkeypatch.setattr(derived, "_made", held)
+    queries = (QUESTION, "stacks", "papers similar to doi:10.1/3", "cohomology versus stacks")
+    with open_index(tmp_path / "works.db", model="hash", profile="works") as index:
+        index.works.add(*WORKS)
+        packs = [json.dumps(asked(index, query)) for query in queries]
+
+        def agree() -> bool:
+            return all(checked_json(index, pack, replay=True)["replayed"] == "agrees" for pack in packs)
+
+        assert agree()
+        building = threading.Thread(target=index.admin.store.accelerate, daemon=True)
+        building.start()
+        for name in ("words", "vectors"):
+            assert written.get(timeout=60) == name
+            assert not (tmp_path / f"works.db.{name}").exists()
+            assert agree(), name
+            assert [pack_of(each) for each in packs] == [pack_of(json.dumps(asked(index, each))) for each in queries]
+            go_on.release()
+        building.join(60)
+        assert not building.is_alive()
+        assert (tmp_path / "works.db.words").exists()
+        assert agree()
+
+
+def pack_of(told: str) -> Json:
+    """What a whole answer claims, but for the moment that it was asked."""
+    found: Json = json.loads(told)["evidence_pack"]
+    return {name: value for name, value in found.items() if name not in ("asked", "digest")}
 
 
 @pytest.mark.parametrize("method", ["linked", "citations"])

@@ -36,10 +36,10 @@ def make_pdf(pages: Sequence[Sequence[str]], *, info: str = "", encrypted: bool 
         key = "00" * 32
         objects.append(f"<< /Filter /Standard /V 1 /R 2 /O <{key}> /U <{key}> /P -4 >>")
         trailer += f" /Encrypt {len(objects)} 0 R /ID [<00> <00>]"
-    return _assembled(objects, trailer)
+    return assembled(objects, trailer)
 
 
-def _assembled(objects: Sequence[str], trailer: str) -> bytes:
+def assembled(objects: Sequence[str], trailer: str) -> bytes:
     out = bytearray(b"%PDF-1.4\n")
     places = []
     for number, body in enumerate(objects, start=1):

@@ -10,6 +10,8 @@ import json
 from server import Node, install
 
 CANDIDATES, BATCH = 100, 500
+#: Seconds to wait for an answer: a busy machine may need minutes to merge all segments.
+PATIENCE = 600
 TEXT = {"type": "text", "analyzer": "english"}
 PIPELINE = {
     "phase_results_processors": [
@@ -31,7 +33,7 @@ class Engine:
     def build(self, texts, vectors, folder):
         install(folder.parent / "opensearch")
         self.node = Node(folder.parent / "opensearch", folder / "node")
-        self.http = http.client.HTTPConnection("127.0.0.1", self.node.port, timeout=60)
+        self.http = http.client.HTTPConnection("127.0.0.1", self.node.port, timeout=PATIENCE)
         vector = {"type": "knn_vector", "dimension": vectors.shape[1]}
         vector["method"] = {"name": "hnsw", "engine": "lucene", "space_type": "innerproduct"}
         fields = {"title": TEXT, "text": TEXT, "scope": {"type": "keyword"}, "vector": vector}

@@ -26,7 +26,22 @@ from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureI
 from rifflux.store import Registry
 from rifflux.types import Ids, Progress, Ranking, Scores
 
-__all__ = ["FEWEST", "ORDER", "FittedChoice", "Judged", "Tuned", "apply", "column", "judged", "reset", "tune"]
+__all__ = [
+    "FEWEST",
+    "ORDER",
+    "FittedChoice",
+    "Judged",
+    "Tuned",
+    "answerable",
+    "apply",
+    "climbed",
+    "column",
+    "held_out",
+    "ideal_gain",
+    "judged",
+    "reset",
+    "tune",
+]
 
 T = TypeVar("T")
 
@@ -59,6 +74,11 @@ class FittedChoice(Generic[T]):
     before: float
     after: float
     p_value: float
+
+    @classmethod
+    def between(cls, choice: T, before: Scores, after: Scores, bootstrap: Bootstrap) -> FittedChoice[T]:
+        """Return a choice by the values of each question before and after."""
+        return cls(choice, float(before.mean()), float(after.mean()), bootstrap.p_value(after - before))
 
     @property
     def gain(self) -> float:
@@ -97,7 +117,7 @@ def tune(
     The same index and questions give the same answer. Raises `InvalidArgument` if fewer than `FEWEST` questions have
     a relevant document in the index, or none of its chunks has a vector.
     """
-    questions = _answerable(index, collection)
+    questions = answerable(index, collection)
     if not index.admin.store.counts()["embedded_chunks"]:
         raise InvalidArgument("no chunk has a vector, so there is nothing to weigh: run 'rifflux index' first")
     tuner = Tuner(index, collection, questions, bootstrap or Bootstrap(), progress)
@@ -120,14 +140,14 @@ def reset(registry: Registry) -> bool:
 
     Takes the registry alone: an index tuned to what this version does not know cannot be opened.
     """
-    tuned = [name for name in ("fusion", "features") if registry.setting(name)]
+    tuned = [name for name in ("fusion", "features", "components") if registry.setting(name)]
     for name in tuned:
         registry.set(name, "")
     return bool(tuned)
 
 
-def _answerable(index: Index, collection: Collection) -> list[JudgedQuestion]:
-    """Return the questions of which the index holds a relevant document."""
+def answerable(index: Index, collection: Collection) -> list[JudgedQuestion]:
+    """Return the questions of which the index holds a relevant document. Raises `InvalidArgument` if they are few."""
     known = index.admin.store.catalog.find_documents
     kept = [
         question
@@ -160,8 +180,8 @@ class Tuner:
             for ranking, documents in zip(rankings, self._ranked(question, choices), strict=True):
                 ranking[question.id] = documents
         values = np.stack([measured(self.questions, ranking)[PRIMARY] for ranking in rankings])
-        after = _held_out(values.shape[1], lambda known: values[_best(values[:, known])])
-        return self._fitted(choices[_best(values)], values[0], after)
+        after = held_out(values.shape[1], lambda known, asked: values[_best(values[:, known]), asked])
+        return FittedChoice.between(choices[_best(values)], values[0], after, self.bootstrap)
 
     def features(self) -> FittedChoice[Weights]:
         """Fit the weights of `features`."""
@@ -169,14 +189,14 @@ class Tuner:
         present = WEIGHTS.but(**self.index.profile.features)
         start = column(present)
 
-        def after(known: Ids) -> Scores:
-            fitted = _climbed([cases[place] for place in known], start)
-            return np.ravel(_ndcg(cases, fitted))
+        def after(known: Ids, asked: Ids) -> Scores:
+            fitted = climbed([cases[place] for place in known], start, FITTED)
+            return np.ravel(_ndcg([cases[place] for place in asked], fitted))
 
-        found = _climbed(cases, start)
+        found = climbed(cases, start, FITTED)
         fitted = Weights(dict(zip(ORDER, found[:, 0].tolist(), strict=True)))
         choice = present if np.array_equal(found, start) else fitted
-        return self._fitted(choice, _ndcg(cases, start)[0], _held_out(len(cases), after))
+        return FittedChoice.between(choice, _ndcg(cases, start)[0], held_out(len(cases), after), self.bootstrap)
 
     def _each(self, stage: str) -> Iterator[JudgedQuestion]:
         """Yield the questions, and report each when it is done."""
@@ -196,15 +216,11 @@ class Tuner:
         for order in orders:
             yield list(dict.fromkeys(names[id] for id in order.tolist() if id in names))
 
-    def _fitted(self, choice: T, before: Scores, after: Scores) -> FittedChoice[T]:
-        p_value = self.bootstrap.p_value(after - before)
-        return FittedChoice(choice, float(before.mean()), float(after.mean()), p_value)
 
-
-def _climbed(cases: Sequence[Judged], weights: Scores) -> Scores:
-    """Weights changed one at a time, each to the best that is tried, by mean nDCG@10."""
+def climbed(cases: Sequence[Judged], weights: Scores, places: Sequence[int]) -> Scores:
+    """Return weights of which those at `places` are changed one at a time, each to the best tried by mean nDCG@10."""
     for _ in range(ROUNDS):
-        for place in FITTED:
+        for place in places:
             weight = float(weights[place, 0])
             tried = [weight, *(factor * weight for factor in FACTORS)] if weight else [0.0, *SHARES]
             choices = np.repeat(weights, len(tried), axis=1)
@@ -226,11 +242,12 @@ def _best(values: Scores) -> int:
     return int(np.argmax(np.round(values.mean(axis=1), 9)))
 
 
-def _held_out(count: int, judge: Callable[[Ids], Scores]) -> Scores:
-    """Return the value of each question as `judge` has it, given the places of the questions in the other folds."""
-    folds = np.random.default_rng(FOLDS).permutation(count) % FOLDS
-    values = np.stack([judge(np.flatnonzero(folds != fold)) for fold in range(FOLDS)])
-    return np.asarray(values[folds, np.arange(count)])
+def held_out(count: int, judge: Callable[[Ids, Ids], Scores]) -> Scores:
+    """Return the value of each question as `judge` has it of a fold, given the places in the others and in this."""
+    folds, values = np.random.default_rng(FOLDS).permutation(count) % FOLDS, np.zeros(count)
+    for fold in range(FOLDS):
+        values[folds == fold] = judge(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
+    return values
 
 
 # Judged questions as the reranker `features` sees them: what any weights would make of their candidates
@@ -253,6 +270,10 @@ class Judged:
     gains: Scores
     ideal: float
 
+    def scores(self, weights: Scores) -> Scores:
+        """Return the score of each candidate by every column of `weights`: (candidates, choices)."""
+        return self.values @ weights
+
     def ndcg(self, weights: Scores) -> Scores:
         """Return nDCG@10 with linear gain, of every column of `weights` (components, choices); (choices).
 
@@ -260,7 +281,7 @@ class Judged:
         """
         if not len(self.gains):
             return np.zeros(weights.shape[1])
-        scores = self.values @ weights
+        scores = self.scores(weights)
         order = np.argsort(self.documents, kind="stable")
         known, starts = np.unique(self.documents[order], return_index=True)
         best = np.tile(-1.0 - np.arange(len(self.gains))[:, None], scores.shape[1])
@@ -275,15 +296,20 @@ def judged(index: Index, collection: Collection, question: JudgedQuestion) -> tu
     table = plan.pipeline.read(plan.pipeline.candidates(plan.query, Stopwatch()).head(DEPTH))
     names = [collection.identify(hit) for hit in table.passages]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    ideal = np.array(sorted(question.grades.values(), reverse=True)[:CUT])
     asked = FeatureInput(plan.query, table.head(TOP), index.admin.view.resources)
     found = Judged(
         np.stack([COMPONENTS[name](asked) for name in ORDER], axis=1),
         np.array([numbers[name] for name in names[:TOP]], np.int64),
         np.array([question.grades.get(name, 0) for name in numbers], np.float64),
-        float(ideal @ _DISCOUNTS[: len(ideal)]),
+        ideal_gain(question),
     )
     return found, asked
+
+
+def ideal_gain(question: JudgedQuestion) -> float:
+    """Return the best DCG@10 that a ranking could have."""
+    grades = np.array(sorted(question.grades.values(), reverse=True)[:CUT])
+    return float(grades @ _DISCOUNTS[: len(grades)])
 
 
 def column(weights: Weights) -> Scores:

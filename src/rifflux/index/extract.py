@@ -21,7 +21,7 @@ __all__ = ["Extracted", "Issued", "extract"]
 
 #: The settings that what is found depends on; others tell where things were, or of people.
 _SETTINGS = frozenset(
-    {"language", "mathematics", REVISION, "fusion", "features", "facets", SETTING}
+    {"language", "mathematics", REVISION, "fusion", "features", "components", "facets", SETTING}
     | {key_of(name) for name in (FACTS, HYBRID_SEARCH, LICENSES)}
 )
 #: The folder, beside the extracted index, of models that are folders.

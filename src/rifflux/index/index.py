@@ -269,7 +269,7 @@ class Index:
     def retrieve(self) -> WorksRetriever:
         """Retrieval of research works with evidence: call it with a question."""
         from rifflux.works.profile import RETRIEVAL
-        from rifflux.works.retrieval.intent import INTENTS, adjusted_intents
+        from rifflux.works.retrieval.intent import adjusted_intents, fitted_intents
         from rifflux.works.retrieval.retriever import WorksRetriever
 
         view = self._view
@@ -279,7 +279,7 @@ class Index:
         if (language, mathematics) != (profile.language, profile.mathematics):
             profile = replace(profile, language=language, mathematics=mathematics)
         searcher = Searcher(replace(view, profile=profile))
-        intents = adjusted_intents(view.profile.intents) if view.profile.intents else INTENTS
+        intents = adjusted_intents(view.profile.intents, intents=fitted_intents(view.profile.components))
         return WorksRetriever(searcher, intents=intents, workers=view.session.workers)
 
     @cached_property

@@ -179,6 +179,11 @@ def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
         from rifflux.retrieve.steps.rerank.features import load_weights
 
         profile = replace(profile, features=load_weights(weights))
+    if (weights := store.registry.setting("components")) and not explicit:
+        from rifflux.retrieve.steps.rerank.features import load_weights
+        from rifflux.works.retrieval.intent import WEIGHTS
+
+        profile = replace(profile, components=load_weights(weights, WEIGHTS))
     if facets := store.registry.setting("facets"):
         profile = replace(profile, facets=tuple(facets.split(",")))
     return replace(profile, language=known["language"], mathematics=known["mathematics"])

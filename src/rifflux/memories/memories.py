@@ -18,14 +18,13 @@ from rifflux.memories.model import (
     Rules,
     Saved,
     checked_memory,
-    checked_share,
     memory_of,
     memory_row,
 )
 from rifflux.memories.profile import Recall
 from rifflux.retrieve.steps.diversity import resemblance
 from rifflux.retrieve.steps.rerank.stage import Rerank
-from rifflux.session.arguments import checked_text, checked_whole
+from rifflux.session.arguments import checked_share, checked_text, checked_whole
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer

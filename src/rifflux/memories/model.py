@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rifflux.errors import InvalidArgument
-from rifflux.session.arguments import checked_whole
+from rifflux.session.arguments import checked_share, checked_whole
 from rifflux.types import Document, Hit, Trace
 
-__all__ = ["KIND", "Memory", "Recalled", "Rules", "Saved", "checked_memory", "checked_share", "memory_of", "memory_row"]
+__all__ = ["KIND", "Memory", "Recalled", "Rules", "Saved", "checked_memory", "memory_of", "memory_row"]
 
 #: The kind of the documents of memories.
 KIND = "memory"
@@ -89,12 +89,6 @@ def checked_memory(content: str, category: str, importance: int, confidence: flo
         raise InvalidArgument("a category is a name of 1 to 100 characters, such as fact, preference or task")
     checked_whole("importance", importance, 1, 10)
     checked_share("confidence", confidence)
-
-
-def checked_share(name: str, value: object) -> None:
-    """Refuse what is no number from 0 to 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidArgument(f"{name} is a number from 0 to 1, not {value!r}")
 
 
 _STORED = ("category", "importance", "confidence", "expires_at", "superseded_by", "source", "version")

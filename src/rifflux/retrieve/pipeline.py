@@ -64,9 +64,9 @@ class Stopwatch:
 class Pipeline:
     """Channels, a fusion and steps put together. `fuse` is None for a search in a single channel.
 
-    `anchors` orders candidates by their ids alone, `code` moves those that are source code. Then the passages of `pool`
-    candidates are read for the steps, or of as many as the `top` of each that has one; without steps, only of those
-    that are returned. `rate` gives the candidates of the page their relevance.
+    `anchors` orders candidates by their ids alone, `code` moves those that are source code, `keep` those that may not
+    fall behind. Then the passages of `pool` candidates are read for the steps, or of as many as the `top` of each that
+    has one; without steps, only of those that are returned. `rate` gives the candidates of the page their relevance.
     """
 
     channels: Mapping[str, Channel]
@@ -78,6 +78,7 @@ class Pipeline:
     steps: Sequence[tuple[str, Step]] = ()
     rate: Step | None = None
     code: Step | None = None
+    keep: Step | None = None
 
     def found(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> tuple[Candidates, Trace]:
         """Return the best `top_k` candidates, their passages read, and the trace completed."""
@@ -128,7 +129,7 @@ class Pipeline:
             start = perf_counter()
             table = self.code(query, table)
             clock.add("code", start)
-        return table
+        return self.keep(query, table) if self.keep else table
 
     def read(self, table: Candidates) -> Candidates:
         """Read the passages of all rows; those that were removed meanwhile are left out."""

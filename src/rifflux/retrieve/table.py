@@ -20,6 +20,7 @@ import numpy as np
 from rifflux.types import Hit, Ids, Ranking, Scores, Why
 
 __all__ = [
+    "BEGINS",
     "COUNT",
     "CREDITED",
     "HIGH",
@@ -29,6 +30,7 @@ __all__ = [
     "MOMENT",
     "NAMED",
     "OTHERS",
+    "OUTRIGHT",
     "PLACE",
     "RANK",
     "RELEVANCE",
@@ -100,6 +102,8 @@ LIFT = declare(
     "lift", "factor", "the product of all that an anchor lifted the candidate by but its title's name, not capped"
 )
 NAMED = declare("named", "1 or 0", "1 if the question names the candidate by its title, last heading or identifier")
+BEGINS = declare("begins", "1 or 2", "1 if the title or key of the record begins with what was asked, 2 if it is that")
+OUTRIGHT = declare("outright", "1 or 0", "1 if the question asks for the candidate's identifier, or what it defines")
 CREDITED = declare("credited", "factor", "how much more the candidate counts by whom the question names")
 MOMENT = declare("moment", "share", "how surely the candidate is of a time that the question names, from 0 to 1")
 RELEVANCE = declare("relevance", "probability", "the calibrated probability that the passage answers the question")

@@ -88,6 +88,15 @@ class Way:
     notes: tuple[str, ...] = ()
     symbol: str = ""
 
+    @property
+    def reranking(self) -> Step | None:
+        """Return the step that reranks; where scores may be changed, it keeps up what begins with the question."""
+        if self.reranker is None or self.fuse is None or not self.fuse.anchored:
+            return self.reranker
+        from rifflux.retrieve.steps.beginnings import Keeping
+
+        return Keeping(self.reranker)
+
     def further(self, store: Store) -> list[tuple[str, Step]]:
         """Return the steps that drop candidates: what does not define the symbol, then what repeats others."""
         steps = [] if self.diversity == REPEATING else self.diversity.steps(store)

@@ -86,6 +86,7 @@ class Names:
 
         Where ranks alone decide, nothing is lifted.
         """
+        from rifflux.retrieve.steps.beginnings import Keeping
         from rifflux.retrieve.steps.credits import STAGE, Credits, kept_first, with_credited
 
         channels, rate = with_credited(pipeline.channels, self.store), self.rating(pipeline.rate)
@@ -95,7 +96,7 @@ class Names:
         steps = [*pipeline.steps]
         if reranked:
             place = next(place for place, (name, _) in enumerate(steps, 1) if name == RERANK)
-            steps.insert(place, (STAGE, kept_first))
+            steps.insert(place, (STAGE, Keeping(kept_first)))
         lifts = [step for step in (pipeline.anchors, Credits(self.store)) if step]
         return replace(pipeline, anchors=partial(_each, lifts), steps=steps)
 

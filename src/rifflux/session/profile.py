@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -50,8 +50,9 @@ class Profile:
     spellings too, and the user's synonyms are; with `credits`, a question is read for authors and venues of works.
     `diversity` is what keeps a page from repeating itself; with
     `relevance`, each hit of a page gets its own. With `exact`, scores by words are SQLite's own to the last digit,
-    however large the index is. `features` are weights of the reranker of that name by component, `intents` what is
-    changed of how works are retrieved (see `rifflux.works.retrieval.intent`); what is not named has its default.
+    however large the index is. `features` are weights of the reranker of that name by component, `components` those of
+    the score of works, and `intents` what is changed of how works are retrieved (see
+    `rifflux.works.retrieval.intent`); what is not named has its default.
     `visible` closes what no license opens, `packer` packs evidence of what was found, for content that is cited.
     `command` is what brings such content in on the command line, vectors and all.
     """
@@ -80,6 +81,7 @@ class Profile:
     relevance: bool = True
     exact: bool = False
     features: Mapping[str, float] = field(default_factory=dict)
+    components: Mapping[str, float] = field(default_factory=dict)
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     visible: Visibility = field(default_factory=Visibility)
     packer: Packer | None = None
@@ -89,6 +91,12 @@ class Profile:
     def formats(self) -> tuple[str, ...]:
         """Return the names of the formats that such content is read from."""
         return tuple(resolve_name(self.readers))
+
+    def boosted(self, boosts: Mapping[str, float]) -> Profile:
+        """Return the profile with other factors for what a question names. Raises `InvalidArgument`."""
+        from rifflux.retrieve.steps.anchors import checked_boosts
+
+        return replace(self, boosts={**self.boosts, **checked_boosts(boosts)})
 
     @cached_property
     def analyzer(self) -> Analyzer:

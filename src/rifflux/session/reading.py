@@ -164,7 +164,7 @@ def _has_lines(hit: Hit) -> bool:
 def _told(hit: Hit, lines: Mapping[tuple[str, str], Mapping[Span, Lines]]) -> Hit:
     if hit.place in lines and _has_lines(hit):
         return replace(hit, lines=lines[hit.place][hit.span])
-    page = _PAGE.search(hit.heading_path) if hit.kind in _PAGED else None
+    page = _PAGE.search(hit.heading_path) if hit.kind in _PAGED or hit.metadata.get("pages") else None
     return replace(hit, page=int(page[1])) if page else hit
 
 

@@ -31,12 +31,7 @@ if TYPE_CHECKING:
     from rifflux.service.usage import Ledger
     from rifflux.session.visibility import Visibility
 
-__all__ = [
-    "CallLimits",
-    "IndexView",
-    "Kept",
-    "Session",
-]
+__all__ = ["CallLimits", "IndexView", "Kept", "Session"]
 
 T = TypeVar("T")
 Looked = TypeVar("Looked", Freshness, Freshness | None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from rifflux.types import Chunk, Document, Filter, Hit, Identifier, Ids, Ranking, Tag, Why
@@ -91,12 +91,18 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class ChunkNames:
-    """What a chunk is called: its document's title and other names, its headings; a file's key."""
+    """What a chunk is called: its document's title and other names, its headings, the document's key.
+
+    `is_path` tells that the key is where the document is, and nothing that a list has it by; `document` is a number
+    that all chunks of a document share.
+    """
 
     title: str
     headings: tuple[str, ...]
     aliases: tuple[str, ...] = ()
     key: str = ""
+    is_path: bool = True
+    document: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,15 @@ from operator import itemgetter
 from rifflux.text.analyzer import fold
 from rifflux.text.notation import one_notation
 
-__all__ = ["TITLE", "alike", "families", "person", "plain", "title_keys"]
+__all__ = ["TITLE", "alike", "families", "person", "plain", "title_keys", "whole_title"]
 
 #: The scheme that parts of a title are stored under, to look for duplicates among few works.
 TITLE = "title"
 _KEY_LENGTH = 24
 #: Shorter titles, such as `Errata`, name too many works, unless their author is known.
 _SHORTEST_KEY = 10
+#: A reference names a work by its whole title, if that is of so many words, and no shorter than the keys are.
+_FEWEST_WORDS = 4
 #: How much of a title's beginning and of its end is looked for with an author's name: a slip spoils one of them.
 _EDGE_LENGTH = 8
 #: So many authors of a work are looked for.
@@ -49,6 +51,14 @@ def title_keys(title: str, authors: Sequence[str]) -> frozenset[str]:
     return frozenset(
         ({letters[:_KEY_LENGTH]} if len(letters) >= _SHORTEST_KEY else set()) | (edges if letters else set())
     )
+
+
+def whole_title(title: str) -> str:
+    """Return the key of all of a title, `=` and its letters; nothing for a short one, which names many works."""
+    words = _telling(plain(title))
+    letters = "".join(words)
+    long_enough = len(words) >= _FEWEST_WORDS and len(letters) >= _KEY_LENGTH
+    return f"={letters}" if long_enough else ""
 
 
 def _telling(title: str) -> list[str]:

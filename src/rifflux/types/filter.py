@@ -63,12 +63,20 @@ class Filter:
         """
         named = {"authors": _names("authors", authors), "venue": _names("venues", venues)}
         first, last = _years(year)
+        return self.narrowed(
+            Filter(since=first, until=last, metadata={role: names for role, names in named.items() if names})
+        )
+
+    def narrowed(self, other: Filter) -> Filter:
+        """Return this filter, narrowed to the dates of another; of metadata that both name, the other's values hold.
+
+        A year or a month means all of it, so of dates that begin alike the shorter one is the later.
+        """
         return replace(
             self,
-            since=max(self.since or "", first) or None,
-            # A year means all of it, so of dates that begin alike the shorter one is the later.
-            until=min(filter(None, (self.until, last)), key="{}~".format, default=None),
-            metadata={**self.metadata, **{name: values for name, values in named.items() if values}},
+            since=max(self.since or "", other.since or "") or None,
+            until=min(filter(None, (self.until, other.until)), key="{}~".format, default=None),
+            metadata={**self.metadata, **other.metadata},
         )
 
 

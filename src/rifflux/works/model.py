@@ -3,8 +3,8 @@
 The document's text is the abstract and the passages, one after the other, and its parts say which is which. Title,
 dates, identifiers, tags, links and license are the document's own; authors, year, venue and sources are in its
 metadata, so that they can be asked for as facets. Among the identifiers are the beginning of the title, and its
-beginning and end with the names of authors, to find duplicates by. Tags are stored in the order of the alphabet; which
-of them comes first in the work, its primary category, is in the metadata.
+beginning and end with the names of authors, to find duplicates by, and all of it, which references name. Tags are
+stored in the order of the alphabet; which of them comes first in the work, its primary category, is in the metadata.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any
 
 from rifflux.text.schemes import SCHEMES
-from rifflux.text.titles import TITLE, title_keys
+from rifflux.text.titles import TITLE, title_keys, whole_title
 from rifflux.types import Document, Identifier, Link, Part, Tag
 
 __all__ = [
@@ -101,6 +101,7 @@ def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
     # Each link once, with its highest confidence.
     strongest = {(link.key, link.kind): link for link in sorted(work.citations, key=attrgetter("confidence"))}
     titles = {part for told in (work, *records) for part in title_keys(told.title, told.authors)}
+    titles |= {whole for told in (work, *records) if (whole := whole_title(told.title))}
     names = {*work.identifiers, *(Identifier(TITLE, part) for part in titles)}
     return Document(
         key=key,

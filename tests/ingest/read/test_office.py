@@ -13,6 +13,7 @@ from rifflux.errors import Unreadable
 from rifflux.ingest.read import File, read
 from rifflux.types import Parsed
 from tests.support.files import make_docx, make_notebook, make_pdf, make_pptx, make_xlsx
+from tests.support.papers import Set, centered, column, typeset, woven
 
 
 def parsed(path: str, data: bytes) -> Parsed:
@@ -151,3 +152,24 @@ def test_notebook_of_version_3() -> None:
 def test_broken_notebooks_are_refused(data: bytes) -> None:
     with pytest.raises(Unreadable):
         parsed("a.ipynb", data)
+
+
+LEFT, RIGHT = (
+    " ".join(f"{side} herons wade where the water of river number {number} is shallow." for number in range(12))
+    for side in ("Western", "Eastern")
+)
+
+
+def test_pdf_that_is_written_across_its_columns_is_read_by_columns() -> None:
+    left, right = column([LEFT], 54, 600, 240), column([RIGHT], 317, 600, 240)
+    title = centered(["Herons of two shores"], 700, 14)
+    document = parsed("a.pdf", typeset([[*title, *woven(left, right)]])).document
+    words = " ".join(document.text.split())
+    assert "Herons of two shores" in words
+    assert f"{LEFT} {RIGHT}" in words
+
+
+def test_pdf_of_rows_is_read_row_by_row() -> None:
+    left = [Set(f"Heron {number}", 54, 600 - 12 * number) for number in range(12)]
+    right = [Set(f"counted {number} times", 317, 600 - 12 * number) for number in range(12)]
+    assert "Heron 3 counted 3 times\nHeron 4" in parsed("a.pdf", typeset([woven(left, right)])).document.text

@@ -22,6 +22,8 @@ DOCUMENTS = [
     Document("dotted", "A clause.", title="8.14.9"),
     Document("padded", "An incident.", title="Case 0042"),
     Document("chapter", "On ships.", title="Chapter 7"),
+    Document("rule", "Tests of dust.", title="31 KFR § 58.133"),
+    Document("near", "Tests of noise.", title="31 KFR § 58.134"),
     *(Document(f"other{number}", f"filler text of number {number} and chapter words") for number in range(100, 140)),
 ]
 
@@ -47,11 +49,22 @@ def index() -> Iterator[Index]:
         ("chapter 07", "chapter"),
         ("ch. 7", "chapter"),
         ("tell me about chap. 7", "chapter"),
+        ("31KFR58133", "rule"),
+        ("what does 31kfr58133 say", "rule"),
     ],
 )
 @pytest.mark.parametrize("mode", ["hybrid", "lexical"])
 def test_spellings_of_codes_meet(index: Index, question: str, document: str, mode: str) -> None:
     assert index.search(question, mode=mode, top_k=1)[0].document == document
+
+
+def test_a_number_without_its_sign_that_may_be_two_is_searched_as_both() -> None:
+    with rifflux.open(":memory:", model="hash") as index:
+        for title in ("31 KFR § 58.133", "31 KFR § 581.33", "31 KFR § 60.1"):
+            index.add(Document(title, "Tests of dust.", title=title))
+        found = index.search("31KFR58133", mode="lexical")
+        assert {hit.document for hit in found.hits[:2]} == {"31 KFR § 58.133", "31 KFR § 581.33"}
+        assert "'31KFR58133' in other spellings: also searched 31 kfr 58.133, 31 kfr 581.33" in found.trace.notes
 
 
 def test_other_spellings_are_told(index: Index) -> None:

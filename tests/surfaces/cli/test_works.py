@@ -87,6 +87,19 @@ def test_a_user_has_works_of_their_own(run: Any, tmp_path: Path) -> None:
     assert "run 'rifflux works import PATHS' without --no-embed" in run("retrieve", "sheaves", *ann).stderr
 
 
+def test_an_identifier_that_no_work_has_is_told_with_the_nearest_titles_and_intents_can_be_asked_for(
+    run: Any, tmp_path: Path
+) -> None:
+    with open_index(tmp_path / ".rifflux" / "index.db", model="hash", profile="works") as index:
+        index.works.add(Work("On coherent sheaves", "Why.", license="CC0-1.0"))
+    told = "no work here has the identifier doi:10.5555/absent: the nearest titles here are 'On coherent sheaves'"
+    asked = ("retrieve", "doi:10.5555/absent on sheaves")
+    assert told in run.json(*asked)["diagnostics"]["notes"]
+    assert told in " ".join(run(*asked).stderr.split())
+    for mode in ("generic", "keywords"):
+        assert run.json(*asked, "--mode", mode)["mode"] == mode
+
+
 def test_wrong_use_is_told_in_one_line(run: Any, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"id": 1, "title": "One"}\n')
     assert run("works", "import", tmp_path / "a.jsonl", "--no-embed").returncode == 0

@@ -132,6 +132,7 @@ class TestSearch:
             ({"fusion": "magic"}, "choose one of rrf"),
             ({"fusion": "rrf:k=nan"}, "finite"),
             ({"rrf_weights": {"titles": 1}}, "choose from lexical, semantic"),
+            ({"boosts": {"magic": 2}}, "no boost 'magic'"),
             ({"rerank": "magic"}, "rerank"),
             ({"offset": 1001}, "offset"),
             ({"cutoff": 2}, "cutoff"),
@@ -619,6 +620,22 @@ class TestWorks:
         with open_service.client() as client:
             reply = client.post("/works", json={"source": "mine", "content": "x" * 5000})
             assert (reply.status_code, reply.json()["error"]["code"]) == (413, "too_large")
+
+    def test_an_identifier_that_no_work_has_is_told_with_the_nearest_titles_and_intents_can_be_asked_for(
+        self, service: Running, tokens: dict[str, str]
+    ) -> None:
+        told = "no work here has the identifier doi:10.5555/absent: the nearest titles here are "
+        record = {"_id": "mine", "title": "On coherent sheaves", "license": "CC0-1.0"}
+        asked = {"query": "doi:10.5555/absent on coherent sheaves"}
+        with service.client(tokens["ann"]) as ann:
+            assert ann.post("/works", json={"source": "lacking", "records": [record]}).status_code == 200
+            (note,) = [
+                each for each in ann.post("/retrieve", json=asked).json()["diagnostics"]["notes"] if told in each
+            ]
+            assert "'On coherent sheaves'" in note
+            for mode in ("generic", "keywords"):
+                assert ann.post("/retrieve", json=asked | {"mode": mode}).json()["mode"] == mode
+            assert ann.delete("/works/lacking:mine").status_code == 204
 
     @ONE_WORKER
     def test_retrieve_has_its_four_parts_and_withholds_what_has_no_license(

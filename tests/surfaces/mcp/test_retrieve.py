@@ -81,6 +81,17 @@ def test_filters_and_modes_are_passed_on(agent: Agent) -> None:
     assert agent.ask("retrieve", query="cohomology", max_tokens=1)["evidence_pack"]["tokens"] <= 1
 
 
+def test_an_identifier_that_no_work_has_is_told_with_the_nearest_titles(agent: Agent) -> None:
+    told = "no work here has the identifier doi:10.5555/absent: the nearest titles here are 'Open cohomology'"
+    notes = agent.ask("retrieve", query="doi:10.5555/absent on open cohomology")["diagnostics"]["notes"]
+    assert any(note.startswith(told) for note in notes)
+
+
+@pytest.mark.parametrize("mode", ["generic", "keywords"])
+def test_an_intent_can_be_asked_for(agent: Agent, mode: str) -> None:
+    assert agent.ask("retrieve", query="survey of cohomology", mode=mode)["mode"] == mode
+
+
 def test_candidates_are_told_where_they_are_asked_for(agent: Agent) -> None:
     asked = {"query": "cohomology of open things", "top_k": 1}
     assert "candidates" not in agent.ask("retrieve", **asked)

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.browser import Opened, needs_browser
+from tests.surfaces.web.conftest import Site
 
 pytestmark = needs_browser
 
@@ -61,6 +62,46 @@ class TestWorks:
         page.get_by_label("A pack that was saved").set_input_files(changed)
         page.get_by_role("button", name="Check", exact=True).click()
         expect(page.get_by_role("alert")).to_contain_text("not as it was")
+
+    def test_intents_are_offered_and_a_lacking_identifier_is_told(self, tab: Tab) -> None:
+        page = tab("ann").page
+        view(page, "Works")
+        page.get_by_text("Which works").click()
+        page.get_by_label("Search works").fill("doi:10.5555/absent on caching")
+        for mode in ("generic", "keywords"):
+            page.get_by_label("Intent").select_option(mode)
+            page.get_by_role("button", name="Find").click()
+            expect(page.locator("main .soft").first).to_contain_text(f"works · {mode}: asked for by name")
+        lacking = page.get_by_text("no work here has the identifier doi:10.5555/absent: the nearest titles here are")
+        expect(lacking).to_contain_text("'On caching'")
+
+    def test_pairs_that_may_be_one_work_are_decided_on(self, tab: Tab, site: Site) -> None:
+        records = [
+            {"_id": f"d{number}", "title": title, "authors": ["Doe, Dora"], "year": 1990}
+            for number, title in enumerate(
+                (
+                    "On the primes of twins",
+                    "On the primes of twins",
+                    "Of pears <b>and</b> apples",
+                    "Of pears <b>and</b> apples",
+                )
+            )
+        ]
+        ann = site.service.client(site.tokens["ann"])
+        assert ann.post("/works", json={"records": records, "source": "twins"}).status_code == 200
+        page = tab("ann").page
+        view(page, "Works")
+        pairs = page.get_by_role("region", name="works that may be one")
+        expect(pairs.get_by_role("heading", level=2)).to_have_text("2 pairs of works that may be one")
+        first = pairs.locator(".hit", has_text="twins:d1")
+        first.get_by_role("button", name="One work").click()
+        expect(pairs.get_by_role("heading", level=2)).to_have_text("1 pair of works that may be one")
+        pairs.get_by_role("link", name="twins:d3").click()
+        expect(page.locator("h1")).to_have_text("Of pears <b>and</b> apples")
+        page.go_back()
+        pairs.get_by_role("button", name="Two works").click()
+        expect(pairs).to_have_count(0)
+        assert ann.get("/works/doubts").json() == {"doubts": []}
 
 
 class TestConversations:

@@ -193,7 +193,7 @@ def test_a_pdf_shows_title_abstract_and_stamp(index: Index, tmp_path: Path) -> N
     assert work.title == "On the cohomology of things"
     assert work.tags == (Tag("arxiv", "math.AG"),)
     (hit, *_) = index.search("introduction", mode="lexical")
-    assert hit.heading_path == "page 1"
+    assert (hit.heading_path, hit.page) == ("1. Introduction > page 1", 1)
 
 
 def _pdf(lines: list[str]) -> bytes:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+from itertools import product
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ from rifflux import Index
 from rifflux.errors import InvalidArgument
 from rifflux.types import Identifier
 from rifflux.works import Work
+from rifflux.works.merging import matching
 
 TITLE = "Some remarks on the theory of graphs"
 
@@ -100,6 +104,25 @@ def test_a_work_is_found_by_any_title_that_a_source_gave_it(index: Index) -> Non
     for source, work in {"a": preprint, "b": printed, "c": third}.items():
         index.works.add(work, source=source, embed=False)
     assert index.status().documents == 1
+
+
+def test_an_authors_works_are_compared_with_few_others_however_many_there_are(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 2,000 works of one author, and of 2,000 more, each is compared with a bounded number."""
+    counts, judge, draw = Counter[str](), matching.compare, random.Random(7)
+
+    def counting(one: Work, other: Work) -> matching.MatchVerdict:
+        counts[part] += 1
+        return judge(one, other)
+
+    monkeypatch.setattr(matching, "compare", counting)
+    words = ["".join(each) for each in product(("alge", "topo", "geo", "hyper"), ("bras", "metries", "plexes", "sets"))]
+    for part in ("first", "more"):
+        works = [Work(" ".join(draw.sample(words, 5)), authors=("Ann Able",), year=1950) for _ in range(2_000)]
+        index.works.add(*works, source=part, embed=False)
+    assert 0 < counts["first"] <= 2_000 * matching.MOST_CANDIDATES
+    assert counts["more"] <= counts["first"]
 
 
 def test_one_record_cannot_be_taken_apart_and_that_is_said(index: Index) -> None:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import PurePosixPath
 from pkgutil import resolve_name
+from typing import TypeVar
 
 from rifflux.errors import MissingExtra, Unreadable
 from rifflux.ingest.read.base import File
@@ -26,8 +27,9 @@ from rifflux.types import LONGEST_TITLE, Failure, Parsed, bounded_title
 __all__ = ["FORMATS", "READER_VERSION", "SUFFIXES", "File", "Reader", "read", "read_lines", "reader_for"]
 
 #: Files are read again when this changes: raise it whenever a reader gives other text or blocks than before.
-READER_VERSION: int = 5
+READER_VERSION: int = 6
 
+Read = TypeVar("Read")
 #: Makes documents of a file, and a failure for each part that could not be read. Raises `Unreadable`.
 Reader = Callable[[File], Iterable[Parsed | Failure]]
 
@@ -94,6 +96,14 @@ def read(file: File) -> list[Parsed | Failure]:
 
     Raises `Unreadable` with the reason if the file as a whole can't be, whatever its parser stumbles over.
     """
+    return [*map(_storable, checked(file))]
+
+
+def checked(file: File, reader: Callable[[File], Iterable[Read]] | None = None) -> list[Read]:
+    """Return what a reader makes of a file, by default that of its format, if the file is what its name says.
+
+    Raises `Unreadable` with the reason, whatever the reader raises.
+    """
     kind = _format(file.path, file.data[:8192])
     if kind is None:
         raise Unreadable(f"holds {what_is(file.data) or 'data that is not text'}, which is not indexed")
@@ -101,7 +111,7 @@ def read(file: File) -> list[Parsed | Failure]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # parsers warn of what only the author of a file could mend
-            return [*map(_storable, _load(kind)(file))]
+            return [*(reader or _load(kind))(file)]
     except (Unreadable, MissingExtra, KeyboardInterrupt, SystemExit):
         raise
     except RecursionError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import groupby, pairwise
+from operator import attrgetter
 
 import pypdfium2
 
@@ -12,7 +14,7 @@ from rifflux.errors import Unreadable
 from rifflux.ingest.read.base import File, TextBuilder
 from rifflux.types import Parsed
 
-__all__ = ["read"]
+__all__ = ["NO_TEXT", "open_pdf", "properties", "read"]
 
 #: A word cut at the end of a line: by the mark that PDFium leaves for it, or by a hyphen between letters.
 _CUT_WORD = re.compile(r"[\x02\ufffe\xad]\s*\n?|(?<=[^\W\d_])-\n(?=[^\W\d_A-ZÀ-Þ])")
@@ -20,8 +22,11 @@ _JOINT = "\x02"  # marks where a cut word was joined, and goes with the other co
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\ufffe\uffff]")
 _ITEM = re.compile(r"\s*(?:[•◦▪‣●○■–—*-]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})[.)])\s+\S")
 _SENTENCE_END = re.compile(r"""[.!?:;…]["'”’»)\]]*\s*$""")
+NO_TEXT = "holds no text (a scan?): run OCR on it first"
 #: A line that ends a sentence and is shorter than this share of the page's full lines ends its paragraph.
 _SHORT_LINE = 0.8
+#: So many lines, and this share of all that stand side by side, go on across a gutter on a page written row by row.
+_FEWEST_WOVEN, _WOVEN = 6, 0.6
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-])(\d\d)'?(\d\d)?)?")
 
 
@@ -31,7 +36,7 @@ def read(file: File) -> Iterator[Parsed]:
     Lines stay lines, words cut at their ends are made whole. Raises `Unreadable` if the file is broken,
     encrypted, or holds no text.
     """
-    with closing(_open(file.data)) as pdf:
+    with closing(open_pdf(file.data)) as pdf:
         build = TextBuilder()
         pages = len(pdf)
         written = 0
@@ -42,15 +47,16 @@ def read(file: File) -> Iterator[Parsed]:
                 build.heading(1, f"page {number + 1}")
             for kind, text in paragraphs:
                 build.add(text, kind=kind)
-        facts = pdf.get_metadata_dict(skip_empty=True)
+        facts = properties(pdf)
     if not written:
-        raise Unreadable("holds no text (a scan?): run OCR on it first")
-    said = {name.lower(): value for name in ("Author", "Keywords", "Subject") if (value := facts.get(name, "").strip())}
-    created, updated = _iso(facts.get("CreationDate", "")), _iso(facts.get("ModDate", ""))
-    yield build.parsed(file, "pdf", _title(facts.get("Title", "")), created, updated, pages=pages, **said)
+        raise Unreadable(NO_TEXT)
+    said = {name: facts[name] for name in ("author", "keywords", "subject") if name in facts}
+    created, updated = _iso(facts.get("creationdate", "")), _iso(facts.get("moddate", ""))
+    yield build.parsed(file, "pdf", facts.get("title", ""), created, updated, pages=pages, **said)
 
 
-def _open(data: bytes) -> pypdfium2.PdfDocument:
+def open_pdf(data: bytes) -> pypdfium2.PdfDocument:
+    """Return a document. Raises `Unreadable` for one that is encrypted or broken."""
     try:
         return pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
@@ -59,13 +65,45 @@ def _open(data: bytes) -> pypdfium2.PdfDocument:
         raise Unreadable("is no complete PDF: it is broken or cut off") from error
 
 
+def properties(pdf: pypdfium2.PdfDocument) -> dict[str, str]:
+    """Return what the file says of itself, by lower-case names: `title`, unless a program put its words there, ..."""
+    facts = {name.lower(): value.strip() for name, value in pdf.get_metadata_dict(skip_empty=True).items()}
+    return {name: said for name, value in facts.items() if (said := _title(value) if name == "title" else value)}
+
+
 def _page_text(pdf: pypdfium2.PdfDocument, number: int) -> str:
     """Return the text of a page, or nothing where the page itself is broken: the others may still be good."""
     try:
         with closing(pdf[number]) as page, closing(page.get_textpage()) as text:
-            return str(text.get_text_bounded(errors="ignore"))
+            found = str(text.get_text_bounded(errors="ignore"))
+            return (_by_columns(pdf, number) if _is_woven(text) else "") or found
     except pypdfium2.PdfiumError:
         return ""
+
+
+def _is_woven(text: pypdfium2.PdfTextPage) -> bool:
+    """Return True if many lines are followed, in the file, by another one beside them: it may be written row by row."""
+    boxes = [text.get_rect(place) for place in range(text.count_rects())]
+    beside = sum(abs(one[1] - other[1]) < 0.5 * (one[3] - one[1]) < other[0] - one[2] for one, other in pairwise(boxes))
+    return bool(beside >= _FEWEST_WOVEN)
+
+
+def _by_columns(pdf: pypdfium2.PdfDocument, number: int) -> str:
+    """Return the text of a page column by column, if it has some and the file goes across them; else nothing."""
+    from rifflux.ingest.read.pdf_columns import gutters, in_columns
+    from rifflux.ingest.read.pdf_lines import page_lines
+
+    lines, _ = page_lines(pdf, number)
+    cuts = gutters(lines)
+    across = sum(
+        one.x1 < cut < other.x0 and abs(one.y - other.y) < 0.5 * one.size
+        for one, other in pairwise(lines)
+        for cut in cuts
+    )
+    if across < max(_FEWEST_WOVEN, _WOVEN * len(lines) / 2):
+        return ""
+    columns = groupby(in_columns(lines), key=attrgetter("column"))
+    return "\n\n".join("\n".join(line.text for line in column) for _, column in columns)
 
 
 def _paragraphs(text: str) -> list[tuple[str, str]]:

@@ -20,6 +20,7 @@ from rifflux.retrieve.fuse.base import chunks_of, frequencies_of
 from rifflux.retrieve.pipeline import RERANK, Channel, Plan, counted
 from rifflux.retrieve.query.reading import shown
 from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
+from rifflux.retrieve.steps.beginnings import STAGE as BEGINNING
 from rifflux.retrieve.steps.code import STAGE as CODE
 from rifflux.retrieve.table import RANK, SCORE, SEMANTIC, Candidates, page, placed, stages
 from rifflux.store import Store
@@ -275,8 +276,12 @@ class Inquiry:
         if candidates.parts(ANCHORS):
             then = candidates[f"{ANCHORS}/rank"][place]
             yield ANCHORS, place + 1 if np.isnan(then) else int(then)
+        kept = np.isfinite(candidates[f"{BEGINNING}/rank"][place])
         if candidates.parts(CODE):
-            yield CODE, place + 1
+            then = candidates[f"{CODE}/rank"][place]
+            yield CODE, int(then) if kept and np.isfinite(then) else place + 1
+        if kept:
+            yield BEGINNING, place + 1
         for name, table in self._steps[1:]:
             place_then = table.place(id)
             # A row below those that the steps see moves up as they drop some.

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 from rifflux.text.analyzer import fold
 from rifflux.types import Clause, Query
 
-__all__ = ["Frequencies", "Vocabulary", "codes", "shortened"]
+__all__ = ["Frequencies", "Vocabulary", "codes", "parted", "shortened"]
 
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _SHORTENED = re.compile(r"\b([^\W\d_]{1,6})(\.?)\s?(\d+)")
@@ -17,6 +17,8 @@ _SHORTENED = re.compile(r"\b([^\W\d_]{1,6})(\.?)\s?(\d+)")
 JOINTS, WIDEST = ("", "-", ".", ":", "/"), 5
 #: The longest word that an abbreviation stands for, and for how many.
 LONGEST, MOST = 14, 8
+#: A number that may be two, written without the sign between them, has so many digits at most.
+MOST_DIGITS = 12
 #: A question has so many numbers looked at: a pasted page must not cost seconds.
 MOST_NUMBERS = 8
 
@@ -54,8 +56,27 @@ def codes(query: Query, frequencies: Frequencies, held: Callable[[Clause], bool]
     for place in numbered:
         token, terms = query.tokens[place]
         parts = tuple(map(_bare, _PIECE.findall(fold(token))))
-        if len(parts) > 1 and terms and not frequencies(terms[:1]) and held(parts):
-            yield parts, token, terms
+        if len(parts) > 1 and terms and not frequencies(terms[:1]):
+            spelled = [parts] if held(parts) else filter(held, _cut(parts, frequencies))
+            yield from ((clause, token, terms) for clause in spelled)
+
+
+def _cut(parts: Sequence[str], frequencies: Frequencies) -> Iterator[Clause]:
+    """Yield the parts of a code whose last number is cut in two by a sign, where the index has it so: `30CFR25017`."""
+    *first, last = parts
+    if last.isdecimal() and len(last) <= MOST_DIGITS:
+        cut = [f"{last[:place]}{sign}{last[place:]}" for place in range(1, len(last)) for sign in JOINTS[1:]]
+        yield from ((*first, each) for each in frequencies(cut))
+
+
+def parted(query: Query) -> str:
+    """Return what is asked for, its codes parted as the index has them, where that is one way: `30 CFR 250.17`."""
+    text = query.semantic_text
+    for token, terms in query.tokens if query.variants else ():
+        if len(terms) > 1 and _has_digit(token):
+            ways = [way for way, beside in zip(query.variants, query.beside, strict=False) if beside == terms]
+            text = text.replace(token, " ".join(ways[0])) if len(ways) == 1 else text
+    return text
 
 
 def _runs(query: Query) -> Iterator[list[str]]:

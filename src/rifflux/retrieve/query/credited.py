@@ -10,19 +10,10 @@ from rifflux.store import Store
 from rifflux.text.people import is_venue, named, person_key, venue_keys
 from rifflux.types import AUTHORS, VENUE, Credit, Filter, Query
 
-__all__ = ["in_any_spelling", "named_by", "narrowed"]
+__all__ = ["in_any_spelling", "named_by"]
 
 #: Spellings of a name that are told.
 MOST_TOLD = 3
-
-
-def narrowed(filter: Filter, other: Filter) -> Filter:
-    """Return the filter that lets through what both do; of fields that both name, the other's values hold."""
-    since = max(filter.since or "", other.since or "") or None
-    # A year or a month means all of it, so the shorter date of two that begin alike is the later one.
-    ends = [each for each in (filter.until, other.until) if each]
-    until = min(ends, key=lambda end: f"{end}~", default=None)
-    return replace(filter, since=since, until=until, metadata={**filter.metadata, **other.metadata})
 
 
 def in_any_spelling(vocabulary: Vocabulary, filter: Filter) -> Filter:
@@ -63,7 +54,7 @@ def named_by(query: Query, read: CreditsRead, store: Store, text: str) -> Query:
     for role in dict.fromkeys(credit.role for credit in sure):
         names = [name for credit in sure if credit.role == role for name in credit.names]
         several = Credit(role, "", tuple(dict.fromkeys(names)))
-        further = narrowed(filter, several.filter)
+        further = filter.narrowed(several.filter)
         if store.catalog.any_passes(further):
             filter = further
     notes = [f"{credit.shown} ({', '.join(_listed(credit))})" for credit in read.credits]

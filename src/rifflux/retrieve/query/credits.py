@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from rifflux.retrieve.query.mentions import APPEARED, GAP, MASKED, Mention, Sentence, Vocabulary
 from rifflux.text.asking import WRITTEN_BY, asks_only
+from rifflux.text.moments import YEAR_OF_WORK
 from rifflux.types import AUTHORS, VENUE, Credit
 
 __all__ = ["CreditsRead", "read_credits"]
@@ -24,7 +25,6 @@ YEAR = "year"
 ENOUGH, SURE = 2, 3
 #: Beside a name that is sure, the rest of a question is a subject if it has no more words.
 SHORT_SUBJECT = 6
-_YEAR = re.compile(r"(?<![\w.-])(?:1[4-9]|20)\d\d(?![\w-]|\.\d)")
 _JOINED = re.compile(r"\s*(?:,|&|and|or|und|et|y|e|en)\s*|\s*,\s*(?:and|or)\s*", re.IGNORECASE)
 _BESIDE_YEAR = re.compile(r"[\s,(\[]*(?:(?:in|from|of)\s+)?", re.IGNORECASE)
 
@@ -49,7 +49,7 @@ class _Question(Sentence):
 
     def read(self) -> CreditsRead:
         """Return the names that are meant."""
-        people, venues, years = self._people(), self._venues(), [*_YEAR.finditer(self.masked)]
+        people, venues, years = self._people(), self._venues(), [*YEAR_OF_WORK.finditer(self.masked)]
         if not (people or venues or years):
             return CreditsRead(rest=self.text)
         spans = [(self.tokens[each.first].start, self.tokens[each.last].end) for each in (*people, *venues)]
@@ -77,7 +77,7 @@ class _Question(Sentence):
         joined = any(
             credit.role == AUTHORS and _JOINED.fullmatch(self.text[end : first.start]) for credit, (_, end) in found
         )
-        cue = bool(self._before(mention.first) & WRITTEN_BY.get(self.vocabulary.analyzer.language, {"by"}))
+        cue = bool(self._before(mention.first) & self._written_by)
         possessive = last.written[-2:] in ("'s", "’s") or last.written[-1:] in "'’"
         follows = mention.last + 1 < len(self.tokens) and self._asks(self.tokens[mention.last + 1])
         rarity = self._rarity(mention)
@@ -88,7 +88,7 @@ class _Question(Sentence):
             "beside another author": 2 * joined,
         }
         told |= {"possessive": possessive * (1 + follows), "nothing else is asked": int(only)}
-        told["a year follows"] = int(bool(re.match(rf"[\s,(]*{_YEAR.pattern}", self.masked[last.end :])))
+        told["a year follows"] = int(bool(re.match(rf"[\s,(]*{YEAR_OF_WORK.pattern}", self.masked[last.end :])))
         capital = first.capital and not self.titled and (bool(before.strip()) or (only and len(self.tokens) == 1))
         told["capital"] = int(capital)
         if mention.quality < 3:
@@ -168,12 +168,16 @@ class _Question(Sentence):
         """Return True if the words outside of some spans only ask."""
         left = [token for token in self.tokens if not any(start <= token.start < end for start, end in spans)]
         words = [re.sub(r"['’]s?\Z", "", token.written.casefold()).strip(".") for token in left]
-        digits = re.sub(r"\S+", "", "".join(self._outside(spans)))
         return (
-            asks_only(filter(None, words), self.vocabulary.analyzer.language)
-            and not digits.strip()
-            and (not re.search(r"\d", "".join(self._outside(spans))) and self.masked == self.text)
+            self.masked == self.text
+            and not re.search(r"\d", "".join(self._outside(spans)))
+            and asks_only(filter(None, words), self.vocabulary.analyzer.language)
         )
+
+    @property
+    def _written_by(self) -> frozenset[str]:
+        """Return the words that lead to an author in the language of the index."""
+        return WRITTEN_BY.get(self.vocabulary.analyzer.language, WRITTEN_BY["english"])
 
     def _outside(self, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
         end = 0
@@ -185,7 +189,7 @@ class _Question(Sentence):
     def _without(self, spans: Sequence[tuple[int, int]]) -> str:
         """Return the question without some spans, and without the words that led to them."""
         pieces = list(self._outside(spans))
-        cues = WRITTEN_BY.get(self.vocabulary.analyzer.language, frozenset(("by",))) | APPEARED
+        cues = self._written_by | APPEARED
         for place, piece in enumerate(pieces[:-1]):
             words = piece.rstrip(" ,(&").split()
             while words and words[-1].casefold() in (*cues, "and", "or", "written", "published"):

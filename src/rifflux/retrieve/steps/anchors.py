@@ -13,8 +13,10 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import weights_of
+from rifflux.retrieve.query.codes import parted
 from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, of_word
-from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, SCORE, Candidates, declare, product
+from rifflux.retrieve.steps.beginnings import begun
+from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, OUTRIGHT, SCORE, Candidates, declare, product
 from rifflux.store import ChunkNames, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.memo import Memo
@@ -63,9 +65,11 @@ class Anchors:
         """Lift the scores of candidates that hold an anchor; a column for each of its factors."""
         if not len(table):
             return table
-        near = table[f"{LEXICAL}/rank"] <= LOOKED_AT
+        ranks = table[f"{LEXICAL}/rank"]
+        near = ranks <= LOOKED_AT
         near[:LOOKED_AT_FIRST] = True
         names = self.store.catalog.names(table.ids[near])
+        table = begun(query, table, {**names, **self._further(table, ranks)})
         factors = {**self._by_title(query, table.ids, names), **self._factors(query.anchors, table.ids)}
         if any(name.startswith(f"{IDENTIFIED}: ") and name != BY_TITLE for name in factors):
             factors.pop(BY_TITLE, None)
@@ -74,15 +78,25 @@ class Anchors:
         lift = product([values for name, values in factors.items() if name != BY_TITLE], len(table))
         bearing = [values for name, values in factors.items() if name.startswith(IDENTIFIED)]
         named = np.isfinite(np.fmax.reduce([np.full(len(table), np.nan), *bearing])) * 1.0
+        outright = [
+            values for name, values in factors.items() if name.startswith(f"{IDENTIFIED}: ") and name != BY_TITLE
+        ]
+        if outright:
+            table = table.with_column(OUTRIGHT, np.isfinite(np.fmax.reduce(outright)) * 1.0)
         table = table.with_column(LIFT, lift).with_column(NAMED, named)
         return table.factored(STAGE, factors, table[SCORE] * self._lift(factors, len(table)))
+
+    def _further(self, table: Candidates, ranks: Scores) -> Mapping[int, ChunkNames]:
+        """Return the names of those whose place by words matters on a long page alone."""
+        further = ranks[ranks > LOOKED_AT]
+        return self.store.catalog.names(table.ids[ranks > LOOKED_AT]) if len(further) > len(ranks) / 2 else {}
 
     def _by_title(self, query: Query, ids: Ids, names: Mapping[int, ChunkNames]) -> Mapping[str, Scores]:
         """Return the factors of candidates that the question names, or whose title it is as a whole.
 
         It names them by title, alias or last heading, or else by key.
         """
-        asked = atoms(query.semantic_text, partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
+        asked = atoms(parted(query), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         wanted = {*chain(*query.clauses, *query.required)}
         titles, headings, whole = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list), list[int]()
         for id, each in names.items():
@@ -95,7 +109,7 @@ class Anchors:
         rarity = {clause[0]: value for clause, value in weights_of(self.store, query).items() if len(clause) == 1}
         found = self._named({**headings, **titles}, rarity, asked, query, titles)
         named: Sequence[int] = [id for name in found for id in (titles if name in titles else headings)[name]]
-        if asked and not named and any(each.key for each in names.values()):
+        if asked and not named and any(each.is_path for each in names.values()):
             named = self._by_key(names, rarity, query)
         factors = {"whole title": (whole, self.exact_title), BY_TITLE: (named, self.identified)}
         return {name: _where(ids, holders, factor) for name, (holders, factor) in factors.items() if holders}
@@ -109,7 +123,7 @@ class Anchors:
         """Return the chunks of files that the question names by their folder and name, or else by name."""
         asked = atoms(_SUFFIX.sub("", query.semantic_text), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         words = tuple(atom.written for atom in asked if atom.written)
-        called = {id: key_names(each.key) for id, each in names.items() if each.key}
+        called = {id: key_names(each.key) for id, each in names.items() if each.is_path}
         for part in (slice(1), slice(-1, None)):
             keys = defaultdict[str, list[int]](list)
             for id, every in called.items():

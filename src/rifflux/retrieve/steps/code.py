@@ -13,7 +13,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from rifflux.retrieve.table import NAMED, SCORE, Candidates, declare, product
+from rifflux.retrieve.table import NAMED, OUTRIGHT, SCORE, Candidates, declare, product
 from rifflux.store import CodePiece, Store
 from rifflux.types import Hit, Query, Scores
 
@@ -101,8 +101,10 @@ class Definitions:
         if np.array_equal(scores, table[SCORE]):
             return table
         named = np.nan_to_num(table[NAMED])
-        named[: len(pieces)][np.isfinite(factors["defines"])] = 1.0
-        return table.with_column(NAMED, named).factored(STAGE, factors, scores)
+        outright = np.nan_to_num(table[OUTRIGHT])
+        for column in (named, outright):
+            column[: len(pieces)][np.isfinite(factors["defines"])] = 1.0
+        return table.with_column(NAMED, named).with_column(OUTRIGHT, outright).factored(STAGE, factors, scores)
 
     def _factors(self, query: Query, pieces: Sequence[_Piece | None]) -> dict[str, Scores]:
         asked = _asked(query)

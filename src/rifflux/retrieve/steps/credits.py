@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rifflux.retrieve.pipeline import Channel, Step
-from rifflux.retrieve.query.credited import narrowed
 from rifflux.retrieve.table import CREDITED, RELEVANCE, SCORE, Candidates, declare
 from rifflux.store import Store
 from rifflux.types import Credit, Ids, Query, Ranking, Scores
@@ -34,7 +33,7 @@ class CreditedChannel:
         """Return what the channel finds at all, then what it finds among these works, then the rest of them."""
         found = [self.channel(query)]
         for credit in query.credits:
-            theirs = replace(query, filter=narrowed(query.filter, credit.filter))
+            theirs = replace(query, filter=query.filter.narrowed(credit.filter))
             found.append(self.channel(replace(theirs, limit=min(query.limit, MOST))))
             rest = self.store.catalog.first_of(theirs.filter, MOST)
             found.append(Ranking(rest, np.zeros(len(rest))))

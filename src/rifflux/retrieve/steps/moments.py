@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from rifflux.retrieve.pipeline import Step
+from rifflux.retrieve.steps.beginnings import Keeping
 from rifflux.retrieve.table import MOMENT, SCORE, Candidates, declare
 from rifflux.text.dates import timestamp
 from rifflux.text.moments import dates_in
@@ -63,7 +65,7 @@ def _says(moment: Moment, text: str) -> bool:
     return any(moment.covers(since, until) for since, until in dates_in(text))
 
 
-def lifting_times(query: Query) -> tuple[list[tuple[str, Moments]], list[str]]:
+def lifting_times(query: Query) -> tuple[list[tuple[str, Step]], list[str]]:
     """Return the step for the times of a question, and what the answer says of each; none without a time."""
     notes = [f"{each.words!r} is a time: documents of {each.span} count more" for each in query.times]
-    return [(STAGE, Moments())] if notes else [], notes
+    return [(STAGE, Keeping(Moments()))] if notes else [], notes

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -221,16 +220,14 @@ class SqliteStore(Store):
         return {**self.catalog.counts(), "embedded_chunks": self.semantic.embedded()}
 
     def contents(self) -> str:
-        changes = [self._changes(each) for each in self.owners]
-        model = self.semantic.model()
-        told = repr((changes, sorted(self.counts().items()), model and model.fingerprint))
-        return f"{sum(map(itemgetter(1), changes))}-{sha256(told.encode()).hexdigest()[:16]}"
-
-    def _changes(self, owner: str) -> tuple[str, int]:
-        """Return an owner, and how often what is theirs was changed."""
         with self.database.engine.alone() as connection:
-            row = connection.execute(OWNER, {"name": owner}).fetchone()
-        return owner, row[1] if row else 0
+            rows = [connection.execute(OWNER, {"name": each}).fetchone() for each in self.owners]
+        changes = [row[1] if row else 0 for row in rows]
+        model = self.semantic.model()
+        told = repr(
+            ([*zip(self.owners, changes, strict=True)], sorted(self.counts().items()), model and model.fingerprint)
+        )
+        return f"{sum(changes)}-{sha256(told.encode()).hexdigest()[:16]}"
 
     def close(self) -> None:
         if not self.owner:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rifflux import InvalidArgument
+from rifflux import Index, InvalidArgument
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import OpenOptions, Qrels, SharedField, app
 
 if TYPE_CHECKING:
+    from rifflux.evaluate import Collection
     from rifflux.evaluate.tune import FittedChoice, Tuned
+    from rifflux.evaluate.work_weights import TunedWorks
 
 
 @app.command(
     epilog="""Examples:  rifflux tune --from-feedback --dry-run
 
-rifflux tune beir/scifact --db scifact.db"""
+rifflux tune beir/scifact --db scifact.db
+
+rifflux tune cacm --run retrieve --db works.db"""
 )
 def tune(
     here: OpenOptions,
@@ -31,15 +36,23 @@ def tune(
     ] = False,
     qrels: Qrels = "test",
     scope: SharedField = None,
+    run: Annotated[
+        str | None,
+        typer.Option(
+            help="Fit the weights of the score of works instead, by which retrieve ranks them.", metavar="retrieve"
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be gained.")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Forget what the index was tuned to.")] = False,
 ) -> None:
     """Fit how words and meaning are weighed, and the reranker 'features', to this index: from 30 judged questions on.
 
-    Cross-validated, and kept only where the gain is significant; otherwise nothing changes.
+    With --run retrieve, the six weights of the score of works are fitted. Cross-validated, and kept only where the gain
+    is significant; otherwise nothing changes.
     """
     from rifflux.evaluate import read_beir, read_feedback
     from rifflux.evaluate import tune as tuning
+    from rifflux.evaluate.retrieving import RETRIEVE
 
     if [bool(folder), from_feedback, reset].count(True) != 1:
         raise InvalidArgument("give a folder of a judged collection, or --from-feedback, or --reset")
@@ -48,8 +61,13 @@ def tune(
             was = tuning.reset(registry)
         show.outcome("back to the default" if was else "it was not tuned", {"reset": was}, as_json=here.json)
         return
+    if run not in (None, RETRIEVE):
+        raise InvalidArgument(f"--run {run!r} cannot be fitted: say --run {RETRIEVE}, or leave it out for searches")
     with here.opened() as index:
         collection = read_beir(folder, qrels, scope=scope) if folder else read_feedback(index)
+        if run:
+            _works(index, collection, dry_run=dry_run, as_json=here.json)
+            return
         with show.progress() as progress:
             tuned = tuning.tune(index, collection, progress=progress)
         vectors = index.status().vectors
@@ -60,6 +78,28 @@ def tune(
     if vectors:
         sentences += f"\ncosines: {show.cosines(vectors)}"
     show.outcome(sentences, {**report, "vectors": asdict(vectors) if vectors else None}, as_json=here.json)
+
+
+def _works(index: Index, collection: Collection, *, dry_run: bool, as_json: bool) -> None:
+    """Fit the weights of the score of works, and print them."""
+    from rifflux.evaluate.work_weights import apply_weights, tune_works
+
+    with show.progress() as progress:
+        tuned = tune_works(index, collection, progress=progress)
+    kept = tuned.weights.significant and not dry_run
+    if kept:
+        apply_weights(index, tuned)
+    shares = {name: round(share, 4) for name, share in tuned.weights.choice.shares().items()}
+    report = {"questions": tuned.questions, **_figures(tuned.weights, kept=kept), "weights": shares}
+    show.outcome(_works_sentences(tuned, shares, kept=kept), report, as_json=as_json)
+
+
+def _works_sentences(tuned: TunedWorks, shares: Mapping[str, float], *, kept: bool) -> str:
+    found = tuned.weights
+    lines = [_measured(tuned.questions), _line("weights", found, kept=kept)]
+    if found.significant:
+        lines += [f"  {name:<11} {share:.3f}" for name, share in shares.items()]
+    return "\n".join([*lines, _fate("retrieves works", kept=kept, significant=found.significant)])
 
 
 def _report(tuned: Tuned, *, kept: bool) -> dict[str, object]:
@@ -83,11 +123,25 @@ def _figures(found: FittedChoice[Any], *, kept: bool) -> dict[str, object]:
 
 
 def _sentences(tuned: Tuned, *, kept: bool) -> str:
-    lines = [f"nDCG@10 of {tuned.questions} questions, each judged with what others chose:"]
-    for name, found in (("fusion", tuned.fusion), ("features", tuned.features)):
-        fate = "could be chance" if not found.significant else "kept" if kept else "would be kept"
-        told = f"{found.before:.4f} before, {found.after:.4f} tuned ({found.gain:+.4f}, p = {found.p_value:.3f})"
-        lines.append(f"  {name:<9} {told}: {fate}")
+    lines = [_measured(tuned.questions), _line("fusion", tuned.fusion, kept=kept)]
+    lines += [_line("features", tuned.features, kept=kept)]
+    return "\n".join([*lines, _fate("searches", kept=kept, significant=tuned.significant)])
+
+
+def _measured(questions: int) -> str:
+    return f"nDCG@10 of {questions} questions, each judged with what others chose:"
+
+
+def _line(name: str, found: FittedChoice[Any], *, kept: bool) -> str:
+    if found.significant:
+        fate = "kept" if kept else "would be kept"
+    else:
+        fate = "could be chance" if found.gain > 0 else "no gain"
+    told = f"{found.before:.4f} before, {found.after:.4f} tuned ({found.gain:+.4f}, p = {found.p_value:.3f})"
+    return f"  {name:<9} {told}: {fate}"
+
+
+def _fate(verb: str, *, kept: bool, significant: bool) -> str:
     if kept:
-        return "\n".join([*lines, "this index now searches so; 'rifflux tune --reset' undoes it"])
-    return "\n".join([*lines, "nothing changed" + (": leave out --dry-run to keep it" if tuned.significant else "")])
+        return f"this index now {verb} so; 'rifflux tune --reset' undoes it"
+    return "nothing changed" + (": leave out --dry-run to keep it" if significant else "")

@@ -74,6 +74,8 @@ def _standing(why: Why) -> str:
 def _made_of(why: Why) -> str:
     if read := why.detail.get("read"):
         return f"  below the {read:,} that were read"
+    if place := why.detail.get("by words"):
+        return f"  begins with what was asked: not below the {ordinal(int(place))} place it has by words"
     parts = [(name, value) for name, value in why.detail.items() if isinstance(value, float)]
     if why.stage == "anchors":
         return "  for " + ", ".join(f"{name} ×{value:g}" for name, value in parts)
@@ -124,4 +126,6 @@ def _explanation_line(why: Why) -> str:
     if why.rank is None:
         return f"{why.stage}: not found"
     detail = ", ".join(f"{name} {value:.5f}" for name, value in why.detail.items() if isinstance(value, float))
+    if place := why.detail.get("by words"):
+        detail = f"that of the next; {ordinal(int(place))} by words, and begins with what was asked"
     return f"{why.stage}: rank {why.rank}, score {why.score:.5f}" + (f" = {detail}" if detail else "")

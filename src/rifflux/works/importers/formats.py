@@ -24,7 +24,7 @@ _ENTRIES: Mapping[str, Callable[[WorkSource, Placed], Entry | Failure]] = {
     "semanticscholar": semanticscholar.entry,
 }
 _READERS = {"bibtex": "bibtex:read", "ris": "ris:read", "zotero-rdf": "zotero:read"}
-_READERS |= {"latex": "latex.importer:read", "pdf": "pdf:read"}
+_READERS |= {"latex": "latex.importer:read", "pdf": "paper.importer:read"}
 FORMATS = (*_ENTRIES, *_READERS)
 #: By suffix; JSON is distinguished by its content, record by record.
 SUFFIXES = {

@@ -14,10 +14,14 @@ import numpy as np
 from rifflux.retrieve.fuse import Fuse, ReciprocalRank
 from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.pipeline import Channel, Pipeline, Stopwatch, channels, reaching
+from rifflux.retrieve.steps.beginnings import COLUMNS as BEGUN
+from rifflux.retrieve.steps.beginnings import STAGE as BEGINNING
 from rifflux.retrieve.table import (
+    CREDITED,
     LEXICAL,
     LIFT,
     NAMED,
+    OUTRIGHT,
     RELEVANCE,
     SCORE,
     SEMANTIC,
@@ -214,7 +218,8 @@ def allowed(store: Store, limits: Query, ranking: Ranking) -> Ranking:
 
 
 #: The columns that are kept, besides those of the channels.
-_KEPT = ("anchors/", "cited/")
+_KEPT = ("anchors/", "cited/", f"{BEGINNING}/")
+_ALSO = (LIFT, NAMED, OUTRIGHT, CREDITED, *BEGUN)
 
 
 def settled(store: Store, query: Query, table: Candidates, weights: Weights) -> Candidates:
@@ -233,7 +238,7 @@ def settled(store: Store, query: Query, table: Candidates, weights: Weights) -> 
         columns[f"{name}/rank"] = np.where(known, _ranks(scores, table.ids), np.nan)
         columns[f"{name}/score"] = np.where(known, scores, np.nan)
     for name in table.columns:
-        if name in (LIFT, NAMED) or name.startswith(_KEPT):
+        if name in _ALSO or name.startswith(_KEPT):
             columns[name] = table[name]
     total = weights["lexical"] + weights["semantic"]
     words = weights["lexical"] / total if total else 0.5

@@ -31,6 +31,7 @@ __all__ = [
     "WEIGHTS",
     "Intent",
     "adjusted_intents",
+    "fitted_intents",
 ]
 
 #: Directions of citations: to what is cited, and to what cites.
@@ -47,10 +48,11 @@ WEIGHTS = Weights(
     {"lexical": 0.35, "semantic": 0.5, "citation": 0.1, "field_match": 0.3, "freshness": 0.0, "authority": 0.1}
 )
 #: How evidence is chosen, unless an intent has other limits: few works of one author or venue.
-LIMITS = Limits(caps={"authors": 3, "venues": 5}, noun="works", min_relevance=0.3, min_share=0.63)
+LIMITS = Limits(caps={"authors": 3, "venues": 5}, noun="works", min_relevance=0.3, min_share=0.6)
 _SINGLE, _SEVERAL = replace(LIMITS, per_document=1), replace(LIMITS, per_document=1, least=6, always=6)
-#: Who looks for one thing is done when it is there; of a comparison, either side is weighed by itself.
-_ONE, _SIDES = replace(LIMITS, always=1), replace(LIMITS, min_share=0.0)
+#: Who looks for one thing is done when it is there, and what comes far behind it is another thing; of a comparison,
+#: either side is weighed by itself.
+_ONE, _SIDES = replace(LIMITS, always=1, min_share=0.7), replace(LIMITS, min_share=0.0)
 
 #: What is told where citations join none with the work that is asked about.
 NONE_JOINED = {
@@ -124,10 +126,38 @@ INTENTS: Mapping[str, Intent] = {
 MODES = tuple(sorted(INTENTS, key=(GENERIC, KEYWORDS).__contains__))
 
 
-# Intents as a user wants them
+# Intents as an index was tuned, and as a user wants them
 
 
-def adjusted_intents(changes: Mapping[str, Any], where: str = "intents") -> Mapping[str, Intent]:
+def fitted_intents(fitted: Mapping[str, float]) -> Mapping[str, Intent]:
+    """Return the intents with each component weighed up or down as `fitted` differs from `WEIGHTS`.
+
+    An intent keeps what sets it apart: a component that it weighs twice as much as others do stays so. One that
+    nothing weighs by default has the same share in every intent.
+    """
+    if not fitted:
+        return INTENTS
+    shares = WEIGHTS.but(**fitted).shares()
+    return {
+        name: replace(each, weights=_moved(each.weights, shares), about=each.about and _moved(each.about, shares))
+        for name, each in INTENTS.items()
+    }
+
+
+def _moved(own: Weights, fitted: Mapping[str, float]) -> Weights:
+    """Return the weights of an intent times what became of the default ones, with the sum that they had."""
+    before, total = WEIGHTS.shares(), sum(own.values())
+    moved = {
+        name: own[name] * fitted[name] / share if share else total * fitted[name] for name, share in before.items()
+    }
+    if not any(moved.values()):
+        return own
+    return Weights({name: weight * total / sum(moved.values()) for name, weight in moved.items()})
+
+
+def adjusted_intents(
+    changes: Mapping[str, Any], where: str = "intents", *, intents: Mapping[str, Intent] = INTENTS
+) -> Mapping[str, Intent]:
     """Return the intents with these changes, by intent and by setting; what is not named stays as it is.
 
     A setting is a component of the score with its weight (only proportions matter), `not_kinds` (kinds of works that
@@ -136,12 +166,12 @@ def adjusted_intents(changes: Mapping[str, Any], where: str = "intents") -> Mapp
     `InvalidArgument` for what is unknown or cannot be meant.
     """
     if not changes:
-        return INTENTS
+        return intents
     if not isinstance(changes, Mapping):
         raise InvalidArgument(f"{where} must be a table of intents, not {changes!r}")
     if unknown := sorted(set(changes) - set(INTENTS)):
         raise InvalidArgument(f"{where}: no intent {unknown[0]!r}; choose from {', '.join(INTENTS)}")
-    return {name: _changed(each, changes.get(name, {}), f"{where}.{name}") for name, each in INTENTS.items()}
+    return {name: _changed(each, changes.get(name, {}), f"{where}.{name}") for name, each in intents.items()}
 
 
 def _changed(intent: Intent, changes: object, where: str) -> Intent:

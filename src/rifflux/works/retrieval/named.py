@@ -12,13 +12,13 @@ from rifflux.text.titles import plain
 from rifflux.types import Hit, Identifier
 from rifflux.works.retrieval.question import Naming, Place, Question, naming
 
-__all__ = ["CERTAINTY", "certain_of", "headed"]
+__all__ = ["BY_TITLE", "CERTAINTY", "certain_of", "headed"]
 
 CERTAINTY = declare(
     "certainty", "from 0 to 3", "how surely the question names the work: by identifier, title, subject or heading"
 )
-#: A work that was looked up before the search is meant as surely as by an identifier.
-LOOKED_UP = 3
+#: How surely a work is meant that was looked up before the search, as one named by its identifier; and by its title.
+LOOKED_UP, BY_TITLE = 3, 2
 #: Where more works than so many are named in some form, that is their subject and no name.
 MOST_ALIKE = 3
 

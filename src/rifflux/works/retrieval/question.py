@@ -17,6 +17,7 @@ import numpy as np
 
 from rifflux.session.visibility import Visibility
 from rifflux.store import Store
+from rifflux.text.moments import YEAR_OF_WORK
 from rifflux.text.schemes import STRONG, parse_identifier
 from rifflux.text.titles import TITLE, plain, title_keys
 from rifflux.types import AUTHORS, Hit, Identifier, Query, Tag
@@ -82,17 +83,13 @@ def meant(
     return Question(text, query, asked, first, notes=(told,), lacking=lacking)
 
 
-#: The year of a work.
-_YEAR = re.compile(r"(?<![\w.-])(?:1[4-9]|20)\d\d(?![\w-]|\.\d)")
-
-
 def _referred(query: Query) -> str:
     """Return what a question refers to a work by, as notes do: an author known here, then a year and a few bare words.
 
     Without the author it would be an event: `Chile earthquake 1960`.
     """
     people = [credit.said for credit in query.credits if credit.role == AUTHORS]
-    year, asked = _YEAR.search(query.asked), query.asked.strip()
+    year, asked = YEAR_OF_WORK.search(query.asked), query.asked.strip()
     if query.credits_only or not year or not is_bare(asked, query.words):
         return ""
     first = next(filter(asked.startswith, people), "")

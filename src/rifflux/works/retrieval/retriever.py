@@ -21,7 +21,7 @@ from rifflux.evidence.pack import Asking, EvidencePack, Packer, digest, pack_dig
 from rifflux.models.guarded import AskedOnce
 from rifflux.models.workers import Workers
 from rifflux.retrieve.pipeline import RERANK, Stopwatch
-from rifflux.retrieve.table import RELEVANCE, Candidates, page
+from rifflux.retrieve.table import BEGINS, RELEVANCE, Candidates, page
 from rifflux.session.arguments import (
     FURTHEST,
     checked_budget,
@@ -326,7 +326,10 @@ def _limits(question: Question, least: float | None) -> Limits:
 
 def _listed(generator: CandidateGenerator, found: Gathered, packer: Packer, visible: Visibility) -> Gathered:
     """Return what was found with works of repeated authors and venues behind the first page, and a note on them."""
-    groups, limits = [groups_of(hit, visible) for hit in found.table.passages], packer.limits
+    table, limits = found.table, packer.limits
+    # Who types the beginning of a title wants what begins so, whoever wrote how much of it.
+    begun = np.isfinite(table[BEGINS]).tolist()
+    groups = [() if begins else groups_of(hit, visible) for hit, begins in zip(table.passages, begun, strict=True)]
     listing = listed(
         found.table,
         groups,

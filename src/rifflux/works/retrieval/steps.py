@@ -3,7 +3,8 @@
 `kind`         works of kinds that the intent leaves out go
 `citations`    works that citations join with the best, or with the work that is asked about, become candidates
 `works`        the best candidate of each work stays
-`rerank`       works are ordered by their score, those of either side of a comparison in turn
+`rerank`       works are ordered by their score, those of either side of a comparison in turn; one whose title begins
+               with what was asked is not left below its place by words alone
 
 The score of a work is a weighted sum of six components, each in [0, 1], each shown. Works of an author, a venue or a
 year that the question names gain an addend for each, such as `by: Dijkstra`.
@@ -43,8 +44,9 @@ from rifflux.errors import RiffluxError
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.fuse.base import weighed
 from rifflux.retrieve.pipeline import RERANK, NotApplied, Step
+from rifflux.retrieve.steps.beginnings import KeptUp
 from rifflux.retrieve.steps.credits import credited
-from rifflux.retrieve.table import LEXICAL, LIFT, RANK, SCORE, SEMANTIC, Candidates, declare, stacked
+from rifflux.retrieve.table import LEXICAL, LIFT, OUTRIGHT, RANK, SCORE, SEMANTIC, Candidates, declare, stacked
 from rifflux.session.visibility import Visibility
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
@@ -52,7 +54,7 @@ from rifflux.text.schemes import WORDED
 from rifflux.types import Filter, Hit, Identifier, Ids, Query, Ranking, Scores, Tag
 from rifflux.works.retrieval.candidates import SIDE, allowed, settled, share
 from rifflux.works.retrieval.intent import IN, MOST_JOINED, NONE_JOINED
-from rifflux.works.retrieval.named import CERTAINTY, certain_of
+from rifflux.works.retrieval.named import BY_TITLE, CERTAINTY, certain_of
 from rifflux.works.retrieval.question import Place, Question
 
 __all__ = [
@@ -174,7 +176,9 @@ class WorkSteps:
             self.store, self.question, self.analyzer, self.year, self.tags, self.visible, self.filter.tags
         )
         ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), NOT_SCORED)
-        return _alternating(ranked) if self.question.asked.sides else ranked
+        if self.question.asked.sides:
+            return _alternating(ranked)
+        return ranked if self.question.about else KeptUp()(query, _surely(ranked))
 
     def unmatched(self, works: Candidates) -> list[str]:
         """Return a note for each value of the filter that no work here has: a misspelt one finds nothing."""
@@ -287,6 +291,12 @@ def best_of_each(table: Candidates) -> Candidates:
     for row, hit in enumerate(table.passages):
         first.setdefault(hit.place, row)
     return table.take(list(first.values()))
+
+
+def _surely(table: Candidates) -> Candidates:
+    """Return works, those that are named by identifier or title as what was asked for outright."""
+    surely = np.maximum(np.nan_to_num(table[OUTRIGHT]), table[CERTAINTY] >= BY_TITLE)
+    return table.with_column(OUTRIGHT, surely)
 
 
 def _alternating(table: Candidates) -> Candidates:

@@ -373,14 +373,13 @@ def dump_weights(weights: Weights) -> str:
     return json.dumps({name: round(share, 6) for name, share in weights.shares().items()}, sort_keys=True)
 
 
-def load_weights(text: str) -> Mapping[str, float]:
+def load_weights(text: str, known: Weights = WEIGHTS) -> Mapping[str, float]:
     """Return the weights that `dump_weights` wrote. Raises `InvalidArgument` for what this version does not know."""
     try:
         weights = {str(name): float(weight) for name, weight in json.loads(text).items()}
-        WEIGHTS.but(**weights)
+        known.but(**weights)
     except (ValueError, TypeError, AttributeError, InvalidArgument) as error:
         raise InvalidArgument(
-            f"the index was tuned to feature weights that cannot be used ({error}): remove them with "
-            "'rifflux tune --reset'"
+            f"the index was tuned to weights that cannot be used ({error}): remove them with 'rifflux tune --reset'"
         ) from None
     return weights

@@ -11,7 +11,8 @@ KINDS = f"select chunk.uid, document.kind {_OF_CHUNKS}"
 
 # Metadata may be long, and few have other names in it.
 NAMES = f"""
-select chunk.uid, document.title, chunk.headings, iif(document.key = document.path, document.key, ''), document.kind,
+select chunk.uid, document.title, chunk.headings, document.key, document.key = document.path, document.id,
+    document.kind,
     iif(document.kind in {tuple(sorted(SAYING))} and instr(document.metadata, '"alias'), document.metadata, '')
 {_OF_CHUNKS}"""
 

@@ -6,7 +6,7 @@ import json
 
 import apsw
 
-from rifflux.store.sqlite.connection.tables import CREDITED, LENGTHS, PUT_CREDIT, SCRIPTS, TRIGGERS
+from rifflux.store.sqlite.connection.tables import LENGTHS, PUT_CREDIT, SCRIPTS, TRIGGERS
 
 __all__ = ["APPLICATION_ID", "FORMER", "SCHEMA_VERSION", "upgrade"]
 
@@ -22,6 +22,7 @@ _HAS_LENGTHS = 15
 #: The first version that keeps who wrote what and where it appeared apart from the metadata.
 _HAS_CREDITS = 20
 
+_WITH_CREDITS = "select id, metadata from document where instr(metadata, '\"authors\"') or instr(metadata, '\"venue\"')"
 _MADE_AGAIN = "select type, name from sqlite_master where type in ('index', 'trigger') and sql is not null"
 
 
@@ -46,7 +47,7 @@ def upgrade(connection: apsw.Connection, version: int) -> None:
     if 0 < version < _HAS_CREDITS:
         from rifflux.text.people import credits_of
 
-        for id, metadata in connection.execute(CREDITED).fetchall():
+        for id, metadata in connection.execute(_WITH_CREDITS).fetchall():
             connection.executemany(PUT_CREDIT, [(id, *each) for each in credits_of(json.loads(str(metadata)))])
 
 

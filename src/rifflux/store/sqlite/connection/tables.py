@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from string import ascii_letters, digits, printable
 
-__all__ = ["CREDITED", "LENGTHS", "PUT_CREDIT", "SCRIPTS", "TABLES", "TRIGGERS"]
+__all__ = ["LENGTHS", "PUT_CREDIT", "SCRIPTS", "TABLES", "TRIGGERS"]
 
 # Terms arrive ready-made and separated by spaces: every other printable ASCII character belongs to them. Quotes never
 # occur in terms, so they may stay separators and need no escaping here.
@@ -392,10 +392,6 @@ where chunk.id = counted.doc;
 drop table temp.counted_term;
 """
 
-#: The documents that were stored before their authors and venues were kept apart, and how these are.
-CREDITED = """
-select id, metadata from document
-where instr(metadata, '"authors"') or instr(metadata, '"venue"')"""
 PUT_CREDIT = "insert or ignore into credit values (?, ?, ?, ?)"
 
 SCRIPTS = (_DOCUMENTS, _WORKS, _REGISTER, _SHARING, _LOG)

@@ -390,8 +390,7 @@ def _follow(connection: apsw.Connection, packed: Packed, fresh: Fresh, latest: i
         return replace(fresh, seen=latest)
     bound = {"chunks": json.dumps(chunks.tolist()), "model": packed.stamp.facts["model"]}
     rows: list[Any] = connection.execute(_FRESH, bound).fetchall()
-    kept = ~np.isin(fresh.matrix.chunks, chunks)
-    every = np.union1d(fresh.chunks, chunks)
+    kept, every = ~np.isin(fresh.matrix.chunks, chunks), np.union1d(fresh.chunks, chunks)
     return Fresh(
         latest,
         every,

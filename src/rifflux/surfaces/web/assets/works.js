@@ -8,18 +8,19 @@ import {bars, unfolds} from "./why.js";
 const MODES = ["", "lookup", "survey", "compare", "prereq", "related", "generic", "keywords"].map((name) => [name, name || "as it is worded"]);
 
 export async function show(place, given, {signal}) {
-  const found = h("div", {class: "stack"}), value = (name) => given.get(name) ?? "";
+  const found = h("div", {class: "stack"}), pairs = h("div"), value = (name) => given.get(name) ?? "";
   fill(place, h("h1", null, "Works"),
     seeking("works", value("q"), "Search works", "What are works to be about?", "Find"),
     h("details", {open: Boolean(value("mode") || value("since") || value("until"))}, h("summary", null, "Which works"),
       h("div", {class: "form"}, field("Intent", choice({name: "mode", value: value("mode"), form: "works"}, MODES)),
         input("since", "From", {value: value("since"), placeholder: "1960"}), input("until", "Until", {value: value("until"), placeholder: "1975"}))),
-    found, checking());
+    found, checking(), pairs);
   const ask = place.querySelector("form.ask");
   ask.id = "works";
   for (const each of place.querySelectorAll("details input")) each.setAttribute("form", "works");
+  doubts(pairs, await get("works/doubts", signal));
   if (value("q").trim()) await find(found, given, signal);
-  else fill(found, soft("By words, meaning and citations. Each answer is a pack of passages with hashes that can be checked."));
+  else fill(found, soft("Each answer is a pack of passages with hashes that can be checked."));
 }
 
 async function find(place, given, signal) {
@@ -72,4 +73,13 @@ function checking() {
       fill(answer, checked(await post("verify", {pack})));
       say("checked");
     }), answer);
+}
+
+/** Pairs of works that may be one, for somebody to decide on. */
+function doubts(place, {doubts: open}) {
+  const decide = (name, {one, other}, same) => act(name, async () => doubts(place, await post("works/doubts", {one, other, same})));
+  const work = (name) => h("a", {href: address({doc: name})}, name);
+  fill(place, open.length > 0 && card(`${some(open.length, "pair")} of works that may be one`, h("ol", {class: "hits"}, open.slice(0, 20).map((pair) =>
+    h("li", {class: "hit"}, h("h3", null, work(pair.one), " · ", work(pair.other)), soft(pair.reason),
+      h("div", {class: "chips"}, decide("One work", pair, true), decide("Two works", pair, false)))))));
 }

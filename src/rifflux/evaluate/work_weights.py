@@ -1,0 +1,159 @@
+"""Fits the six weights of the score of works to questions with judged answers.
+
+One set of weights is fitted for all questions, and moves those of every intent in proportion: a collection has few
+judged questions of most intents, and what sets an intent apart from the others is known beforehand.
+
+The components of each question's works are read once, and weights are chosen by them alone. What they are worth is
+measured by retrieving: in each of a few folds, with weights that were fitted to the other folds. So the order of works
+that is due to anything else (candidates, both sides of a comparison, caps on authors) counts as a user has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from rifflux.evaluate.collection import Collection, JudgedQuestion
+from rifflux.evaluate.measures import PRIMARY, Bootstrap, measured
+from rifflux.evaluate.retrieving import PARTS, Retriever
+from rifflux.evaluate.tune import FittedChoice, Judged, answerable, climbed, held_out, ideal_gain
+from rifflux.index import Index
+from rifflux.retrieve.fuse.base import Weights
+from rifflux.retrieve.steps.rerank.features import dump_weights
+from rifflux.types import Hit, Ids, Progress, Scores
+
+__all__ = ["TunedWorks", "apply_weights", "tune_works"]
+
+#: Works whose components are read, and works of a question that is measured: as many as a run retrieves.
+READ, RANKED = 100, 20
+#: The stage of an explanation that tells the components of a work.
+SCORED = "works"
+
+
+@dataclass(frozen=True, slots=True)
+class TunedWorks:
+    """The weights found for the score of works, and the number of questions that they were fitted to."""
+
+    questions: int
+    weights: FittedChoice[Weights]
+
+
+def tune_works(
+    index: Index, collection: Collection, *, bootstrap: Bootstrap | None = None, progress: Progress | None = None
+) -> TunedWorks:
+    """Fit the score of works to judged questions; nothing is written, see `apply_weights`.
+
+    The same index and questions give the same answer. Raises `InvalidArgument` if fewer than `FEWEST` questions have
+    a relevant work in the index, or the collection has a scope.
+    """
+    tuner = WorksTuner(index, collection, answerable(index, collection), progress)
+    return TunedWorks(len(tuner.questions), tuner.fitted(bootstrap or Bootstrap()))
+
+
+def apply_weights(index: Index, tuned: TunedWorks) -> None:
+    """Make the weights the index's own if they are significantly better: whoever opens it retrieves works so."""
+    if tuned.weights.significant:
+        index.admin.store.registry.set("components", dump_weights(tuned.weights.choice))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredWorks(Judged):
+    """The works of one question by their components: `per_weight` is what its intent makes of each weight.
+
+    `credits` are what its works gain besides: by an author, a venue or a year that the question names.
+    """
+
+    per_weight: Scores
+    credits: Scores
+
+    def scores(self, weights: Scores) -> Scores:
+        """Return the score of each work by every column of `weights`: (candidates, choices)."""
+        own = self.per_weight[:, None] * weights
+        return np.asarray(self.values @ (own / np.maximum(own.sum(axis=0), 1e-12)) + self.credits[:, None])
+
+
+@dataclass(frozen=True, slots=True)
+class WorksTuner:
+    """Retrieves the works of every question, with the weights in use and with others."""
+
+    index: Index
+    collection: Collection
+    questions: Sequence[JudgedQuestion]
+    progress: Progress | None
+
+    def fitted(self, bootstrap: Bootstrap) -> FittedChoice[Weights]:
+        """Return the weights that are best on all questions, and what others of the kind gain on questions apart."""
+        present = self._present()
+        start, places = _column(present), range(len(PARTS))
+        before = self._measured(self.index, self.questions, "tune works: as it is")
+        cases = [self._scored(question, present) for question in self.questions]
+        told = [place for place, case in enumerate(cases) if case]
+
+        def best(known: Sequence[int] | Ids) -> Scores:
+            return climbed([case for place in known if (case := cases[place])], start, places)
+
+        def after(known: Ids, asked: Ids) -> Scores:
+            found = best(known)
+            if np.array_equal(found, start):
+                return before[asked]
+            index = self.index.using(replace(self.index.profile, components=_weights(found).by_name))
+            return self._measured(index, [self.questions[place] for place in asked], "tune works: as fitted")
+
+        found = best(told)
+        choice = present if np.array_equal(found, start) else _weights(found)
+        return FittedChoice.between(choice, before, held_out(len(cases), after), bootstrap)
+
+    def _present(self) -> Weights:
+        """Return the weights that the index has, whatever the configuration changes of an intent."""
+        plain = self.index.using(replace(self.index.profile, intents={}))
+        return plain.retrieve.intents["generic"].weights
+
+    def _measured(self, index: Index, questions: Sequence[JudgedQuestion], stage: str) -> Scores:
+        """Return nDCG@10 of the retrieval of each question."""
+        retrieve, rankings = Retriever(index, self.collection), dict[str, list[str]]()
+        for number, question in enumerate(questions, 1):
+            hits, *_ = retrieve(question, RANKED)
+            rankings[question.id] = list(dict.fromkeys(map(self.collection.identify, hits)))
+            if self.progress:
+                self.progress(stage, number, len(questions))
+        return measured(questions, rankings)[PRIMARY]
+
+    def _scored(self, question: JudgedQuestion, present: Weights) -> ScoredWorks | None:
+        """Return the works of a question by their components; None where other things than weights order them."""
+        found = Retriever(self.index, self.collection).asker()(question.text, top_k=READ)
+        if found.asked.sides or found.asked.intent.joined or not found.reranked:
+            return None
+        values = np.array([_components(hit) for hit in found.reranked])
+        own = found.asked.intent.weights
+        names = [self.collection.identify(hit) for hit in found.reranked]
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        scores = np.array([hit.score for hit in found.reranked])
+        shares = present.shares()
+        return ScoredWorks(
+            values,
+            np.array([numbers[name] for name in names], np.int64),
+            np.array([question.grades.get(name, 0) for name in numbers], np.float64),
+            ideal_gain(question),
+            # What nothing weighs so far would be weighed alike in every intent.
+            np.array([own[name] / shares[name] if shares[name] else sum(own.values()) for name in PARTS]),
+            scores - values @ np.array([own.shares()[name] for name in PARTS]),
+        )
+
+
+def _components(hit: Hit) -> list[float]:
+    """Return the components of a work before weighing."""
+    why = hit.because(SCORED)
+    values = cast("Mapping[str, float]", why.detail["values"]) if why else {}
+    return [values.get(name, 0.0) for name in PARTS]
+
+
+def _column(weights: Weights) -> Scores:
+    shares = weights.shares()
+    return np.array([shares[name] for name in PARTS])[:, None]
+
+
+def _weights(column: Scores) -> Weights:
+    return Weights(dict(zip(PARTS, column[:, 0].tolist(), strict=True)))

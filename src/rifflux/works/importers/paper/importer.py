@@ -1,0 +1,186 @@
+"""A paper as a work: its front, its sections by page, its references as far as they can be recognized.
+
+What is not recognized is left out and told: a title that is not sure names nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import groupby
+
+from rifflux.errors import Unreadable
+from rifflux.ingest.read import checked
+from rifflux.ingest.read.base import File
+from rifflux.ingest.read.pdf import NO_TEXT, open_pdf, properties
+from rifflux.text.schemes import parse_identifier
+from rifflux.types import Failure, Identifier
+from rifflux.works import Passage, Work
+from rifflux.works.importers.base import Entry, Problems, WorkSource, content
+from rifflux.works.importers.names import listed as listed_names
+from rifflux.works.importers.names import people
+from rifflux.works.importers.paper.front import Front, front_of
+from rifflux.works.importers.paper.pages import REFERENCES, Pages, block_text, plain_line, read_pages
+from rifflux.works.importers.paper.references import link_of, listed
+from rifflux.works.importers.paper.sections import Heading, Paragraph, headings, paragraphs
+
+__all__ = ["read"]
+
+#: What arXiv prints into the margin of a first page.
+_STAMP = re.compile(
+    r"arXiv:\s*(?P<id>[\w./-]+?\d)(?:v\d+)?\s*\[(?P<category>[\w.-]+)\]\s*\d{1,2}\s*\w{3}\s*(?P<year>\d{4})"
+)
+_OLD_STAMP = re.compile(r"arXiv:\s*(?P<id>[a-z-]+/\d{7})(?:v\d+)?\s*\d{1,2}\s*\w{3}\s*(?P<year>\d{4})")
+_DOI = re.compile(r"\b(?:doi:?\s*|doi\.org/)(10\.\d{4,9}/[^\s\"<>]+)", re.IGNORECASE)
+_YEAR = re.compile(r"(?<![\d.-])(?:19[5-9]\d|20[0-4]\d)(?![\d-])")
+#: Lines at the head and foot of a first page, and characters around a year, that may date a paper.
+_EDGE, _NEAR = 6, 60
+#: What says that a year beside it is that of the paper.
+_DATED = re.compile(
+    r"copyright|©|\(c\)|published|proceedings|conference|symposium|workshop|journal|transactions|vol(?:ume|\.)|appear"
+    r"|january|february|march|april|\bmay\b|june|july|august|september|october|november|december|\bACM\b|IEEE",
+    re.IGNORECASE,
+)
+#: How a list of references begins that has no heading.
+_FIRST = re.compile(r"\[1\]\s+\S")
+_APPENDIX = re.compile(r"appendi|supplement|online|acknowl|author|biograph|about", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Paper:
+    pages: Pages
+    front: Front
+    sections: Sequence[Heading]
+    references: Sequence[str]
+    listed_at: tuple[int, int]
+
+
+def read(source: WorkSource) -> Iterator[Entry | Failure]:
+    """Yield the work of a PDF. Raises `Unreadable` for what is no PDF, is too large, or holds no text."""
+    yield from checked(File(source.path.name, content(source.path)), lambda file: [_entry(source, file.data)])
+
+
+def _entry(source: WorkSource, data: bytes) -> Entry:
+    with closing(open_pdf(data)) as pdf:
+        pages = read_pages(pdf)
+        facts = properties(pdf)
+    if not pages.lines:
+        raise Unreadable(NO_TEXT)
+    notes = Problems()
+    paper = _recognized(pages, facts)
+    first = "\n".join(plain_line(line) for line in pages.first)
+    stamp = _STAMP.search(pages.margin) or _STAMP.search(first)
+    stamp = stamp or _OLD_STAMP.search(pages.margin) or _OLD_STAMP.search(first)
+    _tell(paper, source, notes)
+    work = Work(
+        title=paper.front.title or source.path.stem,
+        abstract=paper.front.abstract,
+        authors=paper.front.authors,
+        year=notes.year(stamp["year"]) if stamp else _year(pages),
+        identifiers=tuple(_identifiers(source, first, stamp, notes)),
+        tags=notes.tags("arxiv", stamp["category"]) if stamp and "category" in stamp.groupdict() else (),
+        passages=tuple(_passages(paper)),
+        citations=tuple(dict.fromkeys(link for each in paper.references if (link := link_of(each)))),
+        metadata={"pages": pages.count, **({"references": list(paper.references)} if paper.references else {})},
+    )
+    return Entry(str(source.path), source.path.stem, work, tuple(notes))
+
+
+def _recognized(pages: Pages, facts: Mapping[str, str]) -> _Paper:
+    found = headings(pages)
+    stated = people([each for each in listed_names(facts.get("author", "")) if " " in each])
+    front = front_of(pages, found, facts.get("title", ""), stated)
+    sections = [each for each in found if each.start >= front.end and each.text != front.title]
+    spans = [*_lists(pages, sections)]
+    texts = [listed(pages.lines[start:end], pages) for start, end in spans]
+    most = max(range(len(texts)), key=lambda place: len(texts[place]), default=None)
+    if most is None or not texts[most]:
+        return _Paper(pages, front, sections, (), (0, 0))
+    return _Paper(pages, front, sections, texts[most], spans[most])
+
+
+def _lists(pages: Pages, sections: Sequence[Heading]) -> Iterator[tuple[int, int]]:
+    """Yield the places of the lines under headings of references, up to the next heading that is none of theirs.
+
+    Without such a heading, those from the first line on that is numbered so in the second half of the paper.
+    """
+    heads = [place for place, each in enumerate(sections) if REFERENCES.fullmatch(each.text)]
+    for place in heads:
+        head = sections[place]
+        following = (each for each in sections[place + 1 :] if each.level <= head.level or _APPENDIX.search(each.text))
+        yield head.end, next((each.start for each in following), len(pages.lines))
+    if not heads:
+        half = len(pages.lines) // 2
+        found = (place for place, line in enumerate(pages.lines[half:], start=half) if _FIRST.match(line.text))
+        yield from ((place, len(pages.lines)) for place in list(found)[-1:])
+
+
+def _tell(paper: _Paper, source: WorkSource, notes: Problems) -> None:
+    """Note what was not recognized."""
+    front = paper.front
+    if not front.title:
+        notes.append(f"no title recognized: it is named by its file, {source.path.stem!r}")
+    if not front.authors:
+        notes.append("no authors recognized: searches for a name do not find it")
+    if not front.abstract:
+        notes.append("no abstract recognized")
+    if not paper.sections:
+        notes.append("no sections recognized: its passages stand under their pages alone")
+    if not paper.references:
+        notes.append("no references recognized: it cites nothing")
+
+
+def _passages(paper: _Paper) -> Iterator[Passage]:
+    """Yield the text of each section, page by page, without the list of references; then the notes of the first page.
+
+    A paragraph stands on the page that it begins on.
+    """
+    for path, number, group in _by_section(paper):
+        yield Passage("\n\n".join(each.text for each in group), "section", (*path, f"page {number}"))
+    for number, lines in groupby(paper.pages.notes, key=lambda each: each.page):
+        if text := block_text(lines, paper.pages.words):
+            yield Passage(text, "note", (f"page {number}",))
+
+
+def _by_section(paper: _Paper) -> Iterator[tuple[tuple[str, ...], int, list[Paragraph]]]:
+    path: list[tuple[int, str]] = []
+    start = paper.front.end
+    for head in [*paper.sections, None]:
+        end = head.start if head else len(paper.pages.lines)
+        for span in _without(start, end, paper.listed_at):
+            texts = paragraphs(paper.pages, *span)
+            for page, group in groupby(texts, key=lambda each: each.lines[0].page):
+                yield tuple(text for _, text in path), page, list(group)
+        if head:
+            path = [*(each for each in path if each[0] < head.level), (head.level, head.text)]
+            start = head.end
+
+
+def _without(start: int, end: int, left_out: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return what remains of a stretch of lines."""
+    first, last = left_out
+    if first >= last:
+        return [(start, end)]
+    return [each for each in ((start, min(end, first)), (max(start, last), end)) if each[0] < each[1]]
+
+
+def _identifiers(source: WorkSource, first: str, stamp: re.Match[str] | None, notes: Problems) -> Iterator[Identifier]:
+    named = parse_identifier(source.path.stem.replace("_", "/"))
+    if stamp:
+        yield from notes.identifiers("arxiv", stamp["id"])
+    elif named and named.scheme == "arxiv":
+        yield named
+    found = {each[1].rstrip(".,;)]") for each in _DOI.finditer(first)}
+    if len(found) == 1:
+        yield from notes.identifiers("doi", found.pop())
+
+
+def _year(pages: Pages) -> int | None:
+    """Return the year that the first page's heads and notes say, if it is one: beside what dates a paper."""
+    edges = [*pages.first[:_EDGE], *pages.first[-_EDGE:], *(line for line in pages.notes if line.page == 1)]
+    text = " ".join(map(plain_line, edges))
+    near = (text[max(0, each.start() - _NEAR) : each.end() + _NEAR] for each in _YEAR.finditer(text))
+    said = {int(each[0]) for each, around in zip(_YEAR.finditer(text), near, strict=True) if _DATED.search(around)}
+    return said.pop() if len(said) == 1 else None

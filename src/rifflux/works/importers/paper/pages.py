@@ -1,0 +1,219 @@
+"""The pages of a paper: its lines in reading order, without running heads, and apart from them its notes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, pairwise
+from operator import attrgetter
+from statistics import median
+
+import pypdfium2
+
+from rifflux.ingest.read.pdf_columns import in_columns, rows
+from rifflux.ingest.read.pdf_lines import GAP, Line, page_lines
+
+__all__ = ["ABSTRACT", "CAPTION", "REFERENCES", "SMALL", "Pages", "block_text", "plain_line", "read_pages", "words_of"]
+
+#: Rows at the top and at the foot of a page that may be its head or foot, and pages that a repeated one stands on.
+_EDGE_ROWS, _REPEATED = 2, 2
+#: Letters and digits that are a page's number.
+_NUMBER = re.compile(r"[-–—•\s]*(?:page\s+)?(?:\d{1,5}|[ivxl]{1,6})(?:\s*(?:of|/)\s*\d+)?[-–—•\s]*", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+|\b[ivxl]+\b")
+#: Smaller letters than this share of the body's are those of notes and captions.
+SMALL = 0.93
+#: In distances of lines: what parts the head of a page from its text.
+_HEAD_GAP = 1.25
+#: Lines that may stand beside the authors in another column, and words that each has at most.
+_MOST_BESIDE, _BESIDE_WORDS = 12, 7
+#: What heads the abstract.
+ABSTRACT = re.compile(r"(?:\d+\.?\s+)?(?:abstract|summary|a\s?b\s?s\s?t\s?r\s?a\s?c\s?t)\b[\s.:—–-]*", re.IGNORECASE)
+#: What heads the list of references.
+REFERENCES = re.compile(
+    r"(?:\W*(?:\d+|[IVX]+|[A-Z])\.?\s+)?(?:references(?:\s+(?:and\s+notes|cited))?|(?:selected\s+)?bibliography|literature(?:\s+cited)?"
+    r"|works cited|literatur(?:verzeichnis)?|r[ée]f[ée]rences(?:\s+bibliographiques)?|bibliographie)\s*[.:]?",
+    re.IGNORECASE,
+)
+CAPTION = re.compile(r"(?:fig(?:ure|\.)?|table|tab\.|algorithm|listing|scheme|plate|chart)\s*[\dIVX]+\b", re.IGNORECASE)
+#: How an entry of a list of references begins.
+_LISTED = re.compile(r"\[\d{1,3}\]\s")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+#: Letters of a word that may stand by itself before a hyphen, or behind it.
+_WHOLE_LETTERS = 4
+_CUT = re.compile(r"([^\W\d_]+)-$")
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The lines of a paper, page by page, in reading order.
+
+    `body` is the size of its text, `leading` the distance of its lines, `notes` the feet of the pages, `margin` what
+    stands across the first page's margin, `first` that page with its head, `pieces` its lines between wide gaps, and
+    `words` how often each word stands in the paper.
+    """
+
+    lines: Sequence[Line]
+    notes: Sequence[Line]
+    body: float
+    leading: float
+    count: int
+    margin: str = ""
+    first: Sequence[Line] = ()
+    pieces: Sequence[Line] = ()
+    words: Counter[str] = field(default_factory=Counter)
+
+
+def read_pages(pdf: pypdfium2.PdfDocument) -> Pages:
+    """Return the lines of a document."""
+    found, margin = list[list[Line]](), ""
+    for number in range(len(pdf)):
+        lines, turned = page_lines(pdf, number)
+        margin = margin or (turned if number == 0 else "")
+        found.append(lines)
+    kept = _without_heads(found)
+    body = _body(line for page in found for line in page)
+    ordered = [in_columns(page) for page in kept]
+    ordered[:1] = [_front_first(page) for page in ordered[:1]]
+    flat = [line for page in ordered for line in page]
+    heads = [place for place, line in enumerate(flat) if REFERENCES.fullmatch(plain_line(line))]
+    listed = {id(line) for line in flat[heads[-1] :]} if heads else set[int]()
+    notes = {id(line) for page in ordered for line in _notes(page, body) if id(line) not in listed}
+    return Pages(
+        [line for line in flat if id(line) not in notes],
+        [line for line in flat if id(line) in notes],
+        body,
+        _leading(flat, body),
+        len(found),
+        margin,
+        in_columns(found[0]) if found else (),
+        kept[0] if kept else (),
+        Counter(word.lower() for line in flat for word in _WORD.findall(line.text)),
+    )
+
+
+def _front_first(page: list[Line]) -> list[Line]:
+    """Return a first page with what stands beside the title's authors in another column before the abstract."""
+    place = next((place for place, line in enumerate(page) if ABSTRACT.match(line.text) and line.column), None)
+    if place is None or not any(line.column == 0 for line in page[:place]):
+        return page
+    at = page[place]
+    across = min(line.y for line in page[:place] if line.column == 0)
+    beside = [line for line in page[place:] if line.column > at.column and at.y + 0.3 * at.size < line.y < across]
+    if not 0 < len(beside) <= _MOST_BESIDE or words_of(beside) > _BESIDE_WORDS * len(beside):
+        return page
+    taken = {id(line) for line in beside}
+    return [*page[:place], *beside, *(line for line in page[place:] if id(line) not in taken)]
+
+
+def _body(lines: Iterable[Line]) -> float:
+    """Return the size that most of the text has."""
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        sizes[round(line.size * 4) / 4] += len(line.text)
+    return max(sizes, key=lambda size: (sizes[size], size), default=10.0)
+
+
+def _leading(lines: Sequence[Line], body: float) -> float:
+    """Return the usual distance between lines of the body."""
+    steps = [
+        one.y - other.y
+        for one, other in pairwise(lines)
+        if one.page == other.page and one.column == other.column and abs(one.size - body) < 0.05 * body
+    ]
+    return median([step for step in steps if 0.8 * body < step < 2.5 * body] or [1.2 * body])
+
+
+# Heads and feet
+
+
+def _without_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """Return the pages without the rows at their edges that are page numbers, or stand on several pages."""
+    edges = [_edges(page) for page in pages]
+    seen = Counter(key for page in edges for key in {_key(row) for row, _ in page})
+    kept = []
+    for page, rims in zip(pages, edges, strict=True):
+        heads = {id(line) for row, apart in rims if _is_head(row, apart, seen, len(pages)) for line in row}
+        kept.append([line for line in page if id(line) not in heads])
+    return kept
+
+
+def _edges(page: Sequence[Line]) -> list[tuple[list[Line], bool]]:
+    """Return the rows at the top and foot of a page, each with whether a gap parts it from the text."""
+    found = rows(page)
+    if len(found) < 2 * _EDGE_ROWS:
+        return []
+    gaps = [one[0].y - other[0].y for one, other in pairwise(found)]
+    usual = median(gaps)
+    top = [(found[place], gaps[place] > _HEAD_GAP * usual) for place in range(_EDGE_ROWS)]
+    foot = [(found[-1 - place], gaps[-1 - place] > _HEAD_GAP * usual) for place in range(_EDGE_ROWS)]
+    return top + foot
+
+
+def _key(row: Sequence[Line]) -> str:
+    """Return a row's words without numbers, and where it stands: a head moves little."""
+    words = _DIGITS.sub("", " ".join(sorted(each.text.lower() for each in row)))
+    letters = "".join(filter(str.isalpha, words))
+    return f"{letters}@{round(row[0].y / 12)}" if len(letters) > 3 else ""
+
+
+def _is_head(row: Sequence[Line], apart: bool, seen: Counter[str], pages: int) -> bool:
+    if all(_NUMBER.fullmatch(each.text) for each in row):
+        return len(row) == 1 or apart
+    key = _key(row)
+    if key and seen[key] >= min(_REPEATED, max(2, pages)):
+        return True
+    # A head that tells the section has a number beside it, and another text on each page.
+    ends = (row[0].text, row[-1].text)
+    return apart and len(row) > 1 and pages > 2 and any(map(str.isdecimal, ends))
+
+
+def _notes(page: Sequence[Line], body: float) -> Iterator[Line]:
+    """Yield the lines at the foot of each column that are smaller than the body above them."""
+    for _, column in groupby(page, key=attrgetter("column")):
+        lines = list(column)
+        start = len(lines)
+        while start and lines[start - 1].size < SMALL * body:
+            start -= 1
+        below = lines[start:]
+        if start and below and not CAPTION.match(below[0].text) and not any(_LISTED.match(each.text) for each in below):
+            yield from below
+
+
+# Lines as text
+
+
+def plain_line(line: Line, *, marks: bool = True) -> str:
+    """Return the text of a line with blanks for gaps, without its raised marks if those are not wanted."""
+    return " ".join((line.text if marks else line.words).replace(GAP, " ").split())
+
+
+def words_of(lines: Iterable[Line]) -> int:
+    """Return how many words lines have."""
+    return sum(len(line.text.split()) for line in lines)
+
+
+def block_text(lines: Iterable[Line], words: Counter[str], *, marks: bool = True) -> str:
+    """Return lines as one text; a word that is cut at the end of a line is made whole as the paper writes it."""
+    text = ""
+    for line in lines:
+        said = plain_line(line, marks=marks)
+        text = _continued(text, said, words) if text else said
+    return text
+
+
+def _continued(text: str, said: str, words: Counter[str]) -> str:
+    cut = _CUT.search(text)
+    if cut is None or not said[:1].isalpha():
+        return f"{text} {said}" if not text.endswith(("-", "–", "/")) or text.endswith((" -", " –")) else text + said
+    rest = _WORD.match(said)
+    second = rest[0] if rest else ""
+    before = re.search(r"[^\W_]+(?:-[^\W_]+)*-$", text)
+    whole, hyphened = f"{cut[1]}{second}".lower(), f"{(before[0] if before else text)}{second}".lower()
+    known = words[hyphened] - words[whole]
+    both = min(len(cut[1]), len(second)) >= _WHOLE_LETTERS and min(words[cut[1].lower()], words[second.lower()]) > 1
+    is_chain = before is not None and "-" in before[0][:-1]
+    is_name = second[:1].isupper() and not (second.isupper() and cut[1].isupper())
+    keeps = is_name or known > 0 or (known == 0 and (both or is_chain))
+    return text + said if keeps else text[:-1] + said
