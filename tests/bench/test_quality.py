@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.quality import cutoff, naming, notes, ranking, reliability
+from bench.quality import cutoff, naming, notes, papers, ranking, reliability
 from bench.quality.definitions import Definition, definitions, parts
 from bench.quality.forms import FORMS, Name, beginnings, in_form, unique
 from bench.quality.invented import COLLECTIONS, PROSE, invent, pronounceable
@@ -19,6 +19,7 @@ from rifflux import Hit, Results, Trace
 from rifflux.evaluate import Cache, Collection, JudgedQuestion
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.pdf import read
+from tests.support.papers import centered, column, typeset
 
 
 def test_a_name_is_changed_to_what_people_write() -> None:
@@ -169,3 +170,26 @@ def test_a_mode_may_be_the_name_of_a_run_of_an_ablation() -> None:
     assert [run.name for run in runs] == ["rrf", "hybrid"]
     assert runs[0].options == {"mode": "hybrid", "fusion": "rrf", "rerank": "none"}
     assert runs[1].options == {"mode": "hybrid"}
+
+
+def test_papers_are_judged_by_what_is_true_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.pdf").write_bytes(
+        typeset([[*centered(["The Patience of Herons"], 700, 16), *centered(["Anna Lee"], 660, 10), *_BODY]])
+    )
+    (tmp_path / "truths.tsv").write_text(
+        "a.pdf\tThe patience of herons\tA. Lee\tHerons wait...\t1 Rivers | 2 Birds\t\n"
+    )
+    monkeypatch.setattr("sys.argv", ["papers", str(tmp_path), str(tmp_path / "truths.tsv"), "--show"])
+    papers.main()
+    told = capsys.readouterr().out
+    assert "| title | 1 | 1 | 0 | 0 |" in told
+    assert "| authors | 1 | 1 | 0 | 0 |" in told
+    assert "| abstract | 1 | 0 | 1 | 0 |" in told
+    assert "| sections | 1 | 1 | 0 | 0 |" in told
+    assert "| references | 0 | 0 | 0 | 0 |" in told
+    assert "unknown  abstract  a.pdf: ''" in told
+
+
+_BODY = column(["# 1 Rivers", "Rivers flow. " * 60, "# 2 Birds", "Birds wade. " * 60], 90, 600, 430)

@@ -163,7 +163,7 @@ TAMPERED: dict[str, Callable[[Json], None]] = {
     "span": item("span", [1, 2]),
     "number": item("number", 3),
     "rank": item("rank", 2),
-    "rank of the second": item("rank", 1, 1),
+    "rank of the second": item("rank", 11, 1),
     "key": item("citation_key", "forged1999"),
     "namespace": item("namespace", "works/other"),
     "document": item("document", "other"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -91,6 +91,12 @@ class Profile:
     def formats(self) -> tuple[str, ...]:
         """Return the names of the formats that such content is read from."""
         return tuple(resolve_name(self.readers))
+
+    def boosted(self, boosts: Mapping[str, float]) -> Profile:
+        """Return the profile with other factors for what a question names. Raises `InvalidArgument`."""
+        from rifflux.retrieve.steps.anchors import checked_boosts
+
+        return replace(self, boosts={**self.boosts, **checked_boosts(boosts)})
 
     @cached_property
     def analyzer(self) -> Analyzer:

@@ -39,16 +39,7 @@ from rifflux.session.arguments import (
 from rifflux.session.names import Names
 from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
-from rifflux.types import (
-    Clause,
-    Filter,
-    Query,
-    Results,
-    TermStatistics,
-    Trace,
-    Understanding,
-    parted,
-)
+from rifflux.types import Clause, Filter, Query, Results, TermStatistics, Trace, Understanding, parted
 
 if TYPE_CHECKING:
     from rifflux.retrieve.explain.verdict import Verdict
@@ -70,10 +61,16 @@ class Searcher:
         self.profile = view.profile
         self.analyzer = view.profile.analyzer
 
-    def narrowed(self, query: str, filter: Filter | Mapping[str, Any] | None = None) -> Searcher:
+    def narrowed(
+        self,
+        query: str,
+        filter: Filter | Mapping[str, Any] | None = None,
+        boosts: Mapping[str, float] | None = None,
+    ) -> Searcher:
         """Return the searcher of those collections that a question or its filter names. Raises `NotFound`."""
         names = (*checked_filter(filter).collections, *collections_in(query))
-        return Searcher(self.view.reading(names)) if names else self
+        found = Searcher(self.view.reading(names)) if names else self
+        return Searcher(replace(found.view, profile=found.profile.boosted(boosts))) if boosts else found
 
     def now(self, query: str = "", collections: Sequence[str] = ()) -> Searcher:
         """Return the searcher of what the caller may read at this moment: for who keeps a searcher."""
@@ -98,6 +95,7 @@ class Searcher:
         sort: str = RELEVANCE,
         cutoff: bool | float = False,
         symbol: str = "",
+        boosts: Mapping[str, float] | None = None,
     ) -> Results:
         """Find the `top_k` best chunks for a question, each with the reasons for its place.
 
@@ -111,6 +109,7 @@ class Searcher:
         `offset` leaves out so many hits: a page of the same `top_k` continues the one before it.
         `cutoff` ends the page where relevance falls off (see `rifflux.retrieve.steps.cutoff`), and `sort="date"`
         shows what is on it with the newest first.
+        `boosts` are other factors for what the question names (see `rifflux.retrieve.steps.anchors.Anchors`).
         `symbol` leaves only the passages of source code that define this name; the query may be empty then.
         `collapse` leaves out near-duplicates of better hits, `group="document"` all but a document's best hit, and
         `diversify` prefers hits that are unlike those above them: True, or how much that counts against being relevant,
@@ -123,7 +122,7 @@ class Searcher:
         finish, diversity = finish_of(cutoff, sort), self.profile.diversity
         if (group, diversify, collapse) != (None, None, None):
             diversity = diversity.but(group=group, diversify=diversify, collapse=collapse)
-        clock, deadline, searcher = Stopwatch(), checked_deadline(deadline_ms), self.narrowed(query, filter)
+        clock, deadline, searcher = Stopwatch(), checked_deadline(deadline_ms), self.narrowed(query, filter, boosts)
         way = replace(searcher.way(mode, fusion, rerank, diversity, rerank_top), symbol=symbol)
         with searcher.store.memoized():
             asked = searcher.timed(query, filter, clock, deadline)
@@ -376,6 +375,7 @@ class Searcher:
         rerank: str | Rerank | None = None,
         filter: Filter | Mapping[str, Any] | None = None,
         rerank_top: int | None = None,
+        boosts: Mapping[str, float] | None = None,
     ) -> Verdict:
         """Tell why a document is among the `top_k` hits of a search, or which stage lost it and what would help.
 
@@ -386,7 +386,7 @@ class Searcher:
         from rifflux.retrieve.query.reading import as_typed
 
         checked_search(query, top_k, None)
-        searcher = self.narrowed(query, filter)
+        searcher = self.narrowed(query, filter, boosts)
         store, way = searcher.store, searcher.way(mode, fusion, rerank, self.profile.diversity, rerank_top)
         hit = store.catalog.chunk(checked_text("the name of a document", document))
         name = hit.place if hit else Reader(searcher.view).place_of(document)

@@ -16,7 +16,7 @@ from rifflux import Document, Index
 from rifflux.retrieve.query.naming import letters_of
 from rifflux.retrieve.steps.beginnings import RECORD, STAGE, KeptUp
 from rifflux.retrieve.table import BEGINS, OUTRIGHT, SCORE, Candidates
-from rifflux.surfaces.shared.verdicts import verdict_lines
+from rifflux.surfaces.shared.verdicts import explanation_lines, verdict_lines
 from rifflux.types import Query
 
 Collection = tuple[Index, Sequence[Document]]
@@ -130,6 +130,7 @@ def test_a_record_that_is_kept_up_says_so(collection: Collection) -> None:
         for place, hit in enumerate(index.search(question, top_k=PAGE).hits, 1):
             if (kept := hit.because(STAGE)) and kept.rank == place:
                 assert kept.detail["by words"] >= place
+                assert "by words, and begins with what was asked" in "\n".join(explanation_lines(hit.why))
                 told = index.why(question, hit.chunk_id, top_k=PAGE)
                 assert told.rank == place
                 assert "begins with what was asked: not below the" in "\n".join(verdict_lines(told))
@@ -155,6 +156,17 @@ def test_only_what_is_meant_more_surely_stands_above() -> None:
         assert index.search("harbour")[0].document == "whole"
 
 
+def test_what_is_defined_stands_above_what_begins_so() -> None:
+    with rifflux.open(":memory:", model="hash:64") as index:
+        for path, text in {
+            "shop/parse.py": "from deep.lines import parse  # parse, parse and parse",
+            "deep/lines.py": "import sys\n\n\ndef parse(line):\n    return line.split()\n",
+            "deep/parse.py": "import os\n\n\ndef parse(line, sep):\n    return line.split(sep)\n",
+        }.items():
+            index.add(Document(path, text, title=path.split("/")[-1], kind="code"))
+        assert [hit.document for hit in index.search("parse")][2] == "shop/parse.py"
+
+
 rows = st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 8)), min_size=1, max_size=40)
 
 
@@ -175,9 +187,12 @@ def test_all_others_keep_their_order(drawn: list[tuple[bool, bool, int]], choice
     fixed = [row for row, (_, outright, record) in enumerate(drawn) if outright and not begins[record]]
     assert [kept.place(row) for row in fixed] == fixed
     moving = [row for row in kept.ids.tolist() if row not in fixed]
-    by_words = dict.fromkeys(drawn[row][2] for row in sorted({*moving}, key=lambda row: words[row]))
-    for place, record in enumerate(by_words):
-        assert not begins[record] or next(at for at, row in enumerate(moving) if drawn[row][2] == record) <= place
+    surely = {record for _, outright, record in drawn if outright and begins[record]}
+    for those in (moving, [row for row in moving if drawn[row][2] not in surely]):
+        by_words = dict.fromkeys(drawn[row][2] for row in sorted(those, key=lambda row: words[row]))
+        for place, record in enumerate(by_words):
+            if begins[record] and (record in surely or those is not moving):
+                assert next(at for at, row in enumerate(those) if drawn[row][2] == record) <= place
     others = [row for row in moving if not begins[drawn[row][2]]]
     assert others == sorted(others)
     assert (np.diff(kept[SCORE]) <= 0).all()

@@ -55,7 +55,10 @@ def test_rrf_has_its_k_and_weights(notes: Any) -> None:
         ((), {"RIFFLUX_RERANKER": "magic"}, "no reranker 'magic'"),
         (("--fusion", "rrf"), {"RIFFLUX_RRF_WEIGHTS": '{"titles": 1}'}, "no channel 'titles'"),
         ((), {"RIFFLUX_BOOSTS": '{"magic": 2}'}, "no boost 'magic'; choose from boost, title_boost"),
+        (("--boost", "magic=2"), {}, "no boost 'magic'; choose from boost, title_boost"),
+        (("--boost", "identified"), {}, "is not NAME=FACTOR"),
         (("--sort", "size"), {}, "by relevance or by date"),
+        (("--rerank", "maxsim", "--rerank-model", "m"), {}, "maxsim takes no model"),
     ],
 )
 def test_what_cannot_be_meant_is_told(notes: Any, flags: Any, variables: Any, told: str) -> None:
@@ -63,6 +66,19 @@ def test_what_cannot_be_meant_is_told(notes: Any, flags: Any, variables: Any, to
     assert done.returncode == 2
     assert told in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_who_names_a_cross_encoder_wants_it(notes: Any) -> None:
+    told = notes("search", "cache", "--rerank-model", "owner/model").stderr
+    assert "the cross-encoder 'owner/model' is not on this disk" in told
+
+
+def test_a_search_has_its_own_factors(notes: Any) -> None:
+    def lifted(*flags: str) -> float:
+        found = notes.json("search", "note 2", "--rerank", "none", "--explain", *flags)["results"][0]
+        return next(float(step["score"]) for step in found["why"] if step["stage"] == "anchors")
+
+    assert lifted("--boost", "identified=2") < lifted() < lifted("--boost", "identified=20")
 
 
 def test_an_ignored_fusion_is_told(notes: Any) -> None:

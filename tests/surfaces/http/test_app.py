@@ -132,6 +132,7 @@ class TestSearch:
             ({"fusion": "magic"}, "choose one of rrf"),
             ({"fusion": "rrf:k=nan"}, "finite"),
             ({"rrf_weights": {"titles": 1}}, "choose from lexical, semantic"),
+            ({"boosts": {"magic": 2}}, "no boost 'magic'"),
             ({"rerank": "magic"}, "rerank"),
             ({"offset": 1001}, "offset"),
             ({"cutoff": 2}, "cutoff"),

@@ -167,6 +167,7 @@ class TestSearchWithChoices:
         answer = agent.ask("search", query="cache", rrf_k=5, rerank="features", rerank_top=2, sort="date", cutoff=True)
         assert (answer["fusion"], answer["reranker"]) == ("rrf", "features")
         assert agent.ask("search", query="cache", fusion="linear:by-specificity")["fusion"] == "linear"
+        assert agent.ask("search", query="cache", boosts={"identified": 2})["count"]
         (told,) = agent.ask("search", query="cache", mode="lexical", fusion="rrf")["notes"]["told"]
         assert "ignored" in told
         assert agent.ask("search", query="cache", kinds=["pdf"])["count"] == 0

@@ -243,3 +243,17 @@ def test_a_paper_is_the_work_that_a_list_has(index: Index, tmp_path: Path) -> No
     )
     index.works.import_files(refs, paper, embed=False)
     assert Identifier("doi", "10.1000/h") in index.works.get("herons:herons").work.identifiers
+
+
+def test_authors_in_blocks_side_by_side_and_over_several_lines(tmp_path: Path) -> None:
+    first, *others = two_columns()
+    names = [
+        Set("Anna Lee, Jürgen Ober,", 60, 664, 10),
+        Set("and Carla M. Ruiz", 70, 652, 10),
+        Set("Institute of Rivers", 60, 640, 9, ITALIC),
+        Set("Dora Quist", 380, 664, 10),
+        Set("Port Lake, Ruritania", 360, 652, 9, ITALIC),
+    ]
+    kept = [each for each in first if not 640 < each.y < 665]
+    work = read(tmp_path / "a.pdf", typeset([[*kept, *names], *others])).work
+    assert work.authors == ("Anna Lee", "Jürgen Ober", "Carla M. Ruiz", "Dora Quist")

@@ -21,10 +21,14 @@ __all__ = ["GAP", "Line", "joined", "page_lines"]
 GAP = "\t"
 #: In sizes of the font: a gap between two pieces of a line, and how far a character may lie from its line's baseline.
 _WIDE, _RAISED = 0.9, 0.55
-#: Gaps between characters that are blanks by themselves, and where the file has one.
-_BLANK, _SLIGHT = 0.3, 0.05
+#: In sizes of the font: characters that touch, though an accent between them looks like a blank.
+_SLIGHT = 0.05
+#: A gap that is two blanks: between names in a row, for one.
+_QUAD = 0.65
 #: A smaller character that is raised is a mark, such as a footnote's.
 _MARK_SIZE, _MARK_HEIGHT = 0.85, 0.12
+#: Letters that reach up to the same height, that height in sizes of a font, and a size that no text has.
+_TALL, _TALL_HEIGHT, _SMALLEST = re.compile(r"[A-PR-Z\dbdhkl]"), 0.69, 3.0
 #: The flags of fonts that are slanted, and heavy (PDF 32000-1, 9.8.2).
 _SLANTED, _HEAVY = 1 << 6, 1 << 18
 _BOLD = re.compile(r"bold|black|heavy|semib|demi|CMBX|CMSSBX|SFBX|NimbusRomNo9L-Medi", re.IGNORECASE)
@@ -32,6 +36,8 @@ _ITALIC = re.compile(r"ital|obli|CMTI|CMSL|SFTI|Slant", re.IGNORECASE)
 #: What PDFium has for a hyphen at the end of a line.
 _HYPHENS = {0x02: "-", 0xFFFE: "-", 0xAD: "-"}
 _LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
+#: Where fonts of TeX have ligatures, as those that name no characters do.
+_LIGATURES |= {"\x0b": "ff", "\x0c": "fi", "\x0d": "fl", "\x0e": "ffi", "\x0f": "ffl"}
 #: Accents that stand beside their letter, as in fonts of old; and how far around one its letter is looked for.
 _ACCENTS = dict(
     zip("`´ˆ˜¨ˇ¸˙˚˘¯˝˛", "\u0300\u0301\u0302\u0303\u0308\u030c\u0327\u0307\u030a\u0306\u0304\u030b\u0328", strict=True)
@@ -71,6 +77,7 @@ class _Style:
     bold: bool
     italic: bool
     turn: int
+    font: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,7 @@ class _Glyph:
     y: float
     style: _Style
     spaced: bool = False
+    height: float = 0.0
 
 
 def page_lines(pdf: pypdfium2.PdfDocument, number: int) -> tuple[list[Line], str]:
@@ -90,7 +98,7 @@ def page_lines(pdf: pypdfium2.PdfDocument, number: int) -> tuple[list[Line], str
     """
     try:
         with closing(pdf[number]) as page, closing(page.get_textpage()) as text:
-            glyphs = _accented(_upright(list(_glyphs(text))))
+            glyphs = _accented(_upright(_sized(list(_glyphs(text)))))
     except pypdfium2.PdfiumError:
         return [], ""
     turned = "".join(f"{' ' * each.spaced}{each.text}" for each in glyphs if each.style.turn)
@@ -104,7 +112,11 @@ def _glyphs(text: pypdfium2.PdfTextPage) -> Iterator[_Glyph]:
     style, held, spaced = _Style(0.0, False, False, 0), None, False
     for place in range(text.count_chars()):
         code = pdfium.FPDFText_GetUnicode(text, place)
-        if code not in _HYPHENS and (code <= 0x20 or pdfium.FPDFText_IsGenerated(text, place) == 1):
+        added = pdfium.FPDFText_IsGenerated(text, place) == 1
+        known = _HYPHENS.get(code) or ("" if added else _LIGATURES.get(chr(code)))
+        if code < 0x20 and known and code not in _HYPHENS and not _is_letter(text, place + 1):
+            known = None  # a font whose characters have no meaning
+        if not known and (code <= 0x20 or added):
             spaced = True
             continue
         thing = pdfium.FPDFText_GetTextObject(text, place)
@@ -114,10 +126,14 @@ def _glyphs(text: pypdfium2.PdfTextPage) -> Iterator[_Glyph]:
         pdfium.FPDFText_GetCharOrigin(text, place, x, y)
         if not pdfium.FPDFText_GetLooseCharBox(text, place, box):
             continue
-        written = _HYPHENS.get(code) or chr(code)
         turned = _turned(style.turn, box, x.value, y.value)
-        yield _Glyph(_LIGATURES.get(written, written), *turned, style, spaced)
+        height = box.top - box.bottom if style.turn % 2 == 0 else box.right - box.left
+        yield _Glyph(known or chr(code), *turned, style, spaced, height)
         spaced = False
+
+
+def _is_letter(text: pypdfium2.PdfTextPage, place: int) -> bool:
+    return place < text.count_chars() and chr(pdfium.FPDFText_GetUnicode(text, place)).isalpha()
 
 
 def _turned(turn: int, box: Any, x: float, y: float) -> tuple[float, float, float]:
@@ -131,6 +147,21 @@ def _turned(turn: int, box: Any, x: float, y: float) -> tuple[float, float, floa
             return -box.top, -box.bottom, x
         case _:
             return box.left, box.right, y
+
+
+def _sized(glyphs: list[_Glyph]) -> list[_Glyph]:
+    """Return characters of fonts drawn glyph by glyph, whose sizes say nothing, with the sizes that they look like."""
+    tallest: dict[int, float] = {}
+    for each in glyphs:
+        if _TALL.fullmatch(each.text):
+            tallest[each.style.font] = max(each.height, tallest.get(each.style.font, 0.0))
+    sizes = {font: round(height / _TALL_HEIGHT, 1) for font, height in tallest.items()}
+    return [
+        replace(each, style=replace(each.style, size=sizes[each.style.font]))
+        if each.style.size < _SMALLEST and each.style.font in sizes
+        else each
+        for each in glyphs
+    ]
 
 
 def _upright(glyphs: list[_Glyph]) -> list[_Glyph]:
@@ -157,7 +188,16 @@ def _accented(glyphs: list[_Glyph]) -> list[_Glyph]:
         if len(letter) == 1:
             glyphs[nearest] = replace(glyphs[nearest], text=letter)
             dropped.add(place)
+            _close_up(glyphs, place)
     return [each for place, each in enumerate(glyphs) if place not in dropped] if dropped else glyphs
+
+
+def _close_up(glyphs: list[_Glyph], place: int) -> None:
+    """Take the blank behind an accent that goes, if the characters around it touch."""
+    if 0 < place < len(glyphs) - 1:
+        before, each = glyphs[place - 1], glyphs[place + 1]
+        if each.spaced and abs(each.x0 - before.x1) < _SLIGHT * each.style.size:
+            glyphs[place + 1] = replace(each, spaced=False)
 
 
 def _is_under(letter: _Glyph, accent: _Glyph, middle: float) -> bool:
@@ -169,9 +209,10 @@ def _style(text: pypdfium2.PdfTextPage, place: int, thing: Any) -> _Style:
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFText_GetMatrix(text, place, matrix)
     size = pdfium.FPDFText_GetFontSize(text, place) * (math.hypot(matrix.c, matrix.d) or 1.0)
-    bold, italic = _face(ctypes.cast(pdfium.FPDFTextObj_GetFont(thing), ctypes.c_void_p).value if thing else None)
+    font = ctypes.cast(pdfium.FPDFTextObj_GetFont(thing), ctypes.c_void_p).value if thing else None
+    bold, italic = _face(font)
     angle = math.atan2(matrix.b, matrix.a)
-    return _Style(size, bold, italic, round(angle / (math.pi / 2)) % 4)
+    return _Style(size, bold, italic, round(angle / (math.pi / 2)) % 4, font or 0)
 
 
 def _face(font: int | None) -> tuple[bool, bool]:
@@ -218,8 +259,9 @@ def _line(run: Sequence[_Glyph]) -> Line | None:
     text = _STRANGE.sub("", _spaced(run))
     marks = [each for each in run if not _is_mark(each, size, base)]
     words = _STRANGE.sub("", _spaced(marks)) if len(marks) < len(run) else text
-    bold = sum(each.style.bold for each in letters) > 0.9 * len(letters)
-    italic = sum(each.style.italic for each in letters) > 0.9 * len(letters)
+    telling = [each for each in letters if each.text.isalnum()] or letters
+    bold = sum(each.style.bold for each in telling) > 0.9 * len(telling)
+    italic = sum(each.style.italic for each in telling) > 0.9 * len(telling)
     return Line(text, words, letters[0].x0, max(each.x1 for each in letters), base, size, bold, italic)
 
 
@@ -238,12 +280,12 @@ def _is_mark(glyph: _Glyph, size: float, base: float) -> bool:
 
 
 def _spaced(run: Sequence[_Glyph]) -> str:
-    """Return the text of a run, with blanks where the file has them, or where a gap is one."""
+    """Return the text of a run, with blanks where PDFium sees them."""
     pieces: list[str] = []
     for before, each in zip([None, *run], run, strict=False):
         gap = (each.x0 - before.x1) / max(each.style.size, before.style.size, 1.0) if before else 0.0
-        if gap > _BLANK or (each.spaced and gap > _SLIGHT):
-            pieces.append(" ")
+        if each.spaced and before:
+            pieces.append(" " if gap < _QUAD else "  ")
         pieces.append(each.text)
     return "".join(pieces).strip()
 

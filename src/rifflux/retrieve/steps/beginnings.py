@@ -75,7 +75,7 @@ class KeptUp:
             return table
         if BY_WORDS not in table:
             table = table.with_column(BY_WORDS, _by_words(table))
-        whole, surer = table[BEGINS] == WHOLE, _surer(table)
+        whole, surer = _whole(table), _surer(table)
         order = _ordered(np.where(whole, table[BY_WORDS], np.nan), surer)
         places = np.where(whole, np.nan, table[BY_WORDS])
         order = order[_ordered(places[order], (surer | whole)[order])]
@@ -107,6 +107,13 @@ class Keeping:
         return self.keep(query, self.step(query, table))
 
 
+def _whole(table: Candidates) -> NDArray[np.bool_]:
+    """Return True for rows of records that begin with what was asked, and are it as a whole or bear it outright."""
+    begins = table[BEGINS]
+    records = table[RECORD][(begins == WHOLE) | ((begins == BEGINNING) & (table[OUTRIGHT] > 0))]
+    return np.asarray(np.isin(table[RECORD], records))
+
+
 def _surer(table: Candidates) -> NDArray[np.bool_]:
     """Return True for rows that are meant more surely than by a beginning; those that begin so are none of them."""
     return np.asarray(((table[OUTRIGHT] > 0) | (table[CREDITED] > 1)) & np.isnan(table[BEGINS]))
@@ -118,15 +125,15 @@ def _by_words(table: Candidates) -> Scores:
     Those that may stand before it whatever the words say are not counted. Places are known as far as all of the ranking
     are candidates.
     """
-    ranks, begins, places = table[f"{LEXICAL}/rank"], table[BEGINS], np.full(len(table), np.nan)
+    ranks, wholes, places = table[f"{LEXICAL}/rank"], _whole(table), np.full(len(table), np.nan)
     ranked = np.argsort(ranks, kind="stable")[: np.isfinite(ranks).sum()]
     complete = ranked[np.cumprod(ranks[ranked] == np.arange(1.0, len(ranked) + 1)) > 0]
-    for whole, others in ((True, _surer(table)), (False, _surer(table) | (begins == WHOLE))):
+    for whole, others in ((True, _surer(table)), (False, _surer(table) | wholes)):
         records = dict.fromkeys(table[RECORD][complete[~others[complete]]].tolist())
         place_of = {record: float(place) for place, record in enumerate(records, 1)}
-        mine = np.flatnonzero((begins == WHOLE) == whole)
+        mine = np.flatnonzero(wholes == whole)
         places[mine] = [*map(place_of.get, table[RECORD][mine].tolist(), repeat(np.nan))]
-    return np.where(np.isfinite(begins), places, np.nan)
+    return np.where(np.isfinite(table[BEGINS]), places, np.nan)
 
 
 def _ordered(places: Scores, fixed: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -148,7 +148,7 @@ OnlyIn = Annotated[
 ]
 Query = Annotated[str, typer.Argument(help='Words, a "phrase", -without, prefix*, field:value.')]
 RerankModel = Annotated[
-    str | None, typer.Option(help="The cross-encoder: a folder, or a name that was fetched.", metavar="MODEL")
+    str | None, typer.Option(help="Rerank by this cross-encoder: a folder, or a fetched name.", metavar="MODEL")
 ]
 Since = Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")]
 Until = Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")]
@@ -267,6 +267,10 @@ class QuestionOptions(OpenOptions, WhoseOptions):
     ] = None
     rerank_top: Annotated[int | None, typer.Option(help="How many are reordered.  [default: 20]", min=1)] = None
     rerank_model: RerankModel = None
+    boost: Annotated[
+        list[str] | None,
+        typer.Option(help="Another factor for what is named, such as identified=2.", metavar="NAME=FACTOR"),
+    ] = None
     path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None
     collection: OnlyIn = None
@@ -285,9 +289,16 @@ class QuestionOptions(OpenOptions, WhoseOptions):
             "top_k": settings.top_k,
             "mode": settings.mode,
             "fusion": configured_fusion(settings) if self.fusion or self.rrf_k is not None else None,
-            "rerank": self.rerank,
+            "rerank": self._reranker(),
             "filter": self.filter(),
+            "boosts": dict(map(_factor, self.boost or ())),
         }
+
+    def _reranker(self) -> str | None:
+        """Return the reranker that was asked for; who names a cross-encoder wants it."""
+        if self.rerank_model and self.rerank not in (None, "cross-encoder"):
+            raise typer.BadParameter(f"{self.rerank} takes no model: leave one out", param_hint="--rerank-model")
+        return "cross-encoder" if self.rerank_model else self.rerank
 
     def filter(self) -> Filter:
         """Return what a result must satisfy."""
@@ -301,6 +312,14 @@ class QuestionOptions(OpenOptions, WhoseOptions):
             _pairs(self.where or []),
             collections=tuple(self.collection or ()),
         ).of_works(self.author or (), self.venue or (), self.year)
+
+
+def _factor(item: str) -> tuple[str, float]:
+    name, _, value = item.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise typer.BadParameter(f"{item!r} is not NAME=FACTOR", param_hint="--boost") from None
 
 
 def _pairs(items: list[str]) -> dict[str, list[str | int | float]]:

@@ -165,11 +165,17 @@ class RankedIn(Request):
         default=None, description="Reorder the best; null: as it is configured"
     )
     rerank_top: int | None = Field(default=None, ge=1, le=100, description="How many are reordered")
+    boosts: dict[Name, float] | None = Field(
+        default=None,
+        max_length=10,
+        description="Other factors for what the question names",
+        examples=[{"identified": 2}],
+    )
     filter: FilterIn | None = None
 
     def arguments(self) -> JsonObject:
         """Return what the index takes of it, besides the question."""
-        named = ("top_k", "mode", "rerank", "rerank_top")
+        named = ("top_k", "mode", "rerank", "rerank_top", "boosts")
         return {name: getattr(self, name) for name in named} | {
             "fusion": chosen_fusion(self.fusion, self.rrf_k, self.rrf_weights),
             "filter": self.filter.filter() if self.filter else None,

@@ -68,6 +68,9 @@ def search(
         str | None, Field(description="Reorder the best: features, maxsim, cross-encoder, llm, or none")
     ] = None,
     rerank_top: Annotated[int | None, Field(description="How many are reordered")] = None,
+    boosts: Annotated[
+        dict[str, float] | None, Field(description="Other factors for what the query names, such as identified: 2")
+    ] = None,
     sort: Annotated[
         Literal["relevance", "date"], Field(description="date: what was found, with the newest first")
     ] = "relevance",
@@ -105,6 +108,7 @@ def search(
         fusion=chosen_fusion(fusion, rrf_k, rrf_weights),
         rerank=rerank,
         rerank_top=rerank_top,
+        boosts=boosts,
         deadline_ms=deadline_ms,
         sort=sort,
         cutoff=cutoff,

@@ -126,4 +126,6 @@ def _explanation_line(why: Why) -> str:
     if why.rank is None:
         return f"{why.stage}: not found"
     detail = ", ".join(f"{name} {value:.5f}" for name, value in why.detail.items() if isinstance(value, float))
+    if place := why.detail.get("by words"):
+        detail = f"that of the next; {ordinal(int(place))} by words, and begins with what was asked"
     return f"{why.stage}: rank {why.rank}, score {why.score:.5f}" + (f" = {detail}" if detail else "")

@@ -48,10 +48,11 @@ WEIGHTS = Weights(
     {"lexical": 0.35, "semantic": 0.5, "citation": 0.1, "field_match": 0.3, "freshness": 0.0, "authority": 0.1}
 )
 #: How evidence is chosen, unless an intent has other limits: few works of one author or venue.
-LIMITS = Limits(caps={"authors": 3, "venues": 5}, noun="works", min_relevance=0.3, min_share=0.63)
+LIMITS = Limits(caps={"authors": 3, "venues": 5}, noun="works", min_relevance=0.3, min_share=0.6)
 _SINGLE, _SEVERAL = replace(LIMITS, per_document=1), replace(LIMITS, per_document=1, least=6, always=6)
-#: Who looks for one thing is done when it is there; of a comparison, either side is weighed by itself.
-_ONE, _SIDES = replace(LIMITS, always=1), replace(LIMITS, min_share=0.0)
+#: Who looks for one thing is done when it is there, and what comes far behind it is another thing; of a comparison,
+#: either side is weighed by itself.
+_ONE, _SIDES = replace(LIMITS, always=1, min_share=0.7), replace(LIMITS, min_share=0.0)
 
 #: What is told where citations join none with the work that is asked about.
 NONE_JOINED = {

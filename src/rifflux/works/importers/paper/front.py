@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
+from rifflux.ingest.read.pdf_columns import rows
 from rifflux.ingest.read.pdf_lines import GAP, Line
 from rifflux.text.titles import alike, families, plain
 from rifflux.works.importers.paper.pages import ABSTRACT, Pages, block_text, plain_line, words_of
 from rifflux.works.importers.paper.people import people_in
-from rifflux.works.importers.paper.sections import Heading
+from rifflux.works.importers.paper.sections import Heading, is_numbered
 
 __all__ = ["Front", "front_of"]
 
-#: In sizes of the body: a title is larger.
-_TITLE_SIZE = 1.12
+#: In sizes of the body: a title is larger, and one of a word so large.
+_TITLE_SIZE, _LARGE_TITLE = 1.12, 1.4
 #: A title that is no larger than the text is one of the first groups of lines.
 _FIRST_GROUPS = 4
-_TITLE_LETTERS, _TITLE_WORDS, _LONGEST_TITLE = 8, (2, 40), 300
+_TITLE_LETTERS, _TITLE_WORDS, _LONGEST_TITLE = 6, (2, 40), 300
 #: What stands in large letters on first pages and is no title.
 _BANNER = re.compile(
     r"proceedings\b|journal\b|transactions\b|volume\b|vol\.|issn|isbn|https?:|www\.|doi\b|arxiv|tech(?:nical|\.) rep"
@@ -40,6 +41,8 @@ _AFTER_ABSTRACT = re.compile(
 )
 
 
+#: How a line of names ends that others follow.
+_GOES_ON = re.compile(r"(?:,|;|&|\band)\W*$")
 #: How the heading of a first section begins.
 _FIRST = re.compile(r"(?:§\s*)?(?:[1I]\b|introduction|background|motivation|overview)", re.IGNORECASE)
 
@@ -67,7 +70,8 @@ def front_of(pages: Pages, found: Sequence[Heading], stated: str, names: Sequenc
     abstract, begins, ends = _abstract(pages, found, start, limit)
     first = next((each.start for each in found if each.start >= start and _begins(each)), limit)
     stop = begins if abstract and begins > start else min(first, limit)
-    authors = tuple(_authors(lines[start:stop], pages)) if title_at else ()
+    authors = tuple(_authors(_between(pages, lines[start - 1], lines[start:stop], lines[stop : stop + 1]), pages))
+    authors = authors if title_at else ()
     body = ends or (first if authors and first < limit else start)
     return Front(title, _agreed(authors, names, lines[:stop]), abstract, body)
 
@@ -82,7 +86,7 @@ def _begins(head: Heading) -> bool:
 
 def _title(lines: Sequence[Line], pages: Pages, stated: str) -> tuple[int, int] | None:
     """Return the places of the title's lines: those that say what the file's properties do, else the largest."""
-    groups = [group for group in _groups(lines) if _can_be_title(lines[slice(*group)], pages)]
+    groups = [group for group in _groups(lines, pages.body) if _can_be_title(lines[slice(*group)], pages)]
     same = [group for group in groups if stated and _says(lines[slice(*group)], pages, stated)]
     if same:
         return same[0]
@@ -102,13 +106,14 @@ def _title(lines: Sequence[Line], pages: Pages, stated: str) -> tuple[int, int] 
     return None
 
 
-def _groups(lines: Sequence[Line]) -> list[tuple[int, int]]:
+def _groups(lines: Sequence[Line], body: float) -> list[tuple[int, int]]:
     """Return the places of neighbouring lines that are set alike."""
     cuts = [0]
     for place, (one, other) in enumerate(pairwise(lines), start=1):
         near = 0 < one.y - other.y < 2.1 * max(one.size, other.size) and one.column == other.column
-        alike_set = abs(one.size - other.size) < 0.04 * one.size and one.bold == other.bold
-        if not (near and alike_set):
+        alike_set = abs(one.size - other.size) < 0.04 * one.size
+        weight = one.bold == other.bold or one.size > _TITLE_SIZE * body
+        if not (near and alike_set and weight):
             cuts.append(place)
     return [each for each in pairwise([*cuts, len(lines)]) if each[0] < each[1]]
 
@@ -117,12 +122,14 @@ def _can_be_title(lines: Sequence[Line], pages: Pages) -> bool:
     text = block_text(lines, pages.words, marks=False)
     letters = sum(map(str.isalpha, text))
     few, many = _TITLE_WORDS
+    few = 1 if lines[0].size > _LARGE_TITLE * pages.body else few
     return (
         letters >= _TITLE_LETTERS
         and few <= len(text.split()) <= many
         and len(text) <= _LONGEST_TITLE
         and letters > 0.6 * len(text.replace(" ", ""))
         and not _BANNER.match(text)
+        and not is_numbered(text)
         and lines[0].size >= 0.98 * pages.body
     )
 
@@ -140,13 +147,56 @@ def _cleaned(text: str) -> str:
 # The authors
 
 
-def _authors(lines: Sequence[Line], pages: Pages) -> Iterator[str]:
+def _between(pages: Pages, title: Line, lines: Sequence[Line], following: Sequence[Line]) -> list[list[Line]]:
+    """Return what stands between the title and the body, as stacks of lines below one another, row by row.
+
+    Names in a row have their places of work below them, which no reading line by line tells apart.
+    """
+    low = (
+        following[0].y if following and following[0].page == title.page else min((each.y for each in lines), default=0)
+    )
+    column = [each for each in (title, *lines) if each.column == title.column]
+    left, right = min(each.x0 for each in column), max(each.x1 for each in column)
+    within = [
+        each
+        for each in pages.pieces
+        if low - 1 < each.y < title.y and (not title.column or left - 1 <= each.x0 <= each.x1 <= right + 1)
+    ]
+    stacks: list[list[Line]] = []
+    for row in rows([each for each in within if following[:1] != [each] and each.y > low + 0.3 * each.size]):
+        for each in row:
+            above = [stack for stack in stacks if _is_above(stack[-1], each)]
+            if len(above) == 1:
+                above[0].append(each)
+            else:
+                stacks.append([each])
+    return _by_rows(stacks)
+
+
+def _by_rows(stacks: Sequence[list[Line]]) -> list[list[Line]]:
+    """Return stacks from the top, those that begin about as high from left to right."""
+    found: list[list[list[Line]]] = []
+    for stack in sorted(stacks, key=lambda each: -each[0].y):
+        if found and found[-1][0][0].y - stack[0].y < stack[0].size:
+            found[-1].append(stack)
+        else:
+            found.append([stack])
+    return [stack for row in found for stack in sorted(row, key=lambda each: each[0].x0)]
+
+
+def _is_above(upper: Line, lower: Line) -> bool:
+    middles = (upper.x0 + upper.x1) / 2, (lower.x0 + lower.x1) / 2
+    is_near = 0.3 * lower.size < upper.y - lower.y < 1.75 * max(upper.size, lower.size)
+    return is_near and (upper.x0 < middles[1] < upper.x1 or lower.x0 < middles[0] < lower.x1)
+
+
+def _authors(stacks: Sequence[Sequence[Line]], pages: Pages) -> Iterator[str]:
     """Yield the people that are named below the title, in lines that are set as the first of them is."""
     seen = dict[str, None]()
     style: tuple[float, bool, bool] | None = None
-    for block in _stacks(lines):
+    for stack in stacks:
         is_open = True
-        for line in block:
+        for line in _lists(stack):
             named = people_in(line)
             own = round(line.size, 1), line.bold, line.words.isupper()
             if named and (is_open or line.words.isupper()) and (style is None or style == own):
@@ -158,6 +208,25 @@ def _authors(lines: Sequence[Line], pages: Pages) -> Iterator[str]:
                 if words_of([line]) > 14 and line.size < 1.05 * pages.body and not seen:
                     return
     yield from seen
+
+
+def _lists(stack: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines of a stack, those as one that list people over several lines."""
+    held: Line | None = None
+    for line in stack:
+        if held is None:
+            held = line
+            continue
+        both = replace(held, text=f"{held.text} {line.text}", words=f"{held.words} {line.words}")
+        same = abs(held.size - line.size) < 0.02 * line.size and held.bold == line.bold and held.italic == line.italic
+        more = len(people_in(both)) > len(people_in(held))
+        if same and more and (_GOES_ON.search(held.words) or not people_in(line)):
+            held = both
+        else:
+            yield held
+            held = line
+    if held is not None:
+        yield held
 
 
 def _stacks(lines: Sequence[Line]) -> Iterator[list[Line]]:
@@ -175,7 +244,7 @@ def _stacks(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 def _agreed(authors: tuple[str, ...], stated: Sequence[str], lines: Sequence[Line]) -> tuple[str, ...]:
     """Return the authors of the page, or those of the file's properties if the page names them and no others."""
-    if authors or not stated:
+    if authors or len(stated) < 2:  # one name is mostly of whoever made the file
         return authors
     said = plain(" ".join(line.words.replace(GAP, " ") for line in lines)).split()
     return tuple(stated) if all(family in said for family in families(stated)) else ()
@@ -196,7 +265,7 @@ def _abstract(pages: Pages, found: Sequence[Heading], start: int, limit: int) ->
                 begin = place if rest else place + 1
                 end = _abstract_end(pages, found, begin, reach)
                 text = block_text(lines[begin:end], pages.words)
-                text = text[match.end() :] if rest else text
+                text = ABSTRACT.sub("", text, count=1) if rest else text
                 if _is_abstract(text):
                     return re.sub(r"(?<=[.!?])\d{1,2}$", "", text.strip()), place, end
     following = next((each.start for each in found if each.start > start and _begins(each)), 0)

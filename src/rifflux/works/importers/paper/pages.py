@@ -50,7 +50,8 @@ class Pages:
     """The lines of a paper, page by page, in reading order.
 
     `body` is the size of its text, `leading` the distance of its lines, `notes` the feet of the pages, `margin` what
-    stands across the first page's margin, and `words` how often each word stands in the paper.
+    stands across the first page's margin, `first` that page with its head, `pieces` its lines between wide gaps, and
+    `words` how often each word stands in the paper.
     """
 
     lines: Sequence[Line]
@@ -60,6 +61,7 @@ class Pages:
     count: int
     margin: str = ""
     first: Sequence[Line] = ()
+    pieces: Sequence[Line] = ()
     words: Counter[str] = field(default_factory=Counter)
 
 
@@ -86,6 +88,7 @@ def read_pages(pdf: pypdfium2.PdfDocument) -> Pages:
         len(found),
         margin,
         in_columns(found[0]) if found else (),
+        kept[0] if kept else (),
         Counter(word.lower() for line in flat for word in _WORD.findall(line.text)),
     )
 
@@ -211,5 +214,6 @@ def _continued(text: str, said: str, words: Counter[str]) -> str:
     known = words[hyphened] - words[whole]
     both = min(len(cut[1]), len(second)) >= _WHOLE_LETTERS and min(words[cut[1].lower()], words[second.lower()]) > 1
     is_chain = before is not None and "-" in before[0][:-1]
-    keeps = second[:1].isupper() or known > 0 or (known == 0 and (both or is_chain))
+    is_name = second[:1].isupper() and not (second.isupper() and cut[1].isupper())
+    keeps = is_name or known > 0 or (known == 0 and (both or is_chain))
     return text + said if keeps else text[:-1] + said

@@ -44,14 +44,12 @@ _PARTICLES = frozenset(
         *("ter", "ten", "zu", "zur", "y", "e"),
     ]
 )
-_DEGREES = re.compile(
-    r",?\s*\b(?:Ph\.?\s?D|M\.?\s?D|M\.?\s?Sc|B\.?\s?Sc|M\.?\s?P\.?H|Prof|Dr|R\.?N|M\.?S)\b\.?", re.IGNORECASE
-)
+_DEGREES = re.compile(r",\s*(?:Ph\.?\s?D|M\.?\s?D|M\.?\s?Sc|B\.?\s?Sc|M\.?\s?P\.?H|R\.?N|M\.?S)\b\.?")
 _MEMBER = re.compile(
     r",\s*(?:(?:student|senior|life|associate)\s+)?(?:member|fellow)\s*,?\s*(?:IEEE|ACM|AAAI|OSA)?", re.IGNORECASE
 )
 _TOKEN = re.compile(r"(?:[^\W\d_]\.-?)+|[^\W\d_][^\W\d_'’.-]*(?:[-'’][^\W\d_]+)*\.?")
-_SEPARATOR = re.compile(r"\s*(?:,|;|·|•|\band\b|&|\t|\bund\b|\bet\b)\s*", re.IGNORECASE)
+_SEPARATOR = re.compile(r"\s*(?:,|;|·|•|\band\b|&|\t|\bund\b|\bet\b|\s{2,})\s*", re.IGNORECASE)
 _MARKS = re.compile(r"[*∗†‡§¶‖⋆♯♭♮♠♣♦♥◦#$^~•]+|(?<=[^\W\d_])\d+(?:\s*,\s*\d+)*|\(\d+\)")
 
 
@@ -65,8 +63,11 @@ def people_in(line: Line) -> list[str]:
     others = [each for each in pieces if each not in named]
     if not named or (pieces[0] not in named):
         return []
-    # Some name where they work behind their names.
-    is_list = len(named) >= 0.7 * len(pieces) or all(map(_PLACE.search, others))
+    # Some name where they work behind their names, and in which state.
+    places = [each for each in others if _PLACE.search(each)]
+    is_list = len(named) >= 0.7 * len(pieces) or (
+        bool(places) and all(each in places or (each.isupper() and len(each) < 4) for each in others)
+    )
     return list(named.values()) if is_list else []
 
 

@@ -37,6 +37,8 @@ _SHORT = re.compile(r"(?:^|[\s.\-(])(?:Jr|Sr|St|et al|eds?|Ed|vol|no|pp|vs|Proc|
 _COLON = re.compile(r"^(?P<who>[^:]{4,300}?[\s,.][^\W\d_]\.?)\s*:\s*(?P<rest>\S.*)$")
 #: In sizes of the letters: lines of one reference are nearer than this.
 _FARTHEST = 2.2
+#: A list without labels ends at a gap, if it has this share of the lines by then.
+_MOSTLY = 0.6
 #: How sure a citation is that names a title.
 BY_TITLE = 0.9
 _TITLE_WORDS, _SHORTEST, _LONGEST = 3, 15, 250
@@ -44,7 +46,11 @@ _TITLE_WORDS, _SHORTEST, _LONGEST = 3, 15, 250
 
 def listed(lines: Sequence[Line], pages: Pages) -> list[str]:
     """Return the references that lines list, each as one text; nothing if it cannot be seen where they begin."""
-    starts = _labelled(lines) or _hanging(lines) or _apart(lines, pages)
+    starts = _labelled(lines)
+    if not starts:
+        closed = _closed(lines)
+        lines = closed if len(closed) > _MOSTLY * len(lines) else lines
+        starts = _hanging(lines) or _apart(lines, pages)
     if not starts:
         return []
     ends = [*starts[1:], len(lines)]
@@ -54,9 +60,9 @@ def listed(lines: Sequence[Line], pages: Pages) -> list[str]:
 
 
 def _closed(lines: Sequence[Line]) -> Sequence[Line]:
-    """Return the lines of a reference up to a gap: what follows the last one is none of it."""
+    """Return the lines up to a gap: what follows a reference, or the last one, is none of it."""
     for place, (one, other) in enumerate(pairwise(lines), start=1):
-        if one.column == other.column and one.y - other.y > _FARTHEST * other.size:
+        if (one.page, one.column) == (other.page, other.column) and one.y - other.y > _FARTHEST * other.size:
             return lines[:place]
     return lines
 

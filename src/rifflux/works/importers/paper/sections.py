@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from rifflux.ingest.read.pdf_lines import GAP, Line
 from rifflux.works.importers.paper.pages import ABSTRACT, CAPTION, REFERENCES, SMALL, Pages, block_text, plain_line
 
-__all__ = ["Heading", "Paragraph", "headings", "paragraphs"]
+__all__ = ["Heading", "Paragraph", "headings", "is_numbered", "paragraphs"]
 
 #: Headings that papers have, whatever they look like.
 _KNOWN = re.compile(
@@ -21,15 +21,17 @@ _KNOWN = re.compile(
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
-    r"(?:§\s*)?(?P<number>\d{1,2}(?:\.\d{1,2}){0,4}|[IVX]{1,5}|[A-Z](?:\.\d{1,2}){0,3})(?P<stop>[.):]?)[\s:]+"
+    r"(?:§\s*)?(?P<number>\d{1,2}(?:\.\d{1,2}){0,4}|[IVX]{1,5}|[A-Z](?:\.\d{1,2}){0,3})(?P<stop>[.:]?)[\s:]+"
     r"(?P<title>[^\W\d_].*)"
 )
 #: What is set off and heads nothing: captions, statements, addresses, lines of a table of contents or an algorithm.
 _NO_HEADING = re.compile(
     rf"^(?:{CAPTION.pattern})|@|https?:|^(?:theorem|lemma|definition|proposition|corollary|claim|remark|example|proof)\b.*\W"
-    r"|^(?:input|output|require|ensure|data|result):|(?:\.\s?){4,}|[^\s\d.][\s.]+\d{1,3}$",
+    r"|^(?:input|output|require|ensure|data|result):",
     re.IGNORECASE,
 )
+#: How a line of a table of contents ends.
+_CONTENTS = re.compile(rf"(?:{GAP}|(?:\.\s?){{3,}})\s*\d{{1,3}}$")
 _NUMBER = re.compile(rf"[^{GAP}]{{1,8}}{GAP}[^{GAP}]+$")
 _LONGEST, _MOST_LINES, _MOST_WORDS = 120, 3, 12
 #: In sizes of the body: what is larger is set off; in distances of lines: the gap above a heading, and a paragraph.
@@ -55,11 +57,16 @@ class Paragraph:
 
     lines: list[Line]
     aside: bool = False
-    headings: tuple[str, ...] = ()
-    text: str = field(default="")
+    text: str = ""
 
 
 # Headings
+
+
+def is_numbered(text: str) -> bool:
+    """Return True for a text that is headed by the number of a section."""
+    match = _NUMBERED.fullmatch(text)
+    return match is not None and match["number"][0].isdecimal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +169,8 @@ def _stands_alone(pages: Pages, start: int, end: int) -> bool:
 def _may_head(lines: Sequence[Line], place: int, pages: Pages) -> bool:
     """Return True for a line with a gap above, or one of another style at the top of a column."""
     line = lines[place]
+    if REFERENCES.fullmatch(plain_line(line)):
+        return True
     if line.size < 0.85 * pages.body or line.size > 2.5 * pages.body or line.text.count(GAP) > 2:
         return False
     before = lines[place - 1] if place else None
@@ -224,7 +233,7 @@ def _levelled(chosen: Sequence[_Candidate], numbered: Sequence[_Candidate]) -> l
     """Return headings with levels: by their numbers, else by their styles, the largest first."""
     kinds = [_numeral(each.number)[0] for each in numbered]
     top = kinds[0] if kinds else ""
-    ranks = _ranks([each for each in chosen if each not in numbered], {each.style for each in numbered})
+    ranks = _ranks([each for each in chosen if each not in numbered])
     levels = {each.style: _depth(each, top) for each in reversed(numbered)}
     found = []
     for each in chosen:
@@ -239,9 +248,7 @@ def _depth(each: _Candidate, top: str) -> int:
     return (1 if kind == top or (not parent and kind == "1") else 2) + (parent.count(".") + 1 if parent else 0)
 
 
-def _ranks(
-    found: Sequence[_Candidate], _: set[tuple[float, bool, bool, bool]]
-) -> dict[tuple[float, bool, bool, bool], int]:
+def _ranks(found: Sequence[_Candidate]) -> dict[tuple[float, bool, bool, bool], int]:
     styles = {each.style for each in found}
     ordered = sorted(styles, key=lambda style: (-style[0], not style[3], not style[1], style[2]))
     return {style: min(rank, 3) for rank, style in enumerate(ordered, start=1)}
