@@ -2,15 +2,15 @@
 
     python -m bench intents [FOLDER_OF_COLLECTIONS] [--keep FOLDER] [--questions FILE] [--fit]
 
-Questions are those of `intents.tsv` beside this program: 120 in the wordings of many subjects, twenty for each of six
-intents, written before anything was fitted. Every other one was looked at while the rules and examples were made; the
-rest tells what to expect of new ones. `--questions` names another file, a line for each: intent, tab, question.
-Printed are how many are right with rules and examples and with rules alone, what the wrong ones were taken for, how
-long it takes, and how probable the examples make the right intent where they are left out.
+Questions are those of `intents.tsv` beside this program, written by several people before anything was fitted to them:
+a line for each, intent, tab, question, and `#` before the name of a set. One set was looked at while rules and examples
+were made; the others tell what to expect of new questions. `--questions` names another such file. Printed are how many
+are right with rules and examples and with rules alone, what the wrong ones were taken for, and how long it takes.
 
-With a folder of collections, pasted abstracts of three of them are read, which ask for nothing, and of CACM,
-twenty-five works with three references or more are asked about: how many of the works that they cite, or that cite
-them, are among the first ten. `--fit` fits the examples of the package anew, and stores what it finds there.
+With a folder of collections, texts that ask for nothing are read: pasted abstracts, titles, and questions of content
+(of which a few do compare or survey). And of CACM, twenty-five works with three references or more are asked about: how
+many of the works that they cite, or that cite them, are among the first ten. `--fit` fits the examples of the package
+anew, stores what it finds there, and tells how those of one writer are told by the examples of the others.
 """
 
 from __future__ import annotations
@@ -20,31 +20,30 @@ import json
 import random
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from bench.quality.wording import fit, write
+from bench.quality.wording import Filled, fit, left_out, read, write
 from bench.quality.works import PATIENT, works
 from rifflux.index import Index
 from rifflux.models import load_embedder
 from rifflux.retrieve.query.reading import Words
 from rifflux.text.analyzer import analyzer
-from rifflux.types import Scores
 from rifflux.works.retrieval.asked import asked_for
 from rifflux.works.retrieval.intent import GENERIC, KEYWORDS
-from rifflux.works.retrieval.likeness import Likeness, fitted
+from rifflux.works.retrieval.likeness import FITTED, Likeness, fitted
 
 QUESTIONS = Path(__file__).with_name("intents.tsv")
-ABSTRACTS = ("cacm", "scifact", "nfcorpus")
+COLLECTIONS = ("cacm", "scifact", "nfcorpus")
 SAMPLE, FEWEST_WORDS, SEED = 100, 15, 18
 #: Works that are asked about, and the references that each has at least.
 ASKED, LEAST, TOP = 25, 3, 10
-BINS = 5
+#: Of the fills of left-out examples, every so many is asked.
+EACH = 3
 BOTH = "rules and examples"
 #: Each wording with the direction of citations whose works it is after.
 CITED = (
@@ -71,49 +70,40 @@ def main(given: Sequence[str] | None = None) -> None:
         _fit()
     _questions(asked.questions)
     if asked.data:
-        _abstracts(asked.data)
+        _asking_nothing(asked.data)
         with tempfile.TemporaryDirectory() as temporary:
             _citations(asked.data / "cacm", asked.keep or Path(temporary))
 
 
 def _fit() -> None:
-    wording, shares, own = fit(load_embedder())
+    embedder = load_embedder()
+    given = Filled.by(embedder, read())
+    kinds = ("all", *dict.fromkeys(example.intent for example in given.examples))
+    print(f"| examples of a writer, told by those of the others | {' | '.join(kinds)} |")
+    print(f"| --- |{' ---: |' * len(kinds)}")
+    for writer, own, wording in left_out(given, embedder.fingerprint):
+        taken = _takes(lambda text, by=wording: by(embedder.embed_query(text), text))  # type: ignore[misc]
+        asked = [(own.examples[row].intent, text) for row, text in zip(own.of.tolist(), own.texts, strict=True)]
+        right = [(intent, taken(text) == intent) for intent, text in asked[::EACH]]
+        shares = (np.mean([hit for intent, hit in right if kind in ("all", intent)]) for kind in kinds)
+        print(f"| {writer}, {len(own.examples)} | {' | '.join(f'{share:.3f}' for share in shares)} |")
+    wording = fit(given, embedder.fingerprint)
     write(wording)
-    names = sorted(set(own))
-    right = np.array([names.index(name) for name in own])
-    sure, hit = shares.max(axis=1), shares.argmax(axis=1) == right
-    print(f"{len(wording.examples)} examples, {len(own)} fills, nearness {wording.nearness:g}")
-    print(f"left out: {hit.mean():.3f} right by vectors alone; expected error of calibration {_error(sure, hit):.3f}\n")
-    print("| share of the first | fills | right |\n| --- | ---: | ---: |")
-    for low, high, chosen in _bins(sure):
-        print(f"| {low:.1f} to {high:.1f} | {chosen.sum()} | {hit[chosen].mean():.2f} |")
-    print()
-
-
-def _bins(sure: Scores) -> Iterator[tuple[float, float, np.ndarray]]:
-    edges = np.linspace(0, 1, BINS + 1)
-    for low, high in pairwise(edges.tolist()):
-        chosen = (sure > low) & (sure <= high)
-        if chosen.any():
-            yield low, high, chosen
-
-
-def _error(sure: Scores, hit: np.ndarray) -> float:
-    return float(sum(chosen.mean() * abs(hit[chosen].mean() - sure[chosen].mean()) for *_, chosen in _bins(sure)))
+    size = FITTED.stat().st_size / 1000
+    print(f"\n{len(wording.examples)} examples, {len(wording.pieces)} pieces, {size:.0f} kB\n")
 
 
 # Questions
 
 
 def _questions(file: Path | None) -> None:
-    lines = (file or QUESTIONS).read_text("utf-8").splitlines()
-    questions = [tuple(line.split("\t")) for line in lines if "\t" in line]
-    halves = {file.name: questions} if file else {"looked at": questions[::2], "not looked at": questions[1::2]}
+    sets = _sets((file or QUESTIONS).read_text("utf-8"))
+    questions = [each for asked in sets.values() for each in asked]
     ways = {BOTH: _takes(_likened()), "rules alone": _takes(lambda _: None)}
     names = list(dict.fromkeys(intent for intent, _ in questions))
     print(f"| questions | | right | {' | '.join(names)} |\n| --- | --- | ---: |{' ---: |' * len(names)}")
     wrong: list[str] = []
-    for half, asked in halves.items():
+    for half, asked in sets.items():
         for way, taken in ways.items():
             found = [(intent, taken(text), text) for intent, text in asked]
             right = Counter(intent for intent, got, _ in found if got == intent)
@@ -124,6 +114,18 @@ def _questions(file: Path | None) -> None:
                 wrong += [f"- {half}: {text!r}, {intent}, was taken for {got}" for intent, got, text in missed]
     print("\n" + "\n".join(wrong) + "\n")
     _time(ways[BOTH], [text for _, text in questions])
+
+
+def _sets(text: str) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Return the questions of each set with their intents."""
+    sets, name = defaultdict[str, list[tuple[str, str]]](list), "questions"
+    for line in text.splitlines():
+        intent, tab, question = line.partition("\t")
+        if line.startswith("#"):
+            name = line.strip("# ")
+        elif tab:
+            sets[name].append((intent, question))
+    return sets
 
 
 def _likened() -> Callable[[str], Likeness]:
@@ -158,19 +160,35 @@ def _time(taken: Taken, texts: Sequence[str]) -> None:
     print(f"time: p50 {half:.1f} ms, p95 {most:.1f} ms, of which the vector, on average, {embedded:.1f} ms\n")
 
 
-# Pasted abstracts, and questions about citations
+# What asks for nothing, and questions about citations
 
 
-def _abstracts(data: Path) -> None:
-    print("| pasted abstracts of | taken for anything but generic |\n| --- | ---: |")
+def _asking_nothing(data: Path) -> None:
     taken = _takes(_likened())
-    for name in ABSTRACTS:
-        lines = (data / name / "corpus.jsonl").read_text("utf-8").split("\n")
-        records = map(json.loads, filter(None, lines))
-        texts = [each["text"] for each in records if len(each["text"].split()) >= FEWEST_WORDS]
-        sample = random.Random(SEED).sample(texts, SAMPLE)
-        print(f"| {name} | {sum(taken(text) != GENERIC for text in sample)}/{len(sample)} |")
+    print("| texts that ask for nothing | taken for anything but generic | of these, for a lookup |")
+    print("| --- | ---: | ---: |")
+    for kind, texts in _texts(data):
+        found = Counter(map(taken, texts))
+        wrong = found.total() - found[GENERIC]
+        print(f"| {kind} | {wrong}/{len(texts)} | {found['lookup']} |")
     print()
+
+
+def _texts(data: Path) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield pasted abstracts, titles, and questions of content, as many as are looked at."""
+    draw = random.Random(SEED)
+    for name in COLLECTIONS:
+        texts = [each["text"] for each in _records(data / name / "corpus.jsonl")]
+        yield f"abstracts of {name}", draw.sample([each for each in texts if len(each.split()) >= FEWEST_WORDS], SAMPLE)
+    titles = [*filter(None, (each["title"] for each in _records(data / "cacm" / "corpus.jsonl")))]
+    yield "titles of cacm", draw.sample(titles, 2 * SAMPLE)
+    for name in COLLECTIONS:
+        asked = [each["text"] for each in _records(data / name / "queries.jsonl")]
+        yield f"questions of {name}", draw.sample(asked, min(SAMPLE, len(asked)))
+
+
+def _records(file: Path) -> Iterable[Mapping[str, str]]:
+    return map(json.loads, filter(None, file.read_text("utf-8").split("\n")))
 
 
 def _citations(folder: Path, keep: Path) -> None:

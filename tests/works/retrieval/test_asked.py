@@ -52,6 +52,38 @@ class TestIntents:
         assert asked.intent.name.replace("keywords", "generic") == intent, asked.reason
         assert asked.reason
 
+    @pytest.mark.parametrize(
+        ("text", "intent"),
+        [
+            ("10.1038/171737a0 full text please", "lookup"),
+            ("get_document(doi=10.1038/171737a0)", "lookup"),
+            ("pull up arXiv:1312.6114v10", "lookup"),
+            ("fetch PMID 13054692", "lookup"),
+            ("show me tag 00DV", "lookup"),
+            ("papers similar to 10.1038/171737a0", "related"),
+            ("who cites arXiv:1312.6114?", "related"),
+            ("what should I read before 10.1038/171737a0", "prereq"),
+        ],
+    )
+    def test_an_identifier_is_looked_up_unless_others_are_wanted(self, text: str, intent: str) -> None:
+        assert asked_for(text, liken=likened).intent.name == intent
+
+    @pytest.mark.parametrize(
+        ("text", "intent"),
+        [
+            ("Ford and Fulkerson 1956 Canadian Journal", "lookup"),
+            ("Garey & Johnson, A Guide to Completeness, Freeman", "lookup"),
+            ("Okun et al., Potential GNP, 1962", "lookup"),
+            ('get_document(title="A Survey of Rewriting Systems")', "lookup"),
+            ('who cites "A Comparison of Sorting Networks"?', "related"),
+            ("Is Silent Spring by Carson available here?", "lookup"),
+            ("Chile earthquake 1960", "generic"),
+            ("trade between France and Germany before 1914", "generic"),
+        ],
+    )
+    def test_words_of_titles_and_notes_do_not_decide(self, text: str, intent: str) -> None:
+        assert asked_for(text, liken=likened).intent.name.replace("keywords", "generic") == intent
+
     def test_the_reason_tells_the_nearest_example(self) -> None:
         asked = asked_for("roadmap for someone who wants to learn quantum optics", liken=likened)
         assert "it is worded like '" in asked.reason
@@ -131,6 +163,14 @@ class TestSides:
             ("what do LL and LR parsing have in common", ("LL parsing", "LR parsing")),
             ("why choose TCP instead of UDP", ("TCP", "UDP")),
             ("A vs. B", ("A", "B")),
+            ("paging / segmentation trade-offs", ("paging", "segmentation")),
+            ("Paxos, Raft: tradeoffs", ("Paxos", "Raft")),
+            ("mitosis meiosis difference", ("mitosis", "meiosis")),
+            ("does quicksort beat heapsort on sorted input", ("quicksort on sorted input", "heapsort on sorted input")),
+            ("the relative cost of copper and aluminium wires", ("copper", "aluminium wires")),
+            ("deciding between oak and pine", ("oak", "pine")),
+            ("can copper replace silver", ("copper", "silver")),
+            ("theory of mind versus empathy", ("theory of mind", "empathy")),
             ("compare", None),
         ],
     )  # fmt: skip
@@ -145,6 +185,8 @@ class TestExamples:
             assert str(kept["digest"]) == digest_of(text), "fit them anew: python -m bench intents --fit"
             assert str(kept["fingerprint"]) == load_embedder().fingerprint
             assert len(kept["points"]) == len([*read_examples(text)])
+            assert len(str(kept["pieces"]).split("\n")) == len(kept["of_pieces"])
+        assert FITTED.stat().st_size < 600_000
 
     def test_shares_are_of_one(self) -> None:
         for text in ("who cites this?", "", "sheaves " * 300):

@@ -20,6 +20,8 @@ from rifflux.types import Clause, Understanding
 from rifflux.works.retrieval.comparison import comparison_in, sides_in
 from rifflux.works.retrieval.intent import GENERIC, IN, INTENTS, KEYWORDS, MODES, OUT, WEIGHTS, Intent
 from rifflux.works.retrieval.likeness import Likeness
+from rifflux.works.retrieval.mention import identifier_in, noted, quoted_title, titled
+from rifflux.works.retrieval.pieces import untitled
 from rifflux.works.retrieval.wording import (
     FOUNDATIONAL,
     RECENT,
@@ -29,9 +31,8 @@ from rifflux.works.retrieval.wording import (
     is_bare,
     is_broad,
     names_one,
-    quoted_title,
     said,
-    titled,
+    tells,
     worded,
 )
 
@@ -39,15 +40,18 @@ __all__ = ["Asked", "Liken", "asked_for"]
 
 #: Gives the likeness of a question to examples; None where no model can tell.
 Liken = Callable[[str], Likeness | None]
-#: What a rule multiplies the odds of an intent by: one that speaks of a wish, and one that sees a name.
-RULE, NAME_RULE = 12.0, 5.0
+#: What a rule multiplies the odds of an intent by.
+RULE = 8.0
+#: What a misread question of content costs next to a wish that is not heard.
+COST = 0.6
 #: How probable an intent has to be: of what asks for something, and of what does not.
-ENOUGH, SURE = 0.3, 0.6
+ENOUGH, SURE = 0.3, 0.55
 #: A text of more words is no question, but may hold one.
 MOST_WORDS = 32
 #: From such a share on, what is like a question about citations is one.
 DIRECTED = 0.5
 
+_YEAR_LAST = re.compile(r"\b(?:1[4-9]|20)\d\d\W*\Z")
 _EDGES = " .,;!?()[]\"'“”"
 _SENTENCE = re.compile(r"[^.?!]+(?:[.?!]+(?=\s|$)|$|[.?!])+")
 
@@ -118,7 +122,7 @@ def _decided(
     """Return the most probable intent, the reason, and the likeness that spoke for it, if any."""
     if named:
         return "lookup", f"it is {named}", None
-    rules = _rules(text, words)
+    rules, code = _rules(text, words), identifier_in(text)
     if (one := parse_identifier(text.strip(_EDGES))) and one.scheme in SCHEMES:
         return "lookup", "it is an identifier", None
     if title := quoted_title(text):
@@ -127,16 +131,20 @@ def _decided(
         rare = understanding.names and not understanding.identifiers
         told = f"few texts here say {understanding.names[0]!r}" if rare else "it is an identifier"
         return "lookup", told, None
-    bare = is_bare(text, words)
-    like = None if bare and not rules else liken(text)
-    name = _most_probable(rules, like, ENOUGH if asks(text) else SURE)
-    # What neither asks nor names anything looks for no one work.
-    name = GENERIC if name == "lookup" and not rules and not asks(text) else name
-    if name == GENERIC:
+    bare = is_bare(text, words) and not code
+    like = None if bare and not rules and not tells(text) else liken(text)
+    odds = _odds(rules, like, code)
+    name = max(odds, key=odds.__getitem__, default=GENERIC)
+    if odds and odds[name] < (ENOUGH if code or asks(text) else SURE) * sum(odds.values()):
+        name = GENERIC
+    # An author nobody knows here, a subject and a year are those of an event as well.
+    if name == GENERIC or (name == "lookup" and bare and not rules and _YEAR_LAST.search(text)):
         if bare:
             return KEYWORDS, "bare words, no sentence: the words count most", None
         return GENERIC, "no rule holds: searched by words, meaning and citations", like
     reasons = [rules[name]] if name in rules else []
+    if code and name == "lookup":
+        reasons.append(f"it has the identifier {code!r}")
     if like and (not reasons or like.shares[name] >= ENOUGH):
         reasons.append(f"it is worded like {like.nearest[name]!r}")
     return name, ", and ".join(reasons), like
@@ -144,11 +152,14 @@ def _decided(
 
 def _rules(text: str, words: Mapping[str, Clause]) -> Mapping[str, str]:
     """Return the intent that a rule of wording speaks for, if any, and the reason."""
-    if comparison := comparison_in(text):
+    said = untitled(text, other=" This Work ")
+    if (comparison := comparison_in(text)) and comparison.says in said:
         return {"compare": f"it says {comparison.says!r}"}
     if asks_citations(text):
         return {"related": "it asks for citations"}
-    if found := worded(text):
+    if note := noted(text):
+        return {"lookup": f"it refers to a work as notes do: {note!r}"}
+    if found := worded(said):
         name, says = found
         return {name: f"it names one thing: {says!r}" if name == "lookup" else f"it says {says!r}"}
     if one := names_one(text, words) or titled(text):
@@ -156,15 +167,16 @@ def _rules(text: str, words: Mapping[str, Clause]) -> Mapping[str, str]:
     return {}
 
 
-def _most_probable(rules: Mapping[str, str], like: Likeness | None, enough: float) -> str:
-    """Return the most probable intent of all but keywords, the generic one where that is not probable enough."""
+def _odds(rules: Mapping[str, str], like: Likeness | None, code: str) -> Mapping[str, float]:
+    """Return the odds of all intents but keywords; of a question with an identifier, a lookup has those of content."""
     if like is None:
-        return next(iter(rules), GENERIC)
-    odds = {name: like.shares[name] for name in INTENTS if name in like.shares}
+        return dict.fromkeys(rules, 1.0) or ({"lookup": 1.0} if code else {})
+    odds = {name: like.shares[name] * (COST if name == GENERIC else 1.0) for name in INTENTS if name in like.shares}
     for name in rules:
-        odds[name] *= NAME_RULE if name == "lookup" else RULE
-    best = max(odds, key=odds.__getitem__)
-    return best if odds[best] >= enough * sum(odds.values()) else GENERIC
+        odds[name] *= RULE
+    if code:
+        odds["lookup"] += odds.pop(GENERIC) + odds.pop("survey")
+    return odds
 
 
 def _leaning(text: str, intent: Intent) -> tuple[Intent, str]:

@@ -44,6 +44,15 @@ _WORDINGS = tuple(
         r"^(?P<one>.+?)\s+(?P<says>versus|vs\.?|compared? (?:to|with)|in (?:comparison|contrast) (?:to|with)"
         r"|as opposed to|or rather)\s+(?P<other>.+)",
         r"^\W*(?P<says>contrast)\s+(?P<one>.+?)\s+(?:and|with)\s+(?P<other>.+)",
+        r"^(?P<one>[^,:/]+?)(?:\s*[,/&]\s*|\s+and\s+)(?P<other>[^,:/]+?)\s*[,:;-]?\s+"
+        r"(?P<says>trade-?offs?|pros and cons|differences?|compared?|comparison|which is better|same or different)\W*$",
+        r"^(?P<one>[\w-]+)\s+(?P<other>[\w-]+)\s+(?P<says>differences?|trade-?offs?)\W*$",
+        r"^(?P<says>trade-?offs?|pros and cons|better|compare|same or different)[:,]\s*(?P<one>[^,:/;]+?)"
+        r"(?:\s*[,;/&]\s*|\s+(?:and|or|vs\.?|versus)\s+)(?P<other>[^,:/;]+)$",
+        r"^(?P<one>.+?)\s+(?P<says>against)\s+(?P<other>.+?)[,:]\s+(?P<tail>)\S.*$",
+        r"^(?:does|do|would|will|can)\s+(?P<one>.+?)\s+"
+        r"(?P<says>beats?|outperforms?|(?:has|have|offer) any? (?:edge|advantage) (?:on|over)"
+        r"|(?:do|works?|performs?) (?:better|worse|as well) (?:than|as))\s+(?P<other>.+)",
     )
 )
 #: What joins two sides where a comparison is asked for, the most telling first.
@@ -59,13 +68,29 @@ _JOINTS = tuple(
         r"\sthat\s(?=.*(?:lacks?|cannot|can't|do(?:es)?n't|do(?:es)? not|miss(?:es)?)\W*$)",
         r"\sor\s",
         r"\sand\s",
-        r"\s(?:with|to)\s",
+        r"\s(?:with|to|by)\s",
+        r"\sas (?:good|well|fast|safe|accurate|effective|reliable|cheap) as\s|\sthe same \w+ as\s",
+        r"\s(?:unlike|made|makes|replaces?|just|which|better|not)\s",
+        r"\s(?:/|&|n)\s|;\s+",
         r",\s+|(?<=\w)/(?=\w)",
     )
 )
+#: What is compared of two sides, or done with them, as it is said before the first.
+_RESPECTS = (
+    r"(?:relative|comparative|comparable|direct) (?:\w+ )?\w+ (?:of|between)"
+    r"|(?:performance|accuracy|efficacy|(?:cost-)?effectiveness|safety|outcomes|predictions|estimates|results|approaches"
+    r"|benchmarks?|(?:head-to-head )?trials|gap|choice|relation|relationship|rivalry|(?:in|non-in|su)(?:f|p)eriority"
+    r"|dissimilarities|side-by-side|arguments|case|account)\s+(?:of|for|between|from)(?:\s+the theories of)?"
+    r"|performance gap between|limits of(?=.* compared)|what (?:speaks for|makes|separates|divides)"
+    r"|papers that pit|(?:torn|deciding) between|(?:switch(?:ing)?|mov(?:e|ing)) from|replac(?:e|ing)"
+    r"|go(?:ing)? (?:for|with)|(?:it )?matters? whether|worth|(?:gain|lose) by|mixing up|distinguishing"
+    r"|set(?= .* (?:beside|against|side by side))|where (?:do|does)|(?:any|some)(?:body|one)(?: measured)?"
+    r"|(?:(?:under )?(?:what|which) )?(?:conditions|circumstances)|looking for|something that|different|close|better"
+    r"|still|also|keep|with|that of|those (?:of|from)|whats|diff|head to head|pick one for \w+"
+)
 #: Words that ask or compare, as they stand before the first side.
 _ASKING = re.compile(
-    rf"(?:(?:which\s+(?:\S+\s+){{0,4}}?{_BETTER}|what sets|how (?:well|much)|(?:tell|show) me|weigh up"
+    rf"(?:(?:{_RESPECTS}|which\s+(?:\S+\s+){{0,4}}?{_BETTER}|what sets|how (?:well|much)|(?:tell|show) me|weigh up"
     r"|(?:what|which|when|why|how|whether|is|are|was|were|does|do|did|can|could|would|will|should|shall|has|have|in|it"
     r"|ways?|respects?|there|any|the|a|an|i|we|one|you|between|among|of|on|to|for|about|and|or|both"
     r"|use|choose|choosing|prefer|pick|take|weigh|compare|contrast|comparing|contrasting|evaluate"
@@ -81,7 +106,8 @@ _VERBS = (
 _PREDICATE = (
     rf"[\s,]+{_VERBS}(?:{_BETTER}(?:\s+(?:results?|performance|accuracy|error|choice|option|one))?|differ(?:s|ent)?|compared?"
     r"|side by side|head to head|equivalent|alike|distinguish\w*|distinct|apart|lacks?|cannot(?: do)?|can't(?: do)?"
-    r"|do(?:es)? not(?: have)?|do(?:es)?n't(?: have)?|have(?: in common)?|do|outperform\w*|beats?|good|stand|stack)\b"
+    r"|do(?:es)? not(?: have)?|do(?:es)?n'?t(?: have)?|have(?: in common)?|do|part ways|part company|agree|disagree"
+    rf"|diverge|deviate|obsolete|in disguise|win|square with|the same|same|outperform\w*|beats?|good|stand|stack)\b"
 )
 #: Words that compare behind the second side, up to the purpose of both; and at the end of the first.
 _COMPARED = re.compile(rf"{_PREDICATE}(?P<tail>\s+(?:for|in|at|on|when|under|with)\s.+)?.*$", re.I)

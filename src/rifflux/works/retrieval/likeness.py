@@ -2,34 +2,43 @@
 
 An example is a wording with gaps for what it is about (`examples.txt`). Vectors of a model tell more of the subject of
 a question than of its wording, so they are projected: to where questions of one wording about anything lie together,
-and wordings apart. There a question is compared with all examples, and what is near says how probable each intent is.
-Words and pairs of words that it shares with examples are evidence besides (naive Bayes), of less weight: they say much
-of wordings that the examples have, and vectors of others.
+and wordings apart. How probable each intent is of a place there, and of the pieces of a wording (`pieces`), is a
+logistic regression on the examples. The nearest example of an intent is the reason that is told.
 
-Projection and examples (`examples.npz`) are of the model in the package, whatever embeds an index: they are fitted to
-its vectors, and another one would be asked for thousands of texts first. `python -m bench intents --fit` makes them.
+Everything in `examples.npz` is of the model in the package, whatever embeds an index: it is fitted to its vectors, and
+another one would be asked for thousands of texts first. `python -m bench intents --fit` makes it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from rifflux.text.analyzer import fold
 from rifflux.types import Scores, Vectors
+from rifflux.works.retrieval.pieces import GAP, known_words, pieces
 
-__all__ = ["EXAMPLES", "FITTED", "Example", "Likeness", "Wording", "digest_of", "fitted", "read_examples", "unit"]
+__all__ = [
+    "ARRAYS",
+    "EXAMPLES",
+    "FITTED",
+    "Example",
+    "Likeness",
+    "Wording",
+    "digest_of",
+    "fitted",
+    "read_examples",
+    "unit",
+]
 
 #: The examples as they were written, and what was fitted to them.
 EXAMPLES, FITTED = (Path(__file__).with_name(f"examples.{suffix}") for suffix in ("txt", "npz"))
+#: What is stored of a `Wording`, besides its pieces and the model.
+ARRAYS = ("points", "projection", "origin", "of_place", "of_pieces", "bias")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +48,17 @@ class Example:
     intent: str
     way: str
     text: str
+    writer: str = ""
 
     @property
     def shown(self) -> str:
         """Return the wording as it is told."""
-        return _GAP.sub("…", self.text)
+        return GAP.sub("…", self.text)
 
-
-_GAP = re.compile(r"\{\w\}")
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”")
-#: A gap, which is no word, or a word.
-_WORDS = re.compile(r"\{\w\}|([^\W\d_]+(?:['’][^\W\d_]+)*)")
-#: Where a text begins, so that its first word is another one than the same in its midst.
-START = "^"
-#: What words count next to vectors, and how many examples more every word is taken to be in.
-WORDS, SMOOTHING = 0.15, 0.2
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Return what the regression tells apart: an intent, with its direction if it has one."""
+        return self.intent, self.way
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +72,10 @@ class Likeness:
 
 @dataclass(frozen=True)
 class Wording:
-    """Examples in the space of their wordings: `points` are rows of unit length.
+    """Examples in the space of their wordings, and what tells their intents.
 
-    A vector v is at v @ `projection` - `origin`. An example says less with its distance, by exp(`nearness` * cosine).
+    A vector v is at v @ `projection` - `origin`, taken to unit length, as are the rows of `points`. The odds of each of
+    `kinds` are `bias`, the place times `of_place`, and the rows of `of_pieces` whose pieces a text has, added up.
     `fingerprint` is of the model that the vectors are by.
     """
 
@@ -77,69 +83,50 @@ class Wording:
     points: Vectors
     projection: Vectors
     origin: Vectors
-    nearness: float
+    of_place: Vectors
+    of_pieces: Vectors
+    bias: Vectors
+    pieces: Sequence[str]
     fingerprint: str
 
     def __call__(self, vector: Vectors, text: str) -> Likeness:
         """Return what a question is like, by its vector and its words, as it was typed."""
-        weights = self.weighed(vector) * np.exp(WORDS * self.words(text))[self.words.groups]
-        weights /= weights.sum()
+        place = self.places(vector)
         shares, ways, nearest = dict[str, float](), dict[str, float](), dict[str, str]()
-        order = np.argsort(-weights * self._fellows, kind="stable")
-        for example, weight in zip(map(self.examples.__getitem__, order), weights[order].tolist(), strict=True):
-            shares[example.intent] = shares.get(example.intent, 0.0) + weight
-            nearest.setdefault(example.intent, example.shown)
-            if example.way:
-                ways[example.way] = ways.get(example.way, 0.0) + weight
+        for (intent, way), share in zip(self.kinds, self.probable(place, text).tolist(), strict=True):
+            shares[intent] = shares.get(intent, 0.0) + share
+            if way:
+                ways[way] = share
+        for row in np.argsort(-(self.points @ place), kind="stable").tolist():
+            nearest.setdefault(self.examples[row].intent, self.examples[row].shown)
+            if len(nearest) == len(shares):
+                break
         return Likeness(shares, ways, nearest)
 
-    def weighed(self, vectors: Vectors) -> Scores:
-        """Return what each example says of vectors, as shares of one: (..., examples)."""
-        cosines = unit(vectors @ self.projection - self.origin) @ self.points.T
-        weights = np.exp(self.nearness * cosines.astype(np.float64)) / self._fellows
-        return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+    def places(self, vectors: Vectors) -> Vectors:
+        """Return where vectors lie among wordings."""
+        return unit(vectors @ self.projection - self.origin)
+
+    def probable(self, place: Vectors, text: str) -> Scores:
+        """Return how probable each kind is of a text at a place."""
+        rows = [self._rows[piece] for piece in sorted(pieces(text, self.known) & self._rows.keys())]
+        odds = (self.bias + place @ self.of_place + self.of_pieces[rows].sum(axis=0)).astype(np.float64)
+        shares = np.exp(odds - odds.max())
+        return np.asarray(shares / shares.sum())
 
     @cached_property
-    def words(self) -> Words:
-        """Return what words say of intents."""
-        return Words(self.examples)
+    def kinds(self) -> Sequence[tuple[str, str]]:
+        """Return what is told apart, in the order of the examples."""
+        return tuple(dict.fromkeys(example.kind for example in self.examples))
 
     @cached_property
-    def _fellows(self) -> Scores:
-        """Return the root of how many examples there are of each one's intent: many are not as much more evidence."""
-        groups = [(example.intent, example.way) for example in self.examples]
-        return np.sqrt(np.array([*map(groups.count, groups)], np.float64))
+    def known(self) -> frozenset[str]:
+        """Return the words that are wording and no subject."""
+        return known_words(example.text for example in self.examples)
 
-
-class Words:
-    """How much more usual the words of a text are in the examples of each intent: logarithms of odds.
-
-    Words of no example say nothing: they are what a question is about. What is quoted is a title. `intents` are in the
-    order of the answers, `groups` the place in it of each example.
-    """
-
-    def __init__(self, examples: Sequence[Example]) -> None:
-        self.intents = tuple(dict.fromkeys(example.intent for example in examples))
-        self.groups = np.array([self.intents.index(example.intent) for example in examples])
-        counts = defaultdict[str, Scores](lambda: np.zeros(len(self.intents)))
-        for example, group in zip(examples, self.groups.tolist(), strict=True):
-            for piece in _pieces(example.text):
-                counts[piece][group] += 1
-        totals = np.bincount(self.groups) + 2 * SMOOTHING
-        logs = {piece: np.log((count + SMOOTHING) / totals) for piece, count in counts.items()}
-        self._odds = {piece: values - values.mean() for piece, values in logs.items()}
-
-    def __call__(self, text: str) -> Scores:
-        """Return the evidence of a text, by intent."""
-        known = sorted(self._odds.keys() & _pieces(text))
-        return np.asarray(np.sum([np.zeros(len(self.intents)), *map(self._odds.__getitem__, known)], axis=0))
-
-
-def _pieces(text: str) -> set[str]:
-    """Return the words of a text, and the pairs that stand side by side; what is in a gap or quoted is none."""
-    words = [START, *(word and fold(word) for word in _WORDS.findall(_QUOTED.sub(" {w} ", text)))]
-    pairs = (f"{one} {other}" for one, other in pairwise(words) if one and other)
-    return {*filter(None, words[1:]), *pairs}
+    @cached_property
+    def _rows(self) -> Mapping[str, int]:
+        return {piece: row for row, piece in enumerate(self.pieces)}
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -149,13 +136,15 @@ def unit(vectors: Vectors) -> Vectors:
 
 
 def read_examples(text: str) -> Iterator[Example]:
-    """Yield the examples of a text: `[intent]` or `[intent way]`, and a wording a line below."""
-    intent = way = ""
+    """Yield the examples of a text: `== writer ==`, then `[intent]` or `[intent way]`, and a wording a line below."""
+    writer = intent = way = ""
     for line in filter(None, map(str.strip, text.splitlines())):
-        if line.startswith("["):
+        if line.startswith("=="):
+            writer = line.strip("= ")
+        elif line.startswith("["):
             intent, _, way = line.strip("[]").partition(" ")
         elif not line.startswith("#"):
-            yield Example(intent, way, line)
+            yield Example(intent, way, line, writer)
 
 
 def digest_of(text: str) -> str:
@@ -167,7 +156,7 @@ def digest_of(text: str) -> str:
 def fitted() -> Wording:
     """Return the examples of the package, read once."""
     with np.load(FITTED, allow_pickle=False) as kept:
-        points, projection, origin = (kept[name].astype(np.float32) for name in ("points", "projection", "origin"))
-        nearness, fingerprint = float(kept["nearness"]), str(kept["fingerprint"])
-    examples = tuple(read_examples(EXAMPLES.read_text("utf-8")))
-    return Wording(examples, points, projection, origin, nearness, fingerprint)
+        arrays = {name: kept[name].astype(np.float32) for name in ARRAYS}
+        names, fingerprint = str(kept["pieces"]).split("\n"), str(kept["fingerprint"])
+    arrays["points"] = unit(arrays["points"])
+    return Wording(tuple(read_examples(EXAMPLES.read_text("utf-8"))), **arrays, pieces=names, fingerprint=fingerprint)

@@ -17,6 +17,7 @@ from rifflux.works.retrieval.intent import IN, OUT
 
 __all__ = [
     "FOUNDATIONAL",
+    "NAME",
     "RECENT",
     "asks",
     "asks_citations",
@@ -24,10 +25,8 @@ __all__ = [
     "is_bare",
     "is_broad",
     "names_one",
-    "quoted_title",
     "said",
     "side_of",
-    "titled",
     "worded",
 ]
 
@@ -36,7 +35,8 @@ _MANY = (
     r"(?:papers|articles|books|works|publications|preprints|monographs|theses|texts|textbooks|references|literature)"
 )
 _PUBLISHED = rf"(?:{_ONE}|{_MANY}|text|textbook|reference|source|sources|treatise|treatment|contributions?|account)"
-_NAME = r"(?:[A-Z]\.[ -]?)*[A-Z][^\W\d_]+(?:[-'’][^\W\d_]+)*"
+#: A surname, with initials or without.
+NAME = r"(?:[A-Z]\.[ -]?)*[A-Z][^\W\d_]+(?:[-'’][^\W\d_]+)*"
 _STATEMENT = r"(?:theorem|lemma|proposition|corollary|conjecture|definition)"
 _DONE = r"(?<!proved)(?<!proven)(?<!shown)(?<!given)(?<!implied)(?<!obtained)(?<!induced)(?<!generated)(?<!defined)"
 _STUDY = r"(?:read|study|learn|know|understand|master)"
@@ -81,10 +81,15 @@ RECENT = re.compile(
     r"|\bcurrent (?:state of the art|state of (?:research|knowledge))\b",
     re.I,
 )
+_STATED = re.compile(
+    r"\b(?:state|recall|(?:exact |precise )?(?:statement|formulation|wording|hypotheses|assumptions|proof) (?:of|in))\b"
+    rf".*\b{_STATEMENT}s?\b|\bwhat\b.*\b{_STATEMENT}s?\b.*\b(?:say|state|assert|claim)s?\b",
+    re.I,
+)
 _NUMBERED = re.compile(rf"\b(?:{_STATEMENT}|tag)\s+[\d(]?[\w.]*\d|\breference for\b", re.I)
-_BY = re.compile(rf"\b(?i:{_ONE}|{_STATEMENT}|result)\b(?:\s+\S+){{0,12}}?{_DONE}\s+by\s+{_NAME}")
-_MANY_BY = re.compile(rf"\b(?i:{_ONE}|{_MANY}|{_STATEMENT}|results?)\s+(?:by|of)\s+{_NAME}")
-_ENDS_BY = re.compile(rf"\S+{_DONE}\s+by\s+{_NAME}(?:(?:\s*,|\s+and|\s+&|,\s+and)?\s+{_NAME})*\W*$")
+_BY = re.compile(rf"\b(?i:{_ONE}|{_STATEMENT}|result)\b(?:\s+\S+){{0,12}}?{_DONE}\s+by\s+{NAME}")
+_MANY_BY = re.compile(rf"\b(?i:{_ONE}|{_MANY}|{_STATEMENT}|results?)\s+(?:by|of)\s+{NAME}")
+_ENDS_BY = re.compile(rf"\S+{_DONE}\s+by\s+{NAME}(?:(?:\s*,|\s+and|\s+&|,\s+and)?\s+{NAME})*\W*$")
 
 #: The rules in their order: what holds first decides.
 _RULES = (
@@ -93,6 +98,7 @@ _RULES = (
     ("lookup", _BY),
     ("survey", FOUNDATIONAL),
     ("survey", _SURVEY),
+    ("lookup", _STATED),
     ("lookup", _NUMBERED),
     ("lookup", _MANY_BY),
     ("lookup", _ENDS_BY),
@@ -182,49 +188,19 @@ def asks_citations(text: str) -> bool:
     return bool(cited_way(text) and (_CITING.search(text) or _CALLED.search(text)))
 
 
-#: What may stand around a title where nothing else is asked: names, a year, a few words.
-_TITLE = re.compile(
-    r"[^\w\"“]*(?P<lead>(?:[\w'’.-]+\s+){0,4}?)(?:[\"“](?P<quoted>[^\"”]{8,})[\"”]"
-    r"|(?P<plain>(?:[A-Z]|[A-Za-z]+['’]s\s+[A-Z])[\w'’-]*"
-    r"(?:\s+(?:[A-Z0-9][\w'’-]*|of|the|and|in|on|for|to|a|an|with|from))+))"
-    r"(?P<rest>(?:[\s,]+(?:[A-Z][\w'’.-]*|by|et|al|and|&|\(?\d{4}\)?|please))*)\W*"
+#: What asks for something even among bare words.
+_TELLING = re.compile(
+    r"\b(?:differences?|trade-?offs?|comparisons?|compared|surveys?|overviews?|reviews?|literature|bibliography|sota"
+    r"|prerequisites?|prereqs?|basics|beginners?|background|roadmap|introduct\w+|intro|primer|tutorials?|fundamentals"
+    r"|related|similar|neighbou?rs|references|citations?|citing|alternatives|history|landscape|trends|papers?|theorem"
+    r"|lemma|(?:1[4-9]|20)\d\d)\b",
+    re.I,
 )
-_LEADS = frozenset(
-    {"the", "a", "an", "paper", "article", "book", "report", "by", "find", "get", "show", "me", "open", "give", "is"}
-    | {"do", "you", "have", "this", "that", "my"}
-)
-#: So many words begin with a capital where a question is a title.
-_CAPITALS = 3
 
 
-def titled(text: str) -> str:
-    """Return the title that a question is, with hardly anything around it; empty if it is none."""
-    found = _title_in(text)
-    if not found:
-        return ""
-    return found["quoted"] or (found["plain"] if _capitals(found["plain"]) >= _CAPITALS else "")
-
-
-def quoted_title(text: str) -> str:
-    """Return the title that a question is beyond doubt: quoted, and spelt like one or said to be by somebody.
-
-    Other quoted words may be a phrase that texts have to say.
-    """
-    found = _title_in(text)
-    quoted = found["quoted"] if found else None
-    if not found or not quoted:
-        return ""
-    return quoted if _capitals(quoted) >= _CAPITALS or re.search(r"\bby\b", found["rest"]) else ""
-
-
-def _title_in(text: str) -> re.Match[str] | None:
-    found = _TITLE.fullmatch(text)
-    return found if found and _LEADS.issuperset(found["lead"].lower().split()) else None
-
-
-def _capitals(title: str) -> int:
-    """Return how many words begin with a capital."""
-    return sum(word[0].isupper() for word in title.split())
+def tells(text: str) -> bool:
+    """Return True if bare words may ask for something after all."""
+    return bool(_TELLING.search(text))
 
 
 def asks(text: str, *, alone: bool = True) -> bool:
