@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from rifflux.ingest.read.pdf_lines import GAP, Line
@@ -57,8 +57,7 @@ class Paragraph:
 
     lines: list[Line]
     aside: bool = False
-    headings: tuple[str, ...] = ()
-    text: str = field(default="")
+    text: str = ""
 
 
 # Headings
@@ -234,7 +233,7 @@ def _levelled(chosen: Sequence[_Candidate], numbered: Sequence[_Candidate]) -> l
     """Return headings with levels: by their numbers, else by their styles, the largest first."""
     kinds = [_numeral(each.number)[0] for each in numbered]
     top = kinds[0] if kinds else ""
-    ranks = _ranks([each for each in chosen if each not in numbered], {each.style for each in numbered})
+    ranks = _ranks([each for each in chosen if each not in numbered])
     levels = {each.style: _depth(each, top) for each in reversed(numbered)}
     found = []
     for each in chosen:
@@ -249,9 +248,7 @@ def _depth(each: _Candidate, top: str) -> int:
     return (1 if kind == top or (not parent and kind == "1") else 2) + (parent.count(".") + 1 if parent else 0)
 
 
-def _ranks(
-    found: Sequence[_Candidate], _: set[tuple[float, bool, bool, bool]]
-) -> dict[tuple[float, bool, bool, bool], int]:
+def _ranks(found: Sequence[_Candidate]) -> dict[tuple[float, bool, bool, bool], int]:
     styles = {each.style for each in found}
     ordered = sorted(styles, key=lambda style: (-style[0], not style[3], not style[1], style[2]))
     return {style: min(rank, 3) for rank, style in enumerate(ordered, start=1)}
