@@ -4,7 +4,7 @@
 
 Questions are those of `intents.tsv` beside this program, written by several people before anything was fitted to them:
 a line for each, intent, tab, question, and `#` before the name of a set. One set was looked at while rules and examples
-were made; the other tells what to expect of new questions. `--questions` names another such file. Printed are how many
+were made; the others tell what to expect of new questions. `--questions` names another such file. Printed are how many
 are right with rules and examples and with rules alone, what the wrong ones were taken for, and how long it takes.
 
 With a folder of collections, texts that ask for nothing are read: pasted abstracts, titles, and questions of content
