@@ -93,8 +93,8 @@ class FileState:
 class ChunkNames:
     """What a chunk is called: its document's title and other names, its headings, the document's key.
 
-    `is_path` tells that the key is where the document is, and nothing that a list has it by; `document` is a number
-    that all chunks of a document share.
+    `is_path` tells that the key is where the document is, and nothing that a list has it by. Within `namespace` the key
+    is that of one document.
     """
 
     title: str
@@ -102,7 +102,7 @@ class ChunkNames:
     aliases: tuple[str, ...] = ()
     key: str = ""
     is_path: bool = True
-    document: int = field(default=0, compare=False)
+    namespace: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

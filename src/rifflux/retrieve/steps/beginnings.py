@@ -41,7 +41,10 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkNames]) -> C
     if not begins:
         return table
     ids = table.ids.tolist()
-    records = [names[id].document if id in names else np.nan for id in ids]
+    numbers = dict[tuple[str, str], int]()
+    records = [
+        numbers.setdefault((names[id].namespace, names[id].key), len(numbers)) if id in names else np.nan for id in ids
+    ]
     return table.with_column(RECORD, np.array(records, np.float64)).with_column(
         BEGINS, np.array([*map(begins.get, ids, repeat(np.nan))], np.float64)
     )

@@ -36,7 +36,10 @@ _WORDINGS = tuple(
         r"\b(?P<says>how (?:does|do|is|are))\s+(?P<one>.+?)\s+differ(?:ent)?\s+from\s+(?P<other>.+)",
         r"\b(?P<says>how do)\s+(?P<one>.+?)\s+and\s+(?P<other>.+?)\s+differ\b",
         r"\b(?P<says>(?:advantages?|benefits?) of)\s+(?P<one>.+?)\s+over\s+(?P<other>.+)",
-        r"^(?P<says>(?:should|shall) (?:I|we|one) (?:use|choose|prefer|take))\s+(?P<one>.+?)\s+or\s+(?P<other>.+)",
+        r"^(?P<says>(?:should|shall) (?:I|we|one) (?:use|choose|prefer|take|pick|go for))\s+(?P<one>.+?)"
+        r"\s+(?:or|over|instead of|rather than)\s+(?P<other>.+)",
+        r"^(?P<says>what (?:do|does|can))\s+(?P<one>.+?)\s+(?:have|offer|do|achieve|give) that\s+(?P<other>.+?)"
+        r"\s+(?:lacks?|cannot|can't|do(?:es)?n't|do(?:es)? not|miss(?:es)?)\W*$",
         r"\b(?P<says>what distinguishes)\s+(?P<one>.+?)\s+from\s+(?P<other>.+)",
         rf"\b(?P<says>which (?:one )?is {_BETTER})(?P<tail>\s+for\s[^,:]+)?[,:]?\s+(?P<one>.+?)\s+or\s+(?P<other>.+)",
         rf"^(?P<one>.+?)\s+or\s+(?P<other>.+?)[,:;?]?\s+(?P<says>which (?:one )?is {_BETTER})(?P<tail>\s+for\s.+)?",

@@ -256,10 +256,10 @@ class SqliteCatalog(Catalog):
 
     def names(self, ids: Ids) -> Mapping[int, ChunkNames]:
         found = {}
-        for id, title, headings, key, is_path, document, kind, metadata in self._of_chunks(sql.NAMES, ids):
+        for id, title, headings, key, is_path, namespace, kind, metadata in self._of_chunks(sql.NAMES, ids):
             aliases = said_of(kind, json.loads(metadata)).names if metadata else ()
             path = tuple(json.loads(headings)) if headings != "[]" else ()
-            found[id] = ChunkNames(title, path, aliases, key, bool(is_path), document)
+            found[id] = ChunkNames(title, path, aliases, key, bool(is_path), namespace)
         return found
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:

@@ -11,7 +11,7 @@ KINDS = f"select chunk.uid, document.kind {_OF_CHUNKS}"
 
 # Metadata may be long, and few have other names in it.
 NAMES = f"""
-select chunk.uid, document.title, chunk.headings, document.key, document.key = document.path, document.id,
+select chunk.uid, document.title, chunk.headings, document.key, document.key = document.path, document.namespace,
     document.kind,
     iif(document.kind in {tuple(sorted(SAYING))} and instr(document.metadata, '"alias'), document.metadata, '')
 {_OF_CHUNKS}"""
