@@ -186,11 +186,8 @@ def test_what_is_not_recognized_is_told(tmp_path: Path) -> None:
     assert (work.title, work.authors, work.abstract, work.year, work.citations) == ("memo_7", (), "", None, ())
     assert [each.headings for each in work.passages] == [("page 1",)]
     assert entry.notes == (
-        "no title recognized: it is named by its file, 'memo_7'",
-        "no authors recognized: searches for a name do not find it",
-        "no abstract recognized",
-        "no sections recognized: its passages stand under their pages alone",
-        "no references recognized: it cites nothing",
+        "not recognized: title (named by its file, 'memo_7'), authors (found by no name), abstract, "
+        "sections (its passages stand under their pages alone), references (it cites nothing)",
     )
 
 

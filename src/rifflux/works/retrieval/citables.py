@@ -19,7 +19,7 @@ from rifflux.types import Document, Hit, Tag
 from rifflux.works.model import PRIMARY, primary_of
 from rifflux.works.retrieval.named import CERTAINTY, headed
 from rifflux.works.retrieval.question import Place, naming
-from rifflux.works.retrieval.steps import SCORED
+from rifflux.works.retrieval.score import SCORED
 
 __all__ = ["Citables", "groups_of"]
 

@@ -45,7 +45,8 @@ from rifflux.works.retrieval.intent import INTENTS, Intent
 from rifflux.works.retrieval.liking import Liking
 from rifflux.works.retrieval.listing import listed
 from rifflux.works.retrieval.question import Question, meant
-from rifflux.works.retrieval.steps import CITED, KIND, SCORED, VALUE, RetrievalSettings, WorkSteps
+from rifflux.works.retrieval.score import SCORED, VALUE
+from rifflux.works.retrieval.steps import CITED, KIND, RetrievalSettings, WorkSteps
 
 if TYPE_CHECKING:
     from rifflux.works.retrieval.replay import Replay

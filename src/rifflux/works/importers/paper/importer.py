@@ -118,18 +118,18 @@ def _lists(pages: Pages, sections: Sequence[Heading]) -> Iterator[tuple[int, int
 
 
 def _tell(paper: _Paper, source: WorkSource, notes: Problems) -> None:
-    """Note what was not recognized."""
+    """Note what was not recognized, in one line."""
     front = paper.front
-    if not front.title:
-        notes.append(f"no title recognized: it is named by its file, {source.path.stem!r}")
-    if not front.authors:
-        notes.append("no authors recognized: searches for a name do not find it")
-    if not front.abstract:
-        notes.append("no abstract recognized")
-    if not paper.sections:
-        notes.append("no sections recognized: its passages stand under their pages alone")
-    if not paper.references:
-        notes.append("no references recognized: it cites nothing")
+    parts = {
+        "title": (front.title, f"named by its file, {source.path.stem!r}"),
+        "authors": (front.authors, "found by no name"),
+        "abstract": (front.abstract, ""),
+        "sections": (paper.sections, "its passages stand under their pages alone"),
+        "references": (paper.references, "it cites nothing"),
+    }
+    lacking = [f"{part} ({means})" if means else part for part, (found, means) in parts.items() if not found]
+    if lacking:
+        notes.append(f"not recognized: {', '.join(lacking)}")
 
 
 def _passages(paper: _Paper) -> Iterator[Passage]:
