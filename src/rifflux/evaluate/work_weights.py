@@ -10,9 +10,8 @@ that is due to anything else (candidates, both sides of a comparison, caps on au
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from rifflux.evaluate.tune import FittedChoice, Judged, answerable, climbed, hel
 from rifflux.index import Index
 from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.steps.rerank.features import dump_weights
-from rifflux.types import Hit, Ids, Progress, Scores
+from rifflux.types import Ids, Progress, Scores
 
 __all__ = ["TunedWorks", "apply_weights", "tune_works"]
 
@@ -126,7 +125,7 @@ class WorksTuner:
         found = Retriever(self.index, self.collection).asker()(question.text, top_k=READ)
         if found.asked.sides or found.asked.intent.joined or not found.reranked:
             return None
-        values = np.array([_components(hit) for hit in found.reranked])
+        values = np.array([[each.get(name, 0.0) for name in PARTS] for each in found.components])
         own = found.asked.intent.weights
         names = [self.collection.identify(hit) for hit in found.reranked]
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
@@ -141,13 +140,6 @@ class WorksTuner:
             np.array([own[name] / shares[name] if shares[name] else sum(own.values()) for name in PARTS]),
             scores - values @ np.array([own.shares()[name] for name in PARTS]),
         )
-
-
-def _components(hit: Hit) -> list[float]:
-    """Return the components of a work before weighing."""
-    why = hit.because(SCORED)
-    values = cast("Mapping[str, float]", why.detail["values"]) if why else {}
-    return [values.get(name, 0.0) for name in PARTS]
 
 
 def _column(weights: Weights) -> Scores:

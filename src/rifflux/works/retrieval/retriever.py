@@ -63,8 +63,9 @@ _ASKED = {"authors": "authors", "venues": "venue"}
 class Retrieval:
     """The works found for a question, and how.
 
-    `candidates` are as the channels and the fusion have them, `reranked` in their final order, one hit a work.
-    `identifiers` are those of each hit's work, by chunk id.
+    `candidates` are as the channels and the fusion have them, `reranked` in their final order, one hit a work, and
+    `components` what the score of each of these is made of, before weighing. `identifiers` are those of each hit's
+    work, by chunk id.
     """
 
     query: str
@@ -74,6 +75,7 @@ class Retrieval:
     evidence: EvidencePack
     trace: Trace
     identifiers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    components: tuple[Mapping[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -265,25 +267,28 @@ class WorksRetriever:
         asked = question.asked
         shown = {f"{id:016x}": tuple(map(str, told_names(each))) for id, each in steps.identifiers.items()}
         candidates = self._explained(steps.candidates, asked.sides)
-        reranked = self._explained(works.head(packer.listed), asked.sides)
-        return Retrieval(question.text, asked, candidates, reranked, pack, found.trace, shown)
+        listed = works.head(packer.listed)
+        reranked = self._explained(listed, asked.sides)
+        return Retrieval(question.text, asked, candidates, reranked, pack, found.trace, shown, _components(listed))
 
     def _explained(self, table: Candidates, sides: Sequence[str]) -> tuple[Hit, ...]:
         """Return works as they may be shown, with their components before weighing and the side that they answer."""
-        values = {}
-        for name, column in table.columns.items():
-            if name.startswith(VALUE):
-                values[name.removeprefix(VALUE)] = column
-        rows = np.array([*values.values()]).T.tolist() or [()] * len(table)
         side, hits = table[SIDE], []
-        for row, hit in enumerate(page(table)):
+        for row, (hit, values) in enumerate(zip(page(table), _components(table), strict=True)):
             details: Mapping[str, Mapping[str, object]] = {
-                SCORED: {"values": dict(zip(values, rows[row], strict=False))},
+                SCORED: {"values": values},
                 SIDES: {"side": sides[int(side[row])]} if np.isfinite(side[row]) else {},
             }
             more = map(details.get, map(attrgetter("stage"), hit.why), repeat({}))
             hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
         return tuple(self.searcher.view.shown(hits))
+
+
+def _components(table: Candidates) -> tuple[Mapping[str, float], ...]:
+    """Return the components of each work's score before weighing; none where works were not scored."""
+    values = {name.removeprefix(VALUE): each for name, each in table.columns.items() if name.startswith(VALUE)}
+    rows = np.array([*values.values()]).T.tolist() or [()] * len(table)
+    return tuple(dict(zip(values, row, strict=False)) for row in rows)
 
 
 @cache
