@@ -35,6 +35,7 @@ from rifflux.session.arguments import (
 from rifflux.session.searching import NO_VECTOR, Searcher
 from rifflux.session.visibility import Visibility
 from rifflux.types import Filter, Hit, Trace, Why
+from rifflux.types.document import UNTOLD
 from rifflux.types.former import takes_former
 from rifflux.works.export import CITING, style_of
 from rifflux.works.model import told_names
@@ -75,7 +76,7 @@ class Retrieval:
     evidence: EvidencePack
     trace: Trace
     identifiers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    components: tuple[Mapping[str, float], ...] = ()
+    components: tuple[Mapping[str, float], ...] = field(default=(), repr=False, metadata=UNTOLD)
 
 
 @dataclass(frozen=True)
