@@ -2,7 +2,7 @@
 # make test    install what tests need, run them all, a process for each core
 # make quick   the same without those that take more than a second
 # make fuzz    run the property tests with many random examples
-# make check   format, lint, types, import layers
+# make check   format, lint, types, import layers, structure
 # make bench   list what can be measured; NAME=program ARGS='its arguments' runs one (see bench/README.md)
 # make docs    build the documentation into site/; warnings and broken links are errors
 # make release build wheel and source distribution, install each in an empty environment, search with it;
@@ -52,6 +52,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m bench structure --check
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format

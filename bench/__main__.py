@@ -25,8 +25,8 @@ def main() -> int:
         return 0 if sys.argv[1:] in ([], ["-h"], ["--help"]) else 2
     name = sys.argv[1]
     sys.argv = [f"python -m bench {name}", *sys.argv[2:]]
-    importlib.import_module(f"bench.{found[name].parent.name}.{name}").main()
-    return 0
+    status: int | None = importlib.import_module(f"bench.{found[name].parent.name}.{name}").main()
+    return status or 0
 
 
 def _listed(found: dict[str, Path]) -> str:

@@ -14,7 +14,7 @@ from typing import TypeVar
 from rifflux.retrieve.steps import calibrate
 from rifflux.types import Filter
 
-__all__ = ["MARK", "NAMES", "SCOPES", "SHARES", "cached", "forget", "program", "questions", "tell", "timed"]
+__all__ = ["MARK", "NAMES", "SCOPES", "SHARES", "cached", "forget", "program", "questions", "sample", "tell", "timed"]
 
 #: The development collections, with `:QRELS` for another set of judgements, and those asked within a scope.
 NAMES = ("scifact", "nfcorpus", "cacm", "cosqa", "locomo", "stacks", "stacks:terms", "cfr30", "srd5e")
@@ -44,6 +44,11 @@ def questions(data: Path, count: int) -> Iterator[str]:
     for path in sorted(data.glob("*/queries.jsonl")):
         texts = [json.loads(line)["text"] for line in path.read_text("utf-8").splitlines()]
         yield from generator.sample(texts, min(count, len(texts)))
+
+
+def sample(generator: random.Random, items: Sequence[Item], count: int) -> list[Item]:
+    """Draw `count` of the items, or all of them in a random order if there are fewer."""
+    return generator.sample(items, min(count, len(items)))
 
 
 def cached(path: Path) -> Path:

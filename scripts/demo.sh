@@ -15,7 +15,7 @@ run() {
     "$rifflux" "$@"
 }
 
-run index README.md ARCHITECTURE.md CHANGELOG.md docs src/rifflux/retrieve
-run search 'reciprocal rank' --mode lexical -k 2
-run search 'what happens to my notes when I press Ctrl-C' --mode semantic -k 2
-run search 'why did this passage rank first' -k 2 --explain
+run index README.md docs src/rifflux/retrieve
+run search 'reciprocal rank' --mode lexical -k 1
+run search 'what happens to my notes when I press Ctrl-C' --mode semantic -k 1
+run search 'how do I delete everything of a user' -k 1 --explain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -11,18 +12,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import onnxruntime  # noqa: F401 - ends the process where usearch, which a test may import, was loaded before it
 import pytest
 
 import rifflux
 
+# Loaded first: it ends the process where usearch, which a test may import, was loaded before it.
+importlib.import_module("onnxruntime")
 pytest.register_assert_rewrite("rifflux.testing", "tests.support")
 import tests.support.exploring  # noqa: E402, F401 - how property tests are run is settled before any is made
+from tests.support.commands import run_command  # noqa: E402
 
 
 @dataclass(frozen=True)
 class CommandLine:
-    """Runs `rifflux` as its users do: in a process of its own, in a folder, with no settings but those given."""
+    """Runs `rifflux` as its users do: in a process of its own, in a folder, with no settings but those given.
+
+    Calling it forks a process in which the package is imported already; `command` gives the words of a cold start.
+    """
 
     folder: Path
     settings: dict[str, str] = field(default_factory=dict)
@@ -41,15 +47,7 @@ class CommandLine:
 
     def __call__(self, *arguments: object, cwd: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
         """Run to the end; `more` are variables of the environment."""
-        done = subprocess.run(
-            self.command(*arguments),
-            cwd=cwd or self.folder,
-            env=self.environment | more,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
+        done = run_command([str(each) for each in arguments], cwd or self.folder, self.environment | more)
         assert "Traceback" not in done.stderr, done.stderr
         return done
 

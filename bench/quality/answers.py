@@ -33,6 +33,7 @@ from pathlib import Path
 import rifflux
 from bench.quality.kept import Kept, markdown
 from bench.shared import questions as some_questions
+from bench.shared import sample
 from rifflux import Answer, Index
 from rifflux.answer import sufficient
 from rifflux.answer.gather import Evidence, gather
@@ -170,7 +171,7 @@ def _pages(tree: Path) -> Iterator[tuple[str, frozenset[str]]]:
 def _asked(seed: int, sources: Sequence[Source], folder: Path, closing: ExitStack) -> Iterator[Asked]:
     choice, words = random.Random(seed), set[str]()
     for source in sources:
-        drawn = choice.sample(list(source.asked), EACH + MISSED)
+        drawn = sample(choice, list(source.asked), EACH + MISSED)
         words.update(word for text, _ in drawn for word in text.split())
         for text, gold in drawn[:EACH]:
             yield _answered(Question(ANSWERABLE, source.name, text, gold), source.index)

@@ -1,11 +1,14 @@
 """Make query sets by branch of mathematics, mechanically, from the Stacks Project's chapters.
 
-    python -m bench branches STACKS FOLDER [--queries 150]
+    python -m bench branches STACKS FOLDER [--queries 150] [--cacm CACM]
     rifflux eval FOLDER --qrels algebra
+    rifflux eval FOLDER/analysis --qrels analysis
 
 STACKS holds the project's statements as `corpus.jsonl`, each with its chapter in the metadata. FOLDER gets
 `queries.jsonl`, `qrels/BRANCH.tsv` and a link to the corpus: a collection in BEIR's layout. The branches are algebra,
-geometry, topology and homological methods; the Stacks Project holds no analysis, so there is no set for that.
+geometry, topology and homological methods. The Stacks Project holds no analysis: with `--cacm`, a set for it is made of
+the articles of CACM that Computing Reviews filed under numerical analysis (5.1), known items alone, in FOLDER/analysis.
+No set is curated: nobody read its questions, and no statement but those that they were drawn from is judged.
 
 Half of a set are terms that definitions set apart, each to find all definitions of it. The other half are known items:
 words drawn from a statement outside of its formulas, rare ones more often, to find that statement by (Azzopardi, de
@@ -44,6 +47,8 @@ BRANCHES: Mapping[str, re.Pattern[str]] = {
     ),
     "geometry": re.compile(r""),
 }
+#: The branch that is made of CACM, and how the codes of Computing Reviews for it begin.
+ANALYSIS, _NUMERICAL_ANALYSIS = "analysis", "5.1"
 #: What holds no statements of a branch.
 _LEFT_OUT = ("Exercises", "Examples", "Obsolete", "Introducing Algebraic Stacks")
 _FORMULA = re.compile(
@@ -104,6 +109,27 @@ def _terms(records: Sequence[Record]) -> Iterator[Question]:
             )
 
 
+def analysis(records: Sequence[Record], count: int) -> list[Question]:
+    """Return known items of CACM's articles on numerical analysis, drawn from their titles and abstracts."""
+    articles = [
+        {"_id": each["_id"], "text": f"{each['title']} {each['text']}", "metadata": {"chapter": "", "type": ""}}
+        for each in records
+    ]
+    filed = {each["_id"] for each in records if _is_analysis(each)}
+    draw = random.Random(SEED)
+    found = [each for each in _known_items(articles, draw) if each.relevant[0] in filed]
+    named = [
+        Question(each.id.replace(each.branch, ANALYSIS, 1), ANALYSIS, each.text, each.relevant, each.kind)
+        for each in found
+    ]
+    return sorted(draw.sample(named, min(count, len(named))), key=lambda question: question.id)
+
+
+def _is_analysis(record: Record) -> bool:
+    categories = record["metadata"].get("cr_categories") or ()
+    return any(str(each).startswith(_NUMERICAL_ANALYSIS) for each in categories)
+
+
 def _known_items(records: Sequence[Record], draw: random.Random) -> Iterator[Question]:
     """Words of each statement, the rarer the more likely."""
     stop = stop_words("english")
@@ -137,7 +163,7 @@ def write(folder: Path, corpus: Path, found: Sequence[Question]) -> None:
     linked.symlink_to(corpus.resolve())
     lines = [json.dumps({"_id": each.id, "text": each.text, "metadata": {"kind": each.kind}}) for each in found]
     (folder / "queries.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-    for branch in BRANCHES:
+    for branch in dict.fromkeys(each.branch for each in found):
         rows = [f"{each.id}\t{document}\t1" for each in found if each.branch == branch for document in each.relevant]
         (folder / "qrels" / f"{branch}.tsv").write_text(
             "\n".join(["query-id\tcorpus-id\tscore", *rows]) + "\n", "utf-8"
@@ -150,11 +176,17 @@ def main() -> None:
     parser.add_argument("stacks", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--queries", type=int, default=150)
+    parser.add_argument("--cacm", type=Path, help="CACM, to make a set for analysis of")
     arguments = parser.parse_args()
     corpus = arguments.stacks / "corpus.jsonl"
     records = [json.loads(line) for line in corpus.read_text("utf-8").split("\n") if line.strip()]
     found = list(questions(records, arguments.queries))
     write(arguments.folder, corpus, found)
-    for branch in BRANCHES:
+    if arguments.cacm:
+        articles = arguments.cacm / "corpus.jsonl"
+        more = analysis([json.loads(line) for line in articles.read_text("utf-8").splitlines()], arguments.queries)
+        write(arguments.folder / ANALYSIS, articles, more)
+        found += more
+    for branch in dict.fromkeys(each.branch for each in found):
         kinds = Counter(question.kind for question in found if question.branch == branch)
         print(f"{branch:12} {sum(kinds.values()):4} queries: {kinds['term']} terms, {kinds['item']} known items")

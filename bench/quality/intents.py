@@ -29,6 +29,7 @@ import numpy as np
 
 from bench.quality.wording import Filled, fit, left_out, read, write
 from bench.quality.works import PATIENT, works
+from bench.shared import sample
 from rifflux.index import Index
 from rifflux.models import load_embedder
 from rifflux.retrieve.query.reading import Words
@@ -179,12 +180,15 @@ def _texts(data: Path) -> Iterator[tuple[str, Sequence[str]]]:
     draw = random.Random(SEED)
     for name in COLLECTIONS:
         texts = [each["text"] for each in _records(data / name / "corpus.jsonl")]
-        yield f"abstracts of {name}", draw.sample([each for each in texts if len(each.split()) >= FEWEST_WORDS], SAMPLE)
+        yield (
+            f"abstracts of {name}",
+            sample(draw, [each for each in texts if len(each.split()) >= FEWEST_WORDS], SAMPLE),
+        )
     titles = [*filter(None, (each["title"] for each in _records(data / "cacm" / "corpus.jsonl")))]
-    yield "titles of cacm", draw.sample(titles, 2 * SAMPLE)
+    yield "titles of cacm", sample(draw, titles, 2 * SAMPLE)
     for name in COLLECTIONS:
         asked = [each["text"] for each in _records(data / name / "queries.jsonl")]
-        yield f"questions of {name}", draw.sample(asked, min(SAMPLE, len(asked)))
+        yield f"questions of {name}", sample(draw, asked, SAMPLE)
 
 
 def _records(file: Path) -> Iterable[Mapping[str, str]]:

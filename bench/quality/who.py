@@ -24,6 +24,7 @@ from pathlib import Path
 from statistics import mean
 
 import rifflux
+from bench.shared import sample
 from rifflux.evaluate import read_beir
 from rifflux.evaluate.measures import Bootstrap, measured
 from rifflux.index import Index
@@ -160,7 +161,7 @@ def _authors(works: Mapping[str, Work], ask: Ask, generator: random.Random, coun
             theirs[name].add(key)
             families[name.rpartition(" ")[2].casefold()].add(name)
     alone = [name for name in sorted(theirs) if len(families[name.rpartition(" ")[2].casefold()]) == 1]
-    drawn = generator.sample([name for name in alone if FEWEST <= len(theirs[name]) <= MOST and " " in name], count)
+    drawn = sample(generator, [name for name in alone if FEWEST <= len(theirs[name]) <= MOST and " " in name], count)
     print(f"| {count} authors | share of their works in the first min({DEPTH}, n) |\n| --- | ---: |")
     for wording in WORDINGS:
         shares = []
@@ -220,7 +221,7 @@ def _made_up(
 ) -> Iterator[tuple[Index, Mapping[str, dict[str, set[str]]]]]:
     """Some of the works under made-up names, and by sort which keys are of whom, by the name as it is asked for."""
     generator = random.Random(seed)
-    drawn = generator.sample(sorted(works), 400)
+    drawn = sample(generator, sorted(works), 400)
     stored: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     credited: dict[str, list[str]] = defaultdict(list)
     for sort, (as_stored, as_asked) in FORMS.items():

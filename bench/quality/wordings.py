@@ -32,6 +32,7 @@ from statistics import fmean
 from bench.quality.forms import Name, beginnings, drawn, named_files, named_records, unique
 from bench.quality.invented import pronounceable, sentences
 from bench.quality.kept import PAGE, Kept, first_document, markdown
+from bench.shared import sample
 from rifflux.evaluate import Run, parse_run
 from rifflux.index import Index
 
@@ -184,14 +185,14 @@ def _of_medicine(sentence: str) -> bool:
 
 
 def _shuffled(prose: Sequence[str], choice: random.Random) -> str:
-    words = [word for each in choice.sample(prose, 6) for word in re.findall(r"\b[a-z]{5,}\b", each)]
+    words = [word for each in sample(choice, prose, 6) for word in re.findall(r"\b[a-z]{5,}\b", each)]
     return " ".join(choice.sample(words, min(len(words), choice.randint(3, 6))))
 
 
 def _absent(names: Sequence[Name], choice: random.Random) -> Iterator[str]:
     """Yield names in which one number is changed so that nothing has them."""
     there = {name.text for name in names}
-    for name in choice.sample(list(names), ABSENT):
+    for name in sample(choice, list(names), ABSENT):
         head, dot, last = name.text.rpartition(".")
         changed = (f"{head}{dot}{number}" for number in range(int(re.sub(r"\D", "", last) or 1) + 1, 10_000))
         yield next(each for each in changed if each not in there)

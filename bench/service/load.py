@@ -48,15 +48,16 @@ def serving(db: Path, *arguments: str) -> Iterator[str]:
 
 def kill_worker() -> int:
     """End one worker of the service that this process started, as the system does when memory is short; its id."""
-    victim = next(pid for pid in _children(os.getpid(), depth=2) if _is_worker(pid))
+    victim = next(pid for pid in children(os.getpid(), depth=2) if _is_worker(pid))
     os.kill(victim, signal.SIGKILL)
     return victim
 
 
-def _children(pid: int, depth: int) -> list[int]:
+def children(pid: int, depth: int) -> list[int]:
+    """Return the processes that one started, and those that these did, and so on, to a depth."""
     path = Path(f"/proc/{pid}/task/{pid}/children")
     own = [int(child) for child in path.read_text().split()] if path.exists() else []
-    return own + [below for child in own if depth > 1 for below in _children(child, depth - 1)]
+    return own + [below for child in own if depth > 1 for below in children(child, depth - 1)]
 
 
 def _is_worker(pid: int) -> bool:

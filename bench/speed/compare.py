@@ -128,7 +128,8 @@ def _in_turns(
 
 
 def _tell(what: str, here: float, base: float) -> None:
-    print(f"{what:<32} here {here:>9.3f}   base {base:>9.3f}   ratio {here / base:.3f}", flush=True)
+    ratio = here / base if base else float("nan")
+    print(f"{what:<32} here {here:>9.3f}   base {base:>9.3f}   ratio {ratio:.3f}", flush=True)
 
 
 # In the process of a side

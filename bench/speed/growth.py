@@ -220,7 +220,8 @@ def _built(path: Path) -> Figures:
         figures[f"building: {name}, s"] = time.perf_counter() - start
     store.close()
     figures["size: database, MB"] = path.stat().st_size / 1e6
-    figures["size: vectors, MB"] = location_of(path, "vectors").stat().st_size / 1e6
+    packed = location_of(path, "vectors")
+    figures["size: vectors, MB"] = packed.stat().st_size / 1e6 if packed.exists() else 0.0
     figures["size: words, MB"] = sum(each.stat().st_size for each in location_of(path, "words").rglob("*")) / 1e6
     return figures
 

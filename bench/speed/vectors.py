@@ -31,6 +31,7 @@ from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import background
 from rifflux.store.sqlite.connection.connect import connect
 from rifflux.store.sqlite.connection.derived import current, location_of
+from rifflux.store.sqlite.query import best
 from rifflux.store.sqlite.semantic import hnsw
 from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix
 from rifflux.store.sqlite.semantic.packed import NAME, Packed
@@ -159,7 +160,9 @@ def _searching(store: SqliteStore, path: Path, queries: Sequence[Query]) -> None
 
 
 def _exactly(matrix: Matrix, depth: int, allowed: Allowed | None, query: Query) -> Ranking:
-    return matrix.nearest(_vector(query), depth, allowed)
+    if allowed is not None:
+        matrix = matrix.where(allowed.mask(matrix.documents, matrix.chunks))
+    return best(matrix.ids, (matrix.vectors @ _vector(query)).astype(np.float64), depth)
 
 
 def _nearest(store: SqliteStore, depth: int, query: Query) -> Ranking:

@@ -21,7 +21,7 @@ def main(folder: str, question: str) -> int:
                 line = f":{hit.lines[0]}" if hit.lines else ""
                 print(f"\n{hit.path}{line}  {hit.heading_path}  ({hit.quality})\n{hit.content}")
             for reason in results.trace.degraded:
-                print(f"note: {reason}", file=sys.stderr)
+                print(f"note: {reason.text}", file=sys.stderr)
     except rifflux.RiffluxError as error:
         print(error, file=sys.stderr)
         return 2

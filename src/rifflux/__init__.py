@@ -10,7 +10,12 @@ with rifflux.open("notes.db") as index:
 
 from __future__ import annotations
 
+import os as _os
 import typing as _typing
+
+# ONNX Runtime reports its use to its maker over the network, and keeps an identifier in the home folder, unless this
+# stands in the environment before it is loaded. Processes started from here inherit it.
+_os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 # Type checkers read the public names here, programs in the table below.
 if _typing.TYPE_CHECKING:
@@ -32,10 +37,12 @@ if _typing.TYPE_CHECKING:
     from rifflux.conversations import MessageHit as MessageHit
     from rifflux.conversations import MessageResults as MessageResults
     from rifflux.conversations import Thread as Thread
+    from rifflux.conversations import VectorsMade as VectorsMade
     from rifflux.conversations import WrittenMessage as WrittenMessage
     from rifflux.errors import Busy as Busy
     from rifflux.errors import Conflict as Conflict
     from rifflux.errors import DamagedIndex as DamagedIndex
+    from rifflux.errors import DiskFull as DiskFull
     from rifflux.errors import InvalidArgument as InvalidArgument
     from rifflux.errors import MissingExtra as MissingExtra
     from rifflux.errors import ModelError as ModelError
@@ -78,6 +85,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.ingest.walk.find import Finder as Finder
     from rifflux.ingest.walk.find import Found as Found
     from rifflux.ingest.walk.find import Skipped as Skipped
+    from rifflux.ingest.walk.inside import Place as Place
     from rifflux.memories import Memories as Memories
     from rifflux.memories import Memory as Memory
     from rifflux.memories import Recalled as Recalled
@@ -100,13 +108,16 @@ if _typing.TYPE_CHECKING:
     from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER as DEFAULT_RERANKER
     from rifflux.retrieve.steps.rerank import Rerank as Rerank
     from rifflux.retrieve.steps.rerank import RerankSettings as RerankSettings
+    from rifflux.session.arguments import MODES as MODES
+    from rifflux.session.arguments import named_mode as named_mode
+    from rifflux.session.intake import Intake as Intake
+    from rifflux.session.license_policy import LicensePolicy as LicensePolicy
     from rifflux.session.maintenance import Copied as Copied
     from rifflux.session.maintenance import Repaired as Repaired
     from rifflux.session.maintenance import Switched as Switched
     from rifflux.session.policies import POLICIES as POLICIES
     from rifflux.session.policies import Policies as Policies
     from rifflux.session.profile import Profile as Profile
-    from rifflux.session.visibility import Visibility as Visibility
     from rifflux.store import Erased as Erased
     from rifflux.store import Event as Event
     from rifflux.store import Generation as Generation
@@ -124,6 +135,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.text.licenses import checked_rules as checked_rules
     from rifflux.types import WITHHELD as WITHHELD
     from rifflux.types import Bound as Bound
+    from rifflux.types import Cure as Cure
     from rifflux.types import Document as Document
     from rifflux.types import Failure as Failure
     from rifflux.types import Filter as Filter
@@ -131,7 +143,9 @@ if _typing.TYPE_CHECKING:
     from rifflux.types import Hit as Hit
     from rifflux.types import Identifier as Identifier
     from rifflux.types import IndexReport as IndexReport
+    from rifflux.types import LeftOut as LeftOut
     from rifflux.types import Link as Link
+    from rifflux.types import Notice as Notice
     from rifflux.types import Part as Part
     from rifflux.types import Progress as Progress
     from rifflux.types import Results as Results
@@ -164,12 +178,13 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "answer.model": "Answer AnswerEvent AnswerSentence Citation Cited Delta Done Failed Sources Withdrawn",
     "conversations": (
-        "Conversation Conversations Group ImportReport Message MessageHit MessageResults Thread WrittenMessage"
+        "Conversation Conversations Group ImportReport Message MessageHit MessageResults Thread VectorsMade "
+        "WrittenMessage"
     ),
     "errors": (
-        "Busy Conflict DamagedIndex InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex NotAnIndex "
-        "NotFound NothingImported OutOfScope OutsideRoots ReadOnlyIndex RiffluxError TokenExpired Unreadable "
-        "UnusableIndex"
+        "Busy Conflict DamagedIndex DiskFull InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex "
+        "NotAnIndex NotFound NothingImported OutOfScope OutsideRoots ReadOnlyIndex RiffluxError TokenExpired "
+        "Unreadable UnusableIndex"
     ),
     "evidence.pack": "TITLE_ONLY Asking EvidencePack EvidenceItem",
     "index": "Index open",
@@ -183,6 +198,7 @@ _PUBLIC = {
     "index.salvage": "diagnose repair",
     "index.status": "Status VectorReport",
     "ingest.walk.find": "Finder Found Skipped",
+    "ingest.walk.inside": "Place",
     "memories": "Memories Memory Recalled Saved",
     "models": "Embedder load_embedder",
     "models.chat": "ChatModel",
@@ -194,17 +210,19 @@ _PUBLIC = {
     "retrieve.fuse": "Fuse ReciprocalRank",
     "retrieve.fuse.spelled": "fusion_of",
     "retrieve.steps.rerank": "DEFAULT_RERANKER Rerank RerankSettings",
+    "session.arguments": "MODES named_mode",
+    "session.intake": "Intake",
+    "session.license_policy": "LicensePolicy",
     "session.maintenance": "Copied Repaired Switched",
     "session.policies": "POLICIES Policies",
     "session.profile": "Profile",
-    "session.visibility": "Visibility",
     "store": "Erased Event Generation Grant LogEntry ModelInfo Problem State Store Token",
     "surfaces.shared.contract": "SearchService contract_results score_breakdown",
     "text.analyzer": "Analyzer",
     "text.licenses": "checked_rules",
     "types": (
-        "Bound Document Failure Filter Freshness Hit Identifier IndexReport Link Part Progress Results Scope Tag "
-        "Trace Understanding WITHHELD Why"
+        "Bound Cure Document Failure Filter Freshness Hit Identifier IndexReport LeftOut Link Notice Part Progress "
+        "Results Scope Tag Trace Understanding WITHHELD Why"
     ),
     "types.nouns": "json_names noun_json",
     "works": "Passage Work",

@@ -17,6 +17,7 @@ RiffluxError
     ├── NewerIndex                      the file was written by a newer Rifflux
     ├── DamagedIndex                    the database is corrupt
     ├── ReadOnlyIndex                   the index can only be read
+    ├── DiskFull                        the disk has no room for a change
     └── Busy                            another process holds the index
 """
 
@@ -24,6 +25,7 @@ __all__ = [
     "Busy",
     "Conflict",
     "DamagedIndex",
+    "DiskFull",
     "InvalidArgument",
     "MissingExtra",
     "ModelError",
@@ -115,6 +117,10 @@ class DamagedIndex(UnusableIndex):
 
 class ReadOnlyIndex(UnusableIndex):
     """The index was to be changed, and can only be read."""
+
+
+class DiskFull(UnusableIndex):
+    """The disk has no room for a change, so nothing was changed; what is there can still be read."""
 
 
 class Busy(UnusableIndex):

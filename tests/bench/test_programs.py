@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,15 +11,15 @@ from typing import Any
 import httpx2 as httpx
 import numpy as np
 import pytest
-from bench.__main__ import programs
 from bench.quality import branches, packs, works
-from bench.service import hanging, load, retrieve, workday
+from bench.service import hanging, imports, load, retrieve, scopes, workday, workers
 from bench.service.meaning import Meaning
 from bench.structure import journeys
 
 import rifflux
 from rifflux.evaluate import read_beir
 from rifflux.models import load_embedder
+from rifflux.store.sqlite.lexical import word_index
 
 ROOT = Path(__file__).parents[2]
 CHAPTERS = ("Commutative Algebra", "Topology", "Homological Algebra", "Schemes", "Examples")
@@ -69,6 +68,23 @@ def test_branches_are_sets_of_questions_that_their_own_statements_answer(
     for name in ("queries.jsonl", "qrels/algebra.tsv"):
         assert (tmp_path / "one" / name).read_text() == (tmp_path / "again" / name).read_text()
     assert branches.branch_of("Examples") is None
+
+
+def test_questions_on_analysis_are_of_articles_that_are_filed_under_it(
+    stacks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cacm = tmp_path / "cacm"
+    cacm.mkdir()
+    words = "quadrature errors of splines bounded by roots of orthogonal polynomials over weighted intervals"
+    articles = [
+        {"_id": f"C-{number}", "title": f"Title {number}", "text": words, "metadata": {"cr_categories": [code]}}
+        for number, code in enumerate(["5.11", "5.16", "4.12", "5.2"])
+    ]
+    (cacm / "corpus.jsonl").write_text("\n".join(map(json.dumps, articles)))
+    monkeypatch.setattr("sys.argv", ["branches", str(stacks), str(tmp_path / "made"), "--cacm", str(cacm)])
+    branches.main()
+    collection = read_beir(tmp_path / "made" / "analysis", "analysis")
+    assert {document for question in collection.questions for document in question.grades} == {"C-0", "C-1"}
 
 
 def test_works_are_compared_row_by_row(
@@ -198,6 +214,70 @@ def test_a_phase_of_a_working_day_fails_by_its_slowest_or_a_server_error(
     assert workday.faults("steady", answers) == told
 
 
+@pytest.mark.parametrize(
+    ("health", "searches", "faults"), [(1.5, 1.5, 0), (1.6, 1.5, 1), (1.5, 1.4, 1), (50.0, 0.6, 2)]
+)
+def test_a_second_worker_must_not_slow_answers_and_must_add_searches(
+    health: float, searches: float, faults: int
+) -> None:
+    rounds = [workers.Round(1.0, health, 100.0, searches * 100), workers.Round(2.0, 2 * health, 50.0, searches * 50)]
+    assert len(workers.faults(rounds)) == faults
+
+
+@pytest.mark.slow
+def test_workers_are_compared_on_real_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "workers.md"
+    small = ["--documents", "30", "--rounds", "1", "--seconds", "0.5"]
+    monkeypatch.setattr("sys.argv", ["workers", *small, "--markdown", str(page)])
+    with suppress(SystemExit):  # half a second on a busy machine decides no goal
+        workers.main()
+    rows = [line.split("|") for line in page.read_text().splitlines() if line.startswith("|")][2:]
+    assert len(rows) == 3
+    assert all(float(cell) > 0 for row in rows[:2] for cell in row[2:4])
+
+
+@pytest.mark.slow
+def test_answers_are_compared_with_and_without_what_others_keep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "scopes.md"
+    monkeypatch.setattr(word_index, "LEAST_CHUNKS", 60)
+    small = ["--requests", "24", "--words", "20", "--foreign", "40"]
+    monkeypatch.setattr("sys.argv", ["scopes", *small, "--markdown", str(page)])
+    with pytest.raises(SystemExit) as end:
+        scopes.main()
+    assert not end.value.code
+    rows = [line.strip("| ").split(" | ") for line in page.read_text().splitlines() if line.startswith("|")][2:]
+    assert len(rows) == 6
+    assert all(sum(map(int, row[2:6])) == 4 and row[6] == "0" for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("uploads", "failed", "told"),
+    [
+        ([2.9, 3.0], [], ""),
+        ([0.1, 3.1], [], "an upload was stored after 3.1 s, over 3"),
+        ([], [], "the import was done before anything was uploaded"),
+        ([0.1], ["a search was answered 503"], "a search was answered 503"),
+    ],
+)
+def test_an_import_must_not_keep_others_from_storing(uploads: list[float], failed: list[str], told: str) -> None:
+    found = imports.faults(imports.Measured(2, uploads=uploads, failed=failed))
+    assert bool(found) == bool(told)
+    assert told in "; ".join(found)
+
+
+@pytest.mark.slow
+def test_imports_are_measured_beside_uploads_and_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "imports.md"
+    small = ["--conversations", "300", "--documents", "30", "--workers", "2"]
+    monkeypatch.setattr("sys.argv", ["imports", *small, "--markdown", str(page)])
+    with suppress(SystemExit):  # the seconds of a busy machine decide no goal
+        imports.main()
+    (row,) = [line.split("|") for line in page.read_text().splitlines() if line.startswith("| 2 ")]
+    assert int(row[3]) > 0
+
+
 def test_an_endpoint_counts_what_it_does_not_answer() -> None:
     asked = {"input": ["one", "two", "one"]}
     meaning = Meaning(load_embedder("hash"))
@@ -209,13 +289,6 @@ def test_an_endpoint_counts_what_it_does_not_answer() -> None:
             client.post("/embeddings", json=asked, timeout=0.05)
         assert client.post("/embeddings", json=asked).status_code == 200
     assert endpoint.calls == 1
-
-
-def test_each_program_is_listed_with_what_it_does() -> None:
-    done = subprocess.run([sys.executable, "-m", "bench"], cwd=ROOT, capture_output=True, text=True, check=True)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("  ")]
-    assert len(lines) == len(programs()) > 30
-    assert all(len(line) <= 120 and line.endswith(".") for line in lines)
 
 
 def test_the_same_request_takes_the_same_way(tmp_path: Path) -> None:

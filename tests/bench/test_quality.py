@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.quality import cutoff, naming, notes, papers, ranking, reliability
+from bench.quality import cutoff, memories, naming, notes, papers, ranking, reliability
 from bench.quality.definitions import Definition, definitions, parts
 from bench.quality.forms import FORMS, Name, beginnings, in_form, unique
 from bench.quality.invented import COLLECTIONS, PROSE, invent, pronounceable
@@ -193,3 +193,22 @@ def test_papers_are_judged_by_what_is_true_of_them(
 
 
 _BODY = column(["# 1 Rivers", "Rivers flow. " * 60, "# 2 Birds", "Birds wade. " * 60], 90, 600, 430)
+
+
+def test_memories_are_found_at_least_as_well_as_the_same_texts_as_documents() -> None:
+    ranks: dict[str, list[float]] = {}
+    for _, way, _, *_, reciprocal in memories.rows(most=20):
+        ranks.setdefault(way, []).append(reciprocal)
+    means = {way: float(np.mean(each)) for way, each in ranks.items()}
+    assert means["memories"] >= means["documents"]
+    assert means["memories"] > means["memories, rrf"]
+
+
+def test_facts_name_their_owner_and_forms_do_not() -> None:
+    known = memories.facts()
+    assert all(each.name and len(each.memories) == 40 for each in known)
+    for each in known:
+        named, by_pronoun, plain = (form for _, form in memories.forms(each))
+        assert len(named.questions) == len(by_pronoun.questions) == len(plain.questions) > 20
+        assert all(memory in plain.memories for _, memory in plain.questions)
+        assert not any(person in memory for memory in plain.memories for person in memories.PRONOUNS)

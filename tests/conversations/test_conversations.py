@@ -358,3 +358,9 @@ def test_what_cannot_be_meant_is_refused(conversations: Conversations) -> None:
     with pytest.raises(NotFound, match="no conversation"):
         conversations.add_message("x", "words")
     assert found(conversations, "words") == ["a0"]
+
+
+def test_a_search_by_words_that_finds_nothing_says_that_meaning_is_off(conversations: Conversations) -> None:
+    talk(conversations, "a", "please cancel my subscription")
+    assert "searched by their words alone" in conversations.search("terminate").trace.notes[-1]
+    assert conversations.search("subscription").trace.notes == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -14,12 +15,12 @@ from types import TracebackType
 
 import rifflux
 from tests.docs.pages import ROOT, Command
+from tests.support.commands import PATIENCE, client
 
 __all__ = ["Shell"]
 
 #: The ports that the pages name; each becomes a free one.
 PORTS = ("8642", "8765")
-PATIENCE = 20.0
 
 
 class Shell:
@@ -83,9 +84,9 @@ class Shell:
     def _furnish(self) -> None:
         """Put the command and the examples into the home."""
         (self.home / ".bin").mkdir()
-        for name, module in (("rifflux", "-m rifflux "), ("python", "")):
+        for name, words in (("rifflux", client()), ("python", shlex.quote(sys.executable))):
             script = self.home / ".bin" / name
-            script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {module}"$@"\n')
+            script.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
             script.chmod(0o755)
         shutil.copytree(ROOT / "examples", self.home / "examples")
         for folder in (ROOT / "examples").iterdir():

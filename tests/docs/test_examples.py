@@ -13,13 +13,11 @@ from typing import Any
 
 import pytest
 
-from tests.docs.pages import ROOT, Block, Command, blocks_of, commands_of, differences, pages
+from tests.docs.pages import Block, Command, blocks_of, commands_of, differences, pages
 from tests.docs.shell import Shell
 
 RECORD = os.environ.get("RIFFLUX_RECORD") == "1"
 RUN = {"console", "python", "bash", "sh"}
-#: Blocks that need another machine, a browser, the network or a paid endpoint.
-MOST_NOT_RUN = 11
 
 
 def _runnable(page: Path) -> bool:
@@ -103,12 +101,3 @@ def _record(page: Path, text: str, recorded: list[tuple[Block, str]]) -> None:
         head = text[block.start : block.end].split("\n", 1)[0]
         text = f"{text[: block.start]}{head}\n{output}```{text[block.end :]}"
     page.write_text(text, "utf-8")
-
-
-def test_few_examples_are_not_run() -> None:
-    skipped = [block for page in pages() for block in blocks_of(page.read_text("utf-8")) if block.reason]
-    assert len(skipped) <= MOST_NOT_RUN, [block.reason for block in skipped]
-
-
-def test_the_examples_of_the_repository_are_whole() -> None:
-    assert {path.name for path in (ROOT / "examples").iterdir()} >= {"notes", "code", "papers", "chats"}

@@ -20,6 +20,7 @@ from rifflux.store import FieldWeights, ModelInfo
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import locks
 from rifflux.testing import change, words
+from tests.support.commands import PATIENCE
 
 #: They start processes.
 pytestmark = pytest.mark.slow
@@ -60,7 +61,7 @@ def test_writers_and_readers_work_at_once_from_the_first_moment(tmp_path: Path) 
     db = tmp_path / "index.db"
     started = [start(WRITER, db, number) for number in range(WRITERS)] + [start(READER, db) for _ in range(READERS)]
     for process in started:
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=PATIENCE)
         assert (process.returncode, errors) == (0, "")
     with rifflux.open(db) as index:
         status = index.status()
@@ -84,7 +85,7 @@ def test_a_second_indexer_waits_and_says_for_whom(tmp_path: Path, run: Any) -> N
     assert f"process {holder.pid} reads files into this index: waiting" in second.stderr.readline()
     assert second.poll() is None
     holder.kill()  # and with it goes its lock
-    out, _ = second.communicate(timeout=60)
+    out, _ = second.communicate(timeout=PATIENCE)
     holder.communicate()
     assert second.returncode == 0
     assert f'"process {holder.pid} reads files into this index"' in out

@@ -10,8 +10,6 @@ import pytest
 import rifflux
 from rifflux import Document, InvalidArgument, NotFound
 from rifflux.evaluate import Run, compare, read_feedback
-from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
-from tests.support.first_version import first_version
 
 
 @pytest.fixture
@@ -86,27 +84,3 @@ def test_judging_leaves_the_vectors_in_memory_valid(index: rifflux.Index) -> Non
     before = index.admin.store.registry.setting("generation")
     index.judge("jobs", "queue")
     assert index.admin.store.registry.setting("generation") == before
-
-
-AS_THE_FIRST_VERSION_WROTE = """
-insert into setting values ('language', 'english');
-insert into file values (1, '/notes', 'queue.md', 21, 1, 'h', null);
-insert into document (id, collection, key, file, path, kind, title)
-values (1, '/notes', 'queue', 1, 'queue.md', '', '');
-insert into document_text values (1, 'The queue holds jobs.');
-insert into chunk values (1, 42, 1, 0, '[]', 'The queue holds jobs.', 0, 21, 179948300864602272);
-insert into chunk_terms (rowid, title, headings, body) values (1, '', '', 'queue hold job');
-insert into link values (1, 'other', 'cites', 1.0);
-"""
-
-
-def test_an_index_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    with first_version(path) as connection:
-        connection.execute(AS_THE_FIRST_VERSION_WROTE)
-    with rifflux.open(path, model="hash:32") as index:
-        index.judge("jobs", "queue")
-        assert index.status().schema_version == SCHEMA_VERSION
-        assert [event.key for event in index.admin.store.registry.events("judgement")] == ["queue"]
-        assert [hit.document for hit in index.search("jobs", mode="lexical")] == ["queue"]
-        assert index.admin.check() == []

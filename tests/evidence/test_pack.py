@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.choose import fitted
+from rifflux.evidence.pack import EvidencePack
 from rifflux.index import Index, open_index
 from rifflux.surfaces.shared.config import load
 from rifflux.surfaces.shared.packs import retrieval_json
@@ -51,6 +52,11 @@ WORKS = (
 )
 
 
+def codes(pack: EvidencePack) -> set[str]:
+    """The codes of the notices of a pack."""
+    return {notice.code for notice in pack.notes}
+
+
 def asked(intents: Any = None, **more: Any) -> tuple[Counter[str], Counter[str], Counter[str], Any]:
     """How often authors, venues and works are in a pack, and the pack."""
     with open_index(":memory:", model="hash", profile="works", intents=intents) as index:
@@ -73,7 +79,7 @@ class TestCaps:
         assert max(venues.values()) <= limits.caps["venues"]
         assert max(passages.values()) == limits.per_document
         assert len(passages) >= limits.least
-        assert "repeated authors or venues were left out" in " ".join(pack.notes)
+        assert "evidence.groups_left_out" in codes(pack)
 
     @pytest.mark.parametrize("most", [1, 2, 4])
     def test_of_an_author(self, most: int) -> None:
@@ -94,7 +100,7 @@ class TestCaps:
         authors, _, passages, pack = asked({"survey": {"per_author": 1, "least_works": 9}}, mode="survey")
         assert len(passages) == 9
         assert authors["Ann Able"] > 1
-        assert "there were too few others" in " ".join(pack.notes)
+        assert "evidence.repeated_groups" in codes(pack)
 
     def test_a_broad_question_is_spread_over_subjects(self) -> None:
         _, _, _, pack = asked(mode="survey")
@@ -227,7 +233,7 @@ class TestBudget:
         assert len(titles(pack)) >= works
         assert pack.tokens <= budget
         if budget == 170:
-            assert "the budget of tokens cut 4 passages short" in pack.notes
+            assert [each.data for each in pack.notes if each.code == "budget.cut"] == [{"passages": 4}]
 
     @given(
         sizes=st.lists(st.lists(st.integers(0, 30), min_size=1, max_size=4), max_size=6),
@@ -355,7 +361,7 @@ class TestDiversity:
         pack = told(sheaf(1, same), sheaf(2, same + " "), sheaf(3), sheaf(4, same + " ", passages=long(4))).evidence
         assert len({item.hash for item in pack.items}) == len(pack.items) == 4
         assert len(titles(pack)) == 3
-        assert "passages that stand in several works are quoted once" in pack.notes
+        assert "evidence.quoted_once" in codes(pack)
 
     def test_symbols_make_a_statement_another_one(self) -> None:
         one, other = sheaf(1, "Sheaf cohomology if $x < y$."), sheaf(2, "Sheaf cohomology if $x > y$.")
@@ -383,7 +389,8 @@ class TestDiversity:
         assert found.reranked[-1].title != "Numbers"
         (item,) = [item for item in found.evidence.items if item.title == "Numbers"]
         assert (item.number, item.rank) == (2, 13)
-        assert "works that rank below the 5 listed: 1" in found.evidence.notes
+        (notice,) = [each for each in found.evidence.notes if each.code == "evidence.below_the_list"]
+        assert notice.data == {"documents": 1}
         assert "Numbers" not in titles(told(*works, last, mode="lookup", top_k=5).evidence)
 
     def test_of_works_without_codes_the_chapter_is_the_field(self) -> None:
@@ -413,7 +420,7 @@ class TestTheList:
     def test_without_a_text_nothing_is_certain(self) -> None:
         pack = told(*(sheaf(each, license=None) for each in range(3))).evidence
         assert (pack.uncertain, pack.confidence, len(pack.items)) == (True, 0.0, 3)
-        assert "no text of these works can be quoted" in pack.notes
+        assert "evidence.no_text" in codes(pack)
 
     def test_candidates_have_every_channel_and_every_listed_work(self) -> None:
         cited = sheaf(50, "Nothing in common.", title="Old")
@@ -442,9 +449,9 @@ class TestWeight:
         assert some.reranked == everything.reranked
         assert some.evidence.min_relevance == INTENTS["keywords"].limits.min_relevance == 0.3
         assert all(item.relevance >= 0.3 or item.exact for item in some.evidence.items)
-        (note,) = [note for note in some.evidence.notes if "less relevance than 0.3" in note]
+        (notice,) = [each for each in some.evidence.notes if each.code == "evidence.low_relevance"]
         weak = sum((hit.relevance or 0) < 0.3 for hit in some.reranked)
-        assert note.endswith(f": {weak}")
+        assert notice.data == {"documents": weak}
 
     def test_a_question_that_nothing_answers_has_an_empty_pack(self) -> None:
         pack = told(*self.WORKS, query="best pizza in Naples").evidence
@@ -475,7 +482,7 @@ class TestWeight:
         others = [Work(f"On {each}", f"Adequate words, and functors {each}.", license="CC0-1.0") for each in "abcde"]
         pack = told(named, *others, query="adequate functors").evidence
         assert titles(pack) == [named.title]
-        assert any("of the best score" in note for note in pack.notes)
+        assert "evidence.low_score" in codes(pack)
 
 
 class TestTheFirstPage:

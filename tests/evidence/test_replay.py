@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -19,14 +20,17 @@ from rifflux.errors import RiffluxError
 from rifflux.evidence.pack import digest, pack_digest
 from rifflux.evidence.replay import differences
 from rifflux.index import Index, open_index
+from rifflux.session.searching import NO_QUERY_VECTOR
 from rifflux.store.sqlite.connection import derived
 from rifflux.store.sqlite.connection.background import BackgroundBuilder
 from rifflux.store.sqlite.lexical import postings_index, word_index
 from rifflux.store.sqlite.semantic import vector_index
 from rifflux.surfaces.shared.nouns import noun_json
 from rifflux.surfaces.shared.packs import checked_json, read_pack, retrieval_json
+from rifflux.types import Cure, Notice
 from rifflux.works.retrieval.steps import RetrievalSettings
 from tests.evidence.test_pack import WORKS
+from tests.support.commands import PATIENCE
 from tests.support.exploring import examples
 
 Json = dict[str, Any]
@@ -77,6 +81,11 @@ def within(*path: Any, to: Any) -> Callable[[Json], None]:
         told[path[-1]] = to
 
     return change
+
+
+def notice(code: str, **data: Any) -> Json:
+    """A notice as packs have it."""
+    return {"code": code, "text": "as it was", "cure": None, "data": data}
 
 
 def new_text(told: Json) -> None:
@@ -143,10 +152,11 @@ TAMPERED: dict[str, Callable[[Json], None]] = {
     "tokens": pack("tokens", 7),
     "budget": pack("max_tokens", 9_999),
     "minimum": pack("min_relevance", 0.1),
-    "notes": pack("notes", ["all is well"]),
-    "a note more": pack("notes", ["citations were not followed: it was not done in time"]),
-    "score not made": pack("notes", ["the merged order was kept, without scores: it was not done in time"]),
-    "no vector": pack("notes", ["no query vector: the model is gone"]),
+    "notes": pack("notes", [notice("all.well")]),
+    "a sentence for a notice": pack("notes", ["all is well"]),
+    "citations not followed": pack("notes", [notice("citations.left_out")]),
+    "score not made": pack("notes", [notice("scores.left_out")]),
+    "no vector": pack("notes", [notice("query_vector.missing")]),
     "another key": pack("verified", True),
     "items emptied": emptied,
     "item dropped": dropped,
@@ -227,14 +237,43 @@ def test_what_was_tampered_with_is_found(index: Index, change: Callable[[Json], 
     assert found["problems"]
 
 
+#: How the packs are made whose messages are reworded before they are replayed.
+CIRCUMSTANCES = {
+    "in time": (PATIENT, {"max_tokens": 300, "top_k": 3}),
+    "late": (RetrievalSettings(0.0, 0.0), {}),
+    "without a vector": (replace(PATIENT, skip=frozenset((NO_QUERY_VECTOR,))), {}),
+}
+
+
+@pytest.mark.parametrize("circumstances", CIRCUMSTANCES.values(), ids=CIRCUMSTANCES)
+def test_a_pack_agrees_after_every_message_was_reworded(
+    index: Index, monkeypatch: pytest.MonkeyPatch, circumstances: tuple[RetrievalSettings, Json]
+) -> None:
+    settings, arguments = circumstances
+    found = replace(index.retrieve, settings=settings)(QUESTION, **arguments)
+    assert found.evidence.notes
+    pack_alone, whole = json.dumps(noun_json(found.evidence)), json.dumps(retrieval_json(found))
+    made, random = Notice.__init__, Random(7)
+
+    def reworded(self: Notice, code: str, text: str, cure: Cure | None = None, data: Any = None) -> None:
+        words = text.split()
+        random.shuffle(words)
+        made(self, code, f"{random.random()} {' '.join(words)}", cure, data or {})
+
+    monkeypatch.setattr(Notice, "__init__", reworded)
+    for text in (pack_alone, whole):
+        assert checked_json(index, text, replay=True)["problems"] == []
+        assert checked_json(index, text, replay=True)["replayed"] == "agrees"
+
+
 def test_a_changed_digest_is_found_without_the_index(index: Index) -> None:
     from rifflux import verify
 
     told = asked(index)
-    told["evidence_pack"]["notes"] = ["all is well"]
+    told["evidence_pack"]["notes"] = [notice("all.well")]
     assert "its digest is not that of what it claims" in verify(read_pack(json.dumps(told)))
     without_digest(told)
-    assert not checked_json(index, json.dumps(told), replay=True)["sound"]
+    assert any("digest" in problem for problem in verify(read_pack(json.dumps(told))))
 
 
 QUESTIONS = (
@@ -304,7 +343,7 @@ def test_an_untouched_pack_agrees_while_files_are_built_beside_the_index(
         def making(stamp: Any) -> None:
             make(stamp)
             written.put(name)
-            assert go_on.acquire(timeout=60)
+            assert go_on.acquire(timeout=PATIENCE)
 
         return made(connection, name, format, making, put)
 
@@ -321,7 +360,7 @@ def test_an_untouched_pack_agrees_while_files_are_built_beside_the_index(
         building = threading.Thread(target=index.admin.store.accelerate, daemon=True)
         building.start()
         for name in ("words", "vectors"):
-            assert written.get(timeout=60) == name
+            assert written.get(timeout=PATIENCE) == name
             assert not (tmp_path / f"works.db.{name}").exists()
             assert agree(), name
             assert [pack_of(each) for each in packs] == [pack_of(json.dumps(asked(index, each))) for each in queries]

@@ -17,6 +17,7 @@ import pytest
 
 import rifflux
 from tests.docs.pages import ROOT
+from tests.support.commands import PATIENCE
 from tests.support.server import free_port, serving
 
 pytestmark = pytest.mark.slow
@@ -40,7 +41,7 @@ def program(folder: Path, name: str, *arguments: object, **more: str) -> subproc
         env=environment(folder, **more),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -53,12 +54,12 @@ def running(folder: Path, *command: object, port: int, **more: str) -> Iterator[
             [sys.executable, *map(str, command)], cwd=folder, env=environment(folder, **more), stdout=log, stderr=log
         )
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE) as client:
             _await(client, process, folder / "server.log")
             yield client
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
 
 
 def _await(client: httpx.Client, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 import rifflux
 from rifflux import Document, Index, RiffluxError
 from rifflux.models.hashing import HashEmbedder
+from tests.support.commands import PATIENCE
 
 BIRDS = ("heron", "egret", "ibis", "stork", "crane", "bittern", "spoonbill", "flamingo")
 
@@ -29,7 +30,7 @@ class Held(HashEmbedder):
     def embed_query(self, text: str) -> Any:
         if "stork" in text:
             self.asked.set()
-            assert self.may.wait(30)
+            assert self.may.wait(PATIENCE)
         return super().embed_query(text)
 
 
@@ -110,7 +111,7 @@ class TestThreads:
     def test_one_that_waits_for_the_model_holds_up_no_other(self, index: Index, model: Held) -> None:
         with ThreadPoolExecutor(1) as threads:
             waiting = threads.submit(found, index, "stork")
-            assert model.asked.wait(30)
+            assert model.asked.wait(PATIENCE)
             assert found(index, "heron")[0][0] == "heron"
             assert not waiting.done()
             model.may.set()
@@ -148,7 +149,7 @@ class TestClosing:
     def test_a_search_that_waits_for_the_model_when_it_closes(self, index: Index, model: Held) -> None:
         with ThreadPoolExecutor(1) as threads:
             waiting = threads.submit(index.search, "stork")
-            assert model.asked.wait(30)
+            assert model.asked.wait(PATIENCE)
             index.close()
             model.may.set()
             with pytest.raises(RiffluxError):

@@ -167,6 +167,7 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "talks.messages": lambda w, a: w.talks.messages(a.key),
     "talks.message": lambda w, a: [w.talks.message("talk", a.key), w.talks.message("bobs-talk", a.key)],
     "talks.hybrid": lambda w, a: w.talks.hybrid,
+    "talks.check_hybrid": lambda w, a: w.talks.check_hybrid(),
 }
 
 #: What changes something; `test_nothing_that_ann_does_reaches_others` tries them with other people's keys and ids.
@@ -199,6 +200,7 @@ WRITTEN: Mapping[str, Callable[[World, Asked], Any]] = {
     "collections.delete": lambda w, a: w.ann.collections.remove(a.collection),
     "collections.set_group": lambda w, a: w.ann.collections.set_group("quokkas", ["ann"]),
     "collections.remove_group": lambda w, a: w.ann.collections.remove_group("birders"),
+    "talks.embed": lambda w, a: w.talks.embed().embedded,
     "talks.add": lambda w, a: w.talks.add("new", id=a.key, created_at="2024-05-05"),
     "talks.add_message": lambda w, a: w.talks.add_message("bobs-talk", a.question, id=a.key, created_at="2024-05-05"),
     "talks.edit": lambda w, a: w.talks.edit(a.key, title=a.question, archived=True),
@@ -223,6 +225,8 @@ REFUSED: Mapping[str, Callable[[World, Asked], Any]] = {
     "admin.switching": lambda w, a: w.ann.admin.switching(),
     "admin.abort_switch": lambda w, a: w.ann.admin.abort_switch(),
     "admin.accelerate": lambda w, a: w.ann.admin.accelerate(),
+    "admin.embed_messages": lambda w, a: w.ann.admin.embed_messages(),
+    "admin.refreshing": lambda w, a: w.ann.admin.refreshing(),
     "index.scoped": lambda w, a: w.ann.scoped(Scope("bob")),
     "admin.store": lambda w, a: w.ann.admin.store.of("bob"),
     "admin.delete_user": lambda w, a: w.ann.admin.delete_user("bob"),

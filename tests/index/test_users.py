@@ -15,6 +15,7 @@ from rifflux import Document, Index, NotFound, OutOfScope, Scope
 from rifflux.conversations import Conversation, Message, Thread
 from rifflux.service.accounts import Accounts
 from rifflux.service.analytics import Diary
+from rifflux.service.jobs import Jobs
 from rifflux.service.repeats import Repeats
 from rifflux.service.usage import Ledger
 from rifflux.testing import everything
@@ -55,6 +56,9 @@ def fill(index: Index, user: str, word: str, folder: Path) -> None:
         Ledger(index.admin.store.registry).bill(user, "model", word, lambda: 7, here=False).settle()
         Diary(index.admin.store.registry, seconds=0).note(user, word)
         Repeats(index.admin.store.registry).begin(user, word, b"request")
+        jobs = Jobs(index.admin.store.registry, lambda error: (500, ""))
+        assert jobs.begin(user, "works", word)
+        jobs.close()
 
 
 def rows(path: Path) -> dict[str, list[tuple[Any, ...]]]:

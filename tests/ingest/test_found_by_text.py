@@ -55,7 +55,7 @@ def db(folder: Path) -> Path:
     path = folder / ".rifflux" / "index.db"
     with rifflux.open(path, model="hash") as index:
         report = index.add(folder)
-    assert report.failed == report.skipped == ()
+    assert (report.failed, report.skipped) == ((), ())
     assert report.indexed_files == len(QUESTIONS)
     return path
 

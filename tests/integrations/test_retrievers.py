@@ -17,6 +17,7 @@ import pytest
 import rifflux
 from rifflux import Document, Filter, Index, Scope
 from rifflux.models.hashing import HashEmbedder
+from tests.support.commands import PATIENCE
 
 pytestmark = pytest.mark.slow
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
@@ -194,7 +195,7 @@ def test_the_loop_goes_on_meanwhile(
     embed = HashEmbedder.embed_query
 
     def waiting(self: HashEmbedder, text: str) -> Any:
-        assert asked.wait(30), "the loop waited for the search"
+        assert asked.wait(PATIENCE), "the loop waited for the search"
         return embed(self, text)
 
     monkeypatch.setattr(HashEmbedder, "embed_query", waiting)

@@ -49,7 +49,25 @@ def contents(recalled: Recalled) -> list[str]:
     return [memory.content for memory, _ in recalled.memories]
 
 
+class TestFinding:
+    def test_a_name_in_every_memory_explains_nothing(self, memories: Memories) -> None:
+        for each in ("takes tea without milk", "owns a boat", "lives at a lake", "speaks Danish", "has a bike"):
+            memories.add(f"Ann Mary {each}")
+        memories.add("Ann Mary, who was born in Oslo and has lived in many places since then, drinks coffee at noon")
+        assert "coffee" in contents(memories.search("when does Ann Mary have coffee"))[0]
+
+    def test_ranks_alone_decide_where_that_is_asked_for(self, memories: Memories) -> None:
+        memories.add("Ann takes tea without milk")
+        assert memories.search("tea").trace.fusion == "adaptive"
+        assert memories.search("tea", fusion="rrf").trace.fusion == "rrf"
+
+
 class TestSaving:
+    def test_a_near_duplicate_in_another_category_is_not_saved_twice(self, memories: Memories) -> None:
+        memories.add("Ann likes tea without milk", category="preference")
+        assert memories.add("Ann likes tea without milk", category="fact").outcome == "duplicate"
+        assert len(memories.all()) == 1
+
     @pytest.mark.parametrize(
         ("importance", "confidence", "outcome"),
         [(7, 0.7, "saved"), (6, 1.0, "refused"), (10, 0.69, "refused"), (10, 0.0, "refused")],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
 import subprocess
 import sys
 import unicodedata
@@ -17,6 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+import rifflux
+from rifflux.errors import ModelError
 from rifflux.models import Embedder, load_embedder
 from rifflux.models.embedder import BUNDLED
 from rifflux.models.onnx import OnnxEmbedder
@@ -135,6 +139,33 @@ class TestFolder:
         assert hashlib.sha256(content).hexdigest() == settings["digest"]
         assert OnnxEmbedder.load(BUNDLED).settings.compute_digest() == settings["digest"]
 
+    @pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json"])
+    def test_files_that_were_changed_are_not_used(self, tmp_path: Path, file: str) -> None:
+        folder = shutil.copytree(BUNDLED, tmp_path / "model")
+        whole = OnnxEmbedder.load(folder).embed_query("herons")
+        content = bytearray((folder / file).read_bytes())
+        place = content.index(b'"river"') + 1 if file == "tokenizer.json" else len(content) // 2
+        content[place : place + 3] = bytes(each ^ 1 for each in content[place : place + 3])
+        (folder / file).write_bytes(content)
+        with pytest.raises(ModelError, match="again") as told:
+            OnnxEmbedder.load(folder).embed_query("herons")
+        assert str(folder) not in str(told.value)
+        assert str(folder) in told.value.cause
+        shutil.copy(BUNDLED / file, folder / file)
+        assert OnnxEmbedder.load(folder).embed_query("herons").tolist() == whole.tolist()
+
+    def test_doctor_tells_a_model_that_was_changed(self, tmp_path: Path) -> None:
+        folder = shutil.copytree(BUNDLED, tmp_path / "model")
+        with rifflux.open(tmp_path / "index.db", model=str(folder)) as index:
+            index.add(rifflux.Document("heron", "Herons stand in shallow water."))
+            assert index.admin.check() == []
+        with (folder / "model.onnx").open("r+b") as file:
+            file.seek(-2000, 2)
+            file.write(bytes(2000))
+        with rifflux.open(tmp_path / "index.db", model=str(folder)) as index:
+            (problem,) = index.admin.check()
+        assert "the model of the vectors" in problem.what
+
     def test_carries_its_license(self) -> None:
         assert "Apache License" in (BUNDLED / "LICENSE").read_text()
         assert "quantised" in (BUNDLED / "NOTICE").read_text()
@@ -155,6 +186,14 @@ print(embedder.name, embedder.dimension, embedder.fingerprint)
 assert not {"onnxruntime", "tokenizers", "httpx2"} & sys.modules.keys()
 """
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+def test_embedding_reports_nothing_and_leaves_nothing_in_the_home_folder(tmp_path: Path) -> None:
+    script = "from rifflux.models import load_embedder; load_embedder().embed_documents(['a heron'])"
+    silenced = ("ORT_", "CI", "GITHUB_", "XDG_")  # the runtime reports nothing from where tests run
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(silenced)}
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment | {"HOME": str(tmp_path)})
+    assert list(tmp_path.rglob("*")) == []
 
 
 class TestCanonicalTexts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.models.chat import ChatModel
 from tests.support.chat_server import ChatServer, chat_server
+from tests.support.commands import PATIENCE
 
 
 @pytest.fixture
@@ -60,20 +60,16 @@ def test_answers_that_are_none(server: ChatServer, answer: tuple[int, Any], said
 
 def test_a_slow_server_is_given_up(server: ChatServer) -> None:
     release = threading.Event()
-    server.answer = lambda body: (release.wait(10), (200, "late"))[1]
-    start = time.perf_counter()
+    server.answer = lambda body: (release.wait(PATIENCE), (200, "late"))[1]
     with pytest.raises(ModelError, match="not answer in time"):
         ChatModel("m", server.url)("s", "u", timeout=0.1)
     release.set()
-    assert time.perf_counter() - start < 5
 
 
 def test_a_server_that_drips_is_given_up(server: ChatServer) -> None:
     server.drip = 0.05
-    start = time.perf_counter()
     with pytest.raises(ModelError, match="not answer in time"):
         ChatModel("m", server.url, timeout=0.3)("s", "u")
-    assert time.perf_counter() - start < 5
 
 
 def test_a_server_that_is_not_there() -> None:

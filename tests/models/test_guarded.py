@@ -96,7 +96,7 @@ def test_what_cannot_be_paid_is_not_asked_and_says_nothing_against_the_model() -
             results = index.using(stopped=note).search("cache entries")
     assert [hit.document for hit in results] == ["a"]
     assert results.trace.effective_mode == "lexical"
-    assert any("budget is spent" in reason for reason in results.trace.degraded)
+    assert any("budget is spent" in reason.text for reason in results.trace.degraded)
     assert {each.sort for each in told} == {"refused"}
 
 
@@ -250,5 +250,5 @@ def test_a_search_waits_as_long_as_it_is_told() -> None:
     for limit, deadline in ((60.0, 20), (0.02, None)):
         with open_index(":memory:", model=Hanging(), embed_timeout=limit) as index:
             index.add(Document("a", "cache entries"))
-            assert "given up" in index.search("cache", deadline_ms=deadline).trace.degraded[0]
-            assert "given up" in index.everything("cache", deadline_ms=deadline).trace.degraded[0]
+            assert "given up" in index.search("cache", deadline_ms=deadline).trace.degraded[0].text
+            assert "given up" in index.everything("cache", deadline_ms=deadline).trace.degraded[0].text

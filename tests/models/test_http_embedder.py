@@ -8,12 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rifflux.errors import ModelError
+import rifflux
+from rifflux import Document
+from rifflux.errors import ModelError, ModelMismatch
+from rifflux.models.embedder import load_embedder
 from rifflux.models.endpoint import patience
 from rifflux.models.http import HttpEmbedder
 
@@ -251,3 +255,42 @@ def test_the_fingerprint_follows_the_model_not_the_server(server: Server) -> Non
 def test_tokens_are_counted_without_the_server(server: Server) -> None:
     assert server.embedder().count_tokens("two words") == 2
     assert not server.asked
+
+
+class TestPrefixes:
+    """What stands before questions and texts is recorded with the vectors, and so is the same for both."""
+
+    def test_an_index_sends_the_prefixes_that_its_vectors_were_made_with(self, server: Server, tmp_path: Path) -> None:
+        spec = f"http://127.0.0.1:{server.server_port}/v1#test-model"
+        made = load_embedder(spec, query_prefix="query: ", document_prefix="passage: ")
+        with rifflux.open(tmp_path / "i.db", model=made) as index:
+            index.add(Document("a", "cache entries live for an hour"))
+        for model in (None, spec):
+            server.asked.clear()
+            with rifflux.open(tmp_path / "i.db", model=model) as index:
+                index.add(Document("b", f"another text for {model}"))
+                index.search("how long do entries live", mode="semantic")
+            sent = [text for asked in server.asked for text in asked["input"]]
+            assert "query: how long do entries live" in sent
+            assert any(text.startswith("passage: ") for text in sent)
+            assert all(text.startswith(("query: ", "passage: ")) for text in sent)
+
+    def test_other_prefixes_are_another_model(self, server: Server, tmp_path: Path) -> None:
+        spec = f"http://127.0.0.1:{server.server_port}/v1#test-model"
+        with rifflux.open(tmp_path / "i.db", model=load_embedder(spec, query_prefix="query: ")) as index:
+            index.add(Document("a", "cache entries live for an hour"))
+        with (
+            rifflux.open(tmp_path / "i.db", model=load_embedder(spec, query_prefix="ask: ")) as index,
+            pytest.raises(ModelMismatch),
+        ):
+            index.add(Document("b", "something else"))
+
+    def test_a_name_may_carry_them(self) -> None:
+        made = load_embedder("openai:e5?query_prefix=query%3A%20&document_prefix=passage%3A%20")
+        assert isinstance(made, HttpEmbedder)
+        assert (made.name, made.query_prefix, made.document_prefix) == ("e5", "query: ", "passage: ")
+        assert load_embedder(made.spec).fingerprint == made.fingerprint
+
+    def test_an_unknown_option_is_refused(self) -> None:
+        with pytest.raises(ModelError, match="query_prefix"):
+            load_embedder("openai:e5?prefix=x")

@@ -16,7 +16,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,44 +34,22 @@ from rifflux.surfaces.cli import main
 from rifflux.surfaces.http.app import create_app
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.surfaces.mcp.server import Workspace, server
-from rifflux.types import WITHHELD
 from rifflux.works.retrieval.retriever import Retrieval
 from tests.pinned.questions import CASES, Case
 from tests.pinned.world import MAIN, WORKS, World, world
 
-__all__ = ["RENAMED", "SNAPSHOT", "SURFACES", "answers", "comparable", "former_keys", "written"]
+__all__ = ["SNAPSHOT", "SURFACES", "answers", "comparable", "written"]
 
 SNAPSHOT = Path(__file__).with_name("snapshot.json")
 SURFACES = ("python", "cli", "http", "mcp")
-#: Keys that are called otherwise than in the snapshot: the new name of each, and the one that is recorded.
-RENAMED: dict[str, str] = {"license": "licence"}
-#: Keys of JSON that had several names: each, and the one that they are compared by.
-ONE_KEY: dict[str, str] = {
-    "document": "key",
-    "work": "key",
-    "max_tokens": "budget",
-    "milliseconds": "latency_ms",
-    "counts": "hits",
-    "place": "path",
-}
-#: Words of messages that are spelled otherwise than in the snapshot, likewise.
-REWORDED: dict[str, str] = {
-    WITHHELD: "[no licence is recorded for this work: only its title and its identifiers are told]",
-    "no license permits to tell its citations": "no licence is recorded for it, so its citations are not told",
-    "o license is recorded that permits more": "o licence is recorded",
-    "o license is recorded that permits it": "o licence is recorded",
-    "o license is recorded": "o licence is recorded",
-}
 #: Values that are never twice the same; of tables of times, the names are kept.
 VOLATILE = frozenset(("seconds", "synced_at", "bytes"))
-TIMES = frozenset(("milliseconds", "latency_ms"))
+TIMES = frozenset(("milliseconds",))
 #: What a pack tells of the call that it is of.
 PER_CALL = frozenset(("asked", "digest"))
 #: Longer texts are cut here, and get a digest.
 LONGEST = 72
 DIGITS = 9
-#: What follows a key in a text for models.
-_VALUE = r"(?= [\[\"{\dntf-])"
 
 
 # Python
@@ -245,26 +222,8 @@ def comparable(value: Any, folder: Path, key: str = "") -> Any:
     return _shortened(value, folder) if isinstance(value, str) else value
 
 
-def former_keys(value: Any) -> Any:
-    """Return an answer under its former keys; also for what is recorded, where some answers had the new ones before."""
-    if isinstance(value, Mapping):
-        names = RENAMED | {name: old for name, old in ONE_KEY.items() if old not in value}
-        return {names.get(name, name): _moment(name, former_keys(each)) for name, each in value.items()}
-    return [former_keys(each) for each in value] if isinstance(value, list) else value
-
-
-def _moment(name: str, value: Any) -> Any:
-    """Return a time as ISO 8601, which some were not when the snapshot was made."""
-    seconds = name.endswith("_at") and isinstance(value, float)
-    return datetime.fromtimestamp(value, UTC).isoformat(timespec="seconds") if seconds else value
-
-
 def _shortened(text: str, folder: Path) -> str:
     text = text.replace(str(folder), "(folder)")
-    for new, old in RENAMED.items():
-        text = re.sub(rf"(?<![\w-]){re.escape(new)}" + _VALUE, old, text)
-    for new, old in REWORDED.items():
-        text = text.replace(new, old)
     if len(text) <= LONGEST:
         return text
     return f"{text[:LONGEST]}… ({len(text)} characters, {hashlib.sha256(text.encode()).hexdigest()[:12]})"

@@ -76,20 +76,15 @@ def search(name: str, query: str, user: str = "", filter: Mapping[str, Any] | No
 def retrieve(name: str, query: str, user: str = "", db: str = WORKS, **options: Any) -> Case:
     """A retrieval of works."""
     given = {"top_k": 5, **options}
-    since, until = given.pop("date_range", (None, None))
-    dates = {name: value for name, value in (("since", since), ("until", until)) if value}
-    calling = {**given, "date_range": (since, until)}
     flags = {{"subjects": "subject", "sources": "source"}.get(each, each): value for each, value in given.items()}
-    called = {{"budget": "max_tokens"}.get(each, each): value for each, value in given.items()} | dates
-    filters: dict[str, Any] = {each: list(given[each]) for each in ("subjects", "sources") if each in given}
-    filters |= {"date_range": {"start": since, "end": until}} if dates else {}
-    body = {{"budget": "token_budget"}.get(each, each): value for each, value in given.items() if each not in filters}
+    filters = _listed({each: given[each] for each in ("subjects", "sources", "since", "until") if each in given})
+    body = {each: value for each, value in given.items() if each not in filters}
     return Case(
         name,
-        lambda w: w.index(db, user).retrieve(query, **calling),
-        ("retrieve", query, *_words(flags | dates), *(("--user", user) if user else ())),
+        lambda w: w.index(db, user).retrieve(query, **given),
+        ("retrieve", query, *_words(flags), *(("--user", user) if user else ())),
         ("POST", "/retrieve", {"query": query, **body, "filters": filters}),
-        None if user else ("retrieve", {"query": query, **_listed(called)}),
+        None if user else ("retrieve", {"query": query, **_listed(given)}),
         user,
         db,
     )
@@ -110,7 +105,7 @@ def why(name: str, query: str, document: str, top_k: int = 3, **options: Any) ->
 
 def talk(name: str, query: str, user: str = "ann", **options: Any) -> Case:
     """A search of messages."""
-    flags = {{"conversation_id": "conversation", "date_from": "from", "date_to": "to"}.get(each, each): value
+    flags = {{"conversation_id": "conversation"}.get(each, each): value
              for each, value in options.items() if each != "archived"}  # fmt: skip
     archived = {None: (), True: ("--archived",), False: ("--current",)}[options.get("archived")]
     return Case(
@@ -246,9 +241,9 @@ USERS = (
         None,
         ("POST", "/everything", {"query": '"rested dough" river', "top_k": 5, "mode": "lexical"}),
     ),
-    talk("messages with neighbours", "who decided on cache entries", neighbours=1),
-    talk("messages narrowed", "train", role="assistant", archived=True, project="home", date_from="2025-01-01"),
-    talk("messages of bob", "cache of the mill", user="bob", conversation_id="talk-bread", neighbours=2),
+    talk("messages with neighbours", "who decided on cache entries", neighbors=1),
+    talk("messages narrowed", "train", role="assistant", archived=True, project="home", since="2025-01-01"),
+    talk("messages of bob", "cache of the mill", user="bob", conversation_id="talk-bread", neighbors=2),
     Case(
         "messages by words, in groups",
         _by_words_alone,
@@ -262,7 +257,7 @@ USERS = (
 
 OF_WORKS = (
     retrieve("lookup", "Etale cohomology of schemes", cite="bibtex"),
-    retrieve("survey", "sheaf cohomology", mode="survey", date_range=("1990", "2014"), budget=300),
+    retrieve("survey", "sheaf cohomology", mode="survey", since="1990", until="2014", max_tokens=300),
     retrieve("compare", "quicksort versus etale cohomology", mode="compare", sources=["shelf"]),
     retrieve("prereq", "what to read before etale cohomology", mode="prereq", cite="csl"),
     retrieve("related", "papers similar to doi:10.1000/sheaves", mode="related", subjects=["math.AG", "math.AT"]),

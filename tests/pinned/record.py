@@ -1,7 +1,6 @@
 """Record the snapshot anew: `python -m tests.pinned.record`.
 
-Only for a difference that is meant; CHANGELOG tells it with its reason. A key that is only called otherwise, or a
-message that is only worded otherwise, belongs in `RENAMED` or `REWORDED` of `asking.py` instead.
+Do this only for an intended difference, and give its reason in the commit.
 """
 
 from __future__ import annotations

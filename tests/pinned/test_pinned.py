@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.pinned.asking import SNAPSHOT, SURFACES, answers, former_keys, written
+from tests.pinned.asking import SNAPSHOT, SURFACES, answers, written
 from tests.pinned.questions import CASES
 
 #: Lines of a difference that are shown.
@@ -34,7 +34,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Answers:
 
 @pytest.mark.parametrize(("name", "surface"), ASKED, ids=[f"{name}-{surface}" for name, surface in ASKED])
 def test_the_answer_is_as_it_was(name: str, surface: str, found: Answers, recorded: Answers) -> None:
-    before, now = (written(former_keys(each[name].get(surface))).splitlines() for each in (recorded, found))
+    before, now = (written(each[name].get(surface)).splitlines() for each in (recorded, found))
     lines = list(difflib.unified_diff(before, now, "recorded", "now", lineterm="", n=4))
     more = [f"… and {len(lines) - MOST_LINES} lines more"] if len(lines) > MOST_LINES else []
     assert not lines, f"{name} on {surface} differs\n" + "\n".join([*lines[:MOST_LINES], *more])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rifflux.errors import InvalidArgument, NotFound, OutOfScope, TokenExpired
+from rifflux.errors import Conflict, InvalidArgument, NotFound, OutOfScope, TokenExpired
 from rifflux.service.accounts import Accounts
 from rifflux.store import open_store
 
@@ -145,15 +145,26 @@ class TestWhoAsks:
         with pytest.raises(OutOfScope, match="no other can be valid for longer"):
             ann.create("ann", expires="3h")
 
-    def test_a_user_has_a_hundred_valid_tokens_at_most(self, timed: Accounts, clock: Clock) -> None:
-        ann = replace(timed, by=timed.create("ann")[0])
-        made = [ann.create("ann", expires="1h")[0] for _ in range(99)]
-        with pytest.raises(InvalidArgument, match="revoke some"):
-            ann.create("ann")
-        ann.revoke(made[0].id)
-        ann.create("ann")
+    @pytest.mark.parametrize("maker", ["ann", "root", None])
+    def test_the_valid_tokens_of_a_user_are_bounded_whoever_makes_them(
+        self, timed: Accounts, clock: Clock, maker: str | None
+    ) -> None:
+        timed = replace(timed, most_tokens=3)
+        asks = timed.create("ann")[0] if maker == "ann" else timed.create("root", "admin")[0]
+        others = timed if maker is None else replace(timed, by=asks)
+        made = [others.create("ann", expires="1h")[0] for _ in range(2)]
+        if maker != "ann":
+            timed.create("ann")
+        for accounts in (others, timed):
+            with pytest.raises(Conflict, match="revoke one"):
+                accounts.create("ann")
+        assert timed.create("bob")[0].user == "bob"
+        others.revoke(made[0].id)
+        others.create("ann")
+        with pytest.raises(Conflict, match="revoke one"):
+            others.create("ann")
         clock.moment += 3600
-        ann.create("ann")
+        others.create("ann")
 
 
 class TestLog:

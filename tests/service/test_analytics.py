@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.index import open_index
-from rifflux.service.analytics import Day, Diary, digest_of, online
+from rifflux.service.analytics import Day, Diary, digest_of, online, sketch_of
 from rifflux.store import Event, QuestionDigest, Reaction, Store, open_store
 from tests.support.server import serving
 
@@ -22,7 +22,7 @@ DAY = 86_400.0
 
 
 def asked(user: str, query: str, at: float) -> QuestionDigest:
-    return QuestionDigest(user, digest_of(query), NOON + at)
+    return QuestionDigest(user, digest_of(query), NOON + at, sketch_of(query))
 
 
 def told(user: str, kind: str, query: str, at: float) -> Reaction:
@@ -59,6 +59,23 @@ class TestMeasures:
     def test_other_words_count_as_another_try_for_five_minutes(self, seconds: float, reformulated: int) -> None:
         (day,) = online([asked("ann", "cache", 0), asked("ann", "caching", seconds)], [])
         assert day.reformulated == reformulated
+
+    @pytest.mark.parametrize(
+        ("first", "second", "reformulated"),
+        [
+            ("proof of the Hahn-Banach theorem", "how is the Hahn-Banach theorem proved?", 1),
+            ("cache ttl", "expiry of the cache", 1),
+            ("pizza dough hydration", "C*-algebras of foliations", 0),
+            ("what is the boiling point of water", "what is the capital of France", 0),
+        ],
+    )
+    def test_only_a_question_in_similar_words_is_another_try(self, first: str, second: str, reformulated: int) -> None:
+        (day,) = online([asked("ann", first, 0), asked("ann", f"{second} ", 60)], [])
+        assert day.reformulated == reformulated
+
+    def test_a_sketch_tells_no_words(self) -> None:
+        assert b"cache" not in sketch_of("cache ttl")
+        assert len(sketch_of("cache")) == len(sketch_of("a much longer question on how caches expire"))
 
     def test_a_click_that_comes_too_late_does_not_keep_a_question_from_being_reformulated(self) -> None:
         questions = [asked("ann", "cache", 0), asked("ann", "caching", 60)]

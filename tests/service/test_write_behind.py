@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from rifflux.service.write_behind import Batch
+from tests.support.commands import PATIENCE
 
 
 def test_entries_are_written_together_once_the_first_has_waited() -> None:
@@ -29,7 +30,7 @@ def test_an_entry_is_written_though_no_other_follows() -> None:
         done.set()
 
     Batch(write, seconds=0.01, now=lambda: 0.0).add(1)
-    assert done.wait(30)
+    assert done.wait(PATIENCE)
     assert written == [[1]]
 
 
@@ -67,14 +68,14 @@ def test_what_another_thread_writes_is_written_when_a_flush_returns() -> None:
 
     def write(entries: list[str]) -> None:
         begun.set()
-        assert may_end.wait(30)
+        assert may_end.wait(PATIENCE)
         written.extend(entries)
 
     batch = Batch(write, seconds=60.0)
     batch.add("one")
     other = threading.Thread(target=batch.flush)
     other.start()
-    begun.wait(30)
+    begun.wait(PATIENCE)
     asked = threading.Thread(target=batch.flush)
     asked.start()
     asked.join(0.05)

@@ -51,7 +51,7 @@ def test_a_hybrid_search_is_answered_by_words(made: Path, given: str) -> None:
         found = index.search("heron")
         assert [hit.document for hit in found] == ["heron"]
         assert found.trace.effective_mode == "lexical"
-        assert GIVES[given][1] in found.trace.degraded[0]
+        assert GIVES[given][1] in found.trace.degraded[0].text
         json.dumps(search_json(found), allow_nan=False)
 
 
@@ -60,7 +60,7 @@ def test_a_semantic_search_is_empty_and_says_why(made: Path, given: str) -> None
     with rifflux.open(made, model=Broken(256, given=given)) as index:
         found = index.search("heron", mode="semantic")
         assert not found
-        assert GIVES[given][1] in found.trace.degraded[0]
+        assert GIVES[given][1] in found.trace.degraded[0].text
 
 
 @dataclass(frozen=True)

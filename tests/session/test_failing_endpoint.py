@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import rifflux
-from rifflux import Document, Index, RerankSettings, Scope
+from rifflux import Document, Index, InvalidArgument, OutOfScope, RerankSettings, Scope
 from rifflux.models import endpoint
 from rifflux.models.guarded import Guard
 from rifflux.session.policies import HYBRID_SEARCH
@@ -165,8 +165,8 @@ def test_a_chat_model_that_fails_leaves_the_order_and_is_left_alone(
         with caplog.at_level(logging.WARNING):
             traces = [index.search("heron", rerank="llm").trace for _ in range(5)]
         assert server.asked == 3
-        assert all("rerank: llm failed" in trace.degraded[0] for trace in traces)
-        assert "tried again" in traces[-1].degraded[0]
+        assert all("rerank: llm failed" in trace.degraded[0].text for trace in traces)
+        assert "tried again" in traces[-1].degraded[0].text
         untold(*traces)
         assert server.url in caplog.text
 
@@ -200,3 +200,51 @@ def test_storing_beyond_the_budget_keeps_the_text(server: EmbeddingServer, tmp_p
         assert mine.search("heron").trace.effective_mode == "hybrid"
         assert [hit.document for hit in mine.search("egret", mode="lexical")] == ["b"]
         assert index.admin.store.registry.cost("ann", 0.0) <= 20.0
+
+
+def test_vectors_made_later_are_paid_by_whose_texts_they_are(server: EmbeddingServer, tmp_path: Path) -> None:
+    with opened(tmp_path / "index.db", server, prices={"text-embed": 10.0}) as index:
+        index.scoped(Scope("ann")).add(Document("own", "The heron of Ann."), embed=False)
+        index.scoped(Scope("ben")).memories.add("Ben watches egrets by the river")
+        index.add(Document("common", "A heron stands in the river."), embed=False)
+        before = {(row.user, row.feature): row.calls for row in index.admin.store.registry.spent()}
+        assert index.admin.embed() == 2
+        after = {(row.user, row.feature): row.calls for row in index.admin.store.registry.spent()}
+    assert {key: calls - before.get(key, 0) for key, calls in after.items() if calls > before.get(key, 0)} == {
+        ("", "store"): 1,
+        ("ann", "store"): 1,
+    }
+
+
+def test_a_spent_budget_keeps_no_other_user_from_vectors(server: EmbeddingServer, tmp_path: Path) -> None:
+    with opened(tmp_path / "index.db", server, prices={"text-embed": 1e6}, budget=40.0) as index:
+        index.scoped(Scope("ann")).add(Document("a", "the egret " * 80), embed=False)
+        index.scoped(Scope("ben")).add(Document("b", "one heron"), embed=False)
+        report = index.update()
+        assert "budget" in report.degraded[0]
+        assert index.scoped(Scope("ann")).status().embedded_chunks == 0
+        assert index.scoped(Scope("ben")).status().embedded_chunks == 1
+        assert index.admin.store.registry.cost("ann", 0.0) == 0.0
+
+
+def test_messages_from_before_the_switch_get_vectors_on_request(server: EmbeddingServer, tmp_path: Path) -> None:
+    with opened(tmp_path / "index.db", server, prices={"text-embed": 10.0}) as index:
+        for user in ("ann", "ben"):
+            talk = index.scoped(Scope(user)).conversations
+            talk.add(id="c")
+            talk.add_message("c", f"The heron of {user} stands in the river")
+        assert server.asked == 0
+        with pytest.raises(InvalidArgument, match="hybrid_search"):
+            index.admin.embed_messages()
+        index.admin.policies.set(HYBRID_SEARCH, True)
+        made = index.scoped(Scope("ann")).conversations.embed()
+        assert (made.embedded, made.waiting) == (1, 0)
+        assert index.scoped(Scope("ann")).conversations.search("heron").trace.effective_mode == "hybrid"
+        assert index.scoped(Scope("ben")).conversations.search("heron").trace.effective_mode == "lexical"
+        with pytest.raises(OutOfScope):
+            index.scoped(Scope("ann")).admin.embed_messages()
+        made = index.admin.embed_messages()
+        assert (made.embedded, made.waiting) == (1, 0)
+        assert index.scoped(Scope("ben")).conversations.search("heron").trace.effective_mode == "hybrid"
+        spent = {row.user for row in index.admin.store.registry.spent() if row.feature == "store"}
+    assert {"ann", "ben"} <= spent

@@ -41,7 +41,7 @@ def test_right_after_a_run_nothing_is_behind(synced: Index) -> None:
     assert found.note is None
     assert found.synced_at
     assert time.time() - (timestamp(found.synced_at) or 0) < 60
-    assert synced.search("heron").trace.notes == ()
+    assert synced.search("standing herons").trace.notes == ()
 
 
 def edit(folder: Path) -> None:
@@ -56,7 +56,9 @@ def remove(folder: Path) -> None:
 def test_a_file_that_changed_or_is_gone_is_told(synced: Index, folder: Path, change: Callable[[Path], None]) -> None:
     change(folder)
     assert freshness(synced).changed_files == 1
-    assert synced.search("heron").trace.notes == ("1 of 3 files changed since they were read: run 'rifflux index'",)
+    assert synced.search("standing herons").trace.notes == (
+        "1 of 3 files changed since they were read: run 'rifflux index'",
+    )
     assert synced.status().degraded == ("1 of 3 files changed since they were read",)
     synced.add(folder)
     assert synced.status().degraded == ()
@@ -79,14 +81,14 @@ def test_a_search_looks_again_only_after_a_while_and_never_waits(
     assert freshness(synced).changed_files == 0, "it looked again at once"
     monkeypatch.setattr(synced._view.sampler, "_due", 0.0)
     looked: list[float] = []
-    real = module._look
+    real = module.look
 
     def slowly(*arguments: Any) -> Freshness:
         time.sleep(0.2)
         looked.append(time.monotonic())
         return real(*arguments)
 
-    monkeypatch.setattr(module, "_look", slowly)
+    monkeypatch.setattr(module, "look", slowly)
     freshness(synced)
     asked = time.monotonic()
     deadline = asked + 20
@@ -138,7 +140,7 @@ def test_a_folder_that_is_gone_is_told_by_status_and_is_no_change(synced: Index,
     found = freshness(synced)
     assert (found.changed_files, found.changed_folders, found.note) == (0, 0, None)
     assert found.missing_roots == (str(folder),)
-    assert synced.search("heron").trace.notes == ()
+    assert synced.search("standing herons").trace.notes == ()
     assert synced.status().degraded == (f"{folder} is gone, or not mounted: its files stay as they were read",)
 
 

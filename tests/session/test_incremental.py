@@ -28,7 +28,7 @@ def found(index: Index, query: str) -> list[str]:
 def test_a_folder_is_indexed_with_every_file(index: Index, folder: Path) -> None:
     report = index.add(folder)
     assert (report.indexed_files, report.skipped_files, report.deleted_files) == (3, 0, 0)
-    assert report.failed == report.skipped == ()
+    assert (report.failed, report.skipped) == ((), ())
     assert report.chunks == report.embedded_chunks == index.status().chunks > 3
     assert report.indexed_paths == (str(folder),)
     assert (report.embedding_model, report.embedding_backend) == ("hash", "hash")

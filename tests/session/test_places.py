@@ -10,8 +10,8 @@ import pytest
 
 import rifflux
 from rifflux import Document, Index, NotFound
-from rifflux.session.reading import located
-from tests.support.hits import hit
+from rifflux.testing.making import change
+from tests.support.files import make_pdf, make_pptx
 
 CODE = "import os\n\n\ndef alpha():\n    return 1\n\n\ndef beta():\n    return 2\n"
 NOTE = "---\ntitle: Cache\n---\n# Cache\n\nEntries live.\n\n## Eviction\n\nThe oldest goes.\n"
@@ -41,13 +41,24 @@ def test_what_is_no_text_on_the_disk_has_no_lines(index: Index) -> None:
     assert (hit.lines, hit.page) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("kind", "headings", "page"),
-    [("pdf", "page 12", 12), ("pptx", "Slide 3: Costs > Notes", 3), ("markdown", "page 12", None), ("pdf", "", None)],
-)
-def test_what_has_pages_tells_the_page(index: Index, kind: str, headings: str, page: int | None) -> None:
-    stored = replace(hit(1, "words", kind=kind), heading_path=headings, document="gone", path="gone")
-    assert located(index.admin.store, [stored])[0].page == page
+def test_hits_of_pdf_files_and_slides_have_the_page_they_begin_on(index: Index, tmp_path: Path) -> None:
+    (tmp_path / "paper.pdf").write_bytes(make_pdf([["A bittern booms."], [], ["A curlew calls."]]))
+    (tmp_path / "deck.pptx").write_bytes(make_pptx())
+    index.add(tmp_path)
+    assert [hit.page for hit in index.chunks("paper.pdf")] == [1, 3]
+    assert {hit.heading_path.split(":")[0]: hit.page for hit in index.chunks("deck.pptx")}.items() >= {
+        ("Slide 1", 1),
+    }
+
+
+@pytest.mark.parametrize(("heading", "page"), [("page 12", 5), ("Slide 12", 5), ("Results", 5), ("page 12", None)])
+def test_the_page_of_a_hit_is_what_its_reader_says_whatever_the_heading(
+    index: Index, heading: str, page: int | None
+) -> None:
+    put = change("paper", "A bittern booms.", kind="pdf", metadata={"pages": 20})
+    chunk = replace(put.chunks[0].chunk, headings=(heading,), page=page)
+    index.admin.store.catalog.put("docs", replace(put, chunks=(replace(put.chunks[0], chunk=chunk),)))
+    assert [hit.page for hit in index.chunks("paper")] == [page]
 
 
 def test_chunks_tell_their_lines_too(index: Index) -> None:

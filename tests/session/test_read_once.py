@@ -18,7 +18,6 @@ from rifflux.retrieve.steps.rerank import features
 from rifflux.session import names, searching
 from rifflux.text.analyzer import Analyzer
 from rifflux.works.retrieval import retriever
-from tests.support.statements import statements
 
 #: A hybrid search of a page of ten may run so many statements, of which one asks for the caller's collections.
 MOST_STATEMENTS = 13
@@ -151,15 +150,3 @@ def test_all_sources_of_a_view_read_a_question_once(index: Index, calls: Counter
     results = index.everything("which entry of the cache drops -nothing")
     assert set(results.trace.counts) > {"knowledge", "files"}
     assert calls == ONCE
-
-
-def test_a_hybrid_search_runs_few_statements(tmp_path: Path, index: Index) -> None:
-    with statements() as run, rifflux.open(tmp_path / "index.db", create=False) as again:
-        again.search("cache entries of the queue")
-        again.search("how many minutes the queue lives")
-        run.clear()
-        found = again.search("minutes of the entry")
-        again.admin.view.sampler.latest()
-        assert len(found) == 10
-        assert found.trace.effective_mode == "hybrid"
-        assert len(run) <= MOST_STATEMENTS, "\n".join(run)

@@ -85,7 +85,7 @@ class TestModes:
         assert names(results) == {"a", "b", "c"}
         assert (results.trace.mode, results.trace.fusion) == ("lexical", None)
 
-    @pytest.mark.parametrize("mode", ["semantic", "vec", "vector", "dense"])
+    @pytest.mark.parametrize("mode", ["semantic", "vec", "vector"])
     def test_semantic_ranks_by_cosine(self, library: Index, mode: str) -> None:
         results = library.search("cache", mode=mode)
         scores = [hit.score for hit in results]
@@ -134,7 +134,7 @@ class TestWithoutVectors:
     def test_semantic_finds_nothing_and_says_why(self, bare: Index) -> None:
         results = bare.search("cache", mode="semantic")
         assert list(results) == []
-        assert "no vector" in results.trace.degraded[0] or "has a vector" in results.trace.degraded[0]
+        assert [notice.code for notice in results.trace.degraded] == ["vectors.none"]
 
     def test_hybrid_becomes_lexical_and_says_so(self, bare: Index) -> None:
         results = bare.search("cache")
@@ -150,7 +150,8 @@ class TestWithoutVectors:
         bare.add(Document("f", "Another, not embedded."), embed=False)
         degraded = bare.search("cache").trace.degraded
         assert len(degraded) == 1
-        assert degraded[0].startswith("1 of 6 chunks")
+        assert degraded[0].code == "vectors.missing"
+        assert (degraded[0].data["missing"], degraded[0].data["chunks"]) == (1, 6)
 
     def test_an_empty_index_answers_with_nothing(self, index: Index) -> None:
         for mode in ("lexical", "semantic", "hybrid"):
@@ -284,10 +285,26 @@ class TestAnotherModel:
         with rifflux.open(library.admin.path, model="hash:32") as index:
             yield index
 
-    def test_asking_by_meaning_names_the_cure(self, other: Index) -> None:
-        for mode in ("semantic", "hybrid"):
-            with pytest.raises(rifflux.ModelMismatch, match="model='hash:64'"):
-                other.search("cache", mode=mode)
+    def test_words_answer_in_place_of_meaning(self, other: Index, library: Index) -> None:
+        found = other.search("cache")
+        assert found.trace.effective_mode == "lexical"
+        assert names(found) == names(library.search("cache", mode="lexical"))
+        assert len(other.search("cache", mode="semantic")) == 0
+
+    @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+    def test_the_reason_names_both_models_and_the_cure(self, other: Index, mode: str) -> None:
+        (reason,) = other.search("cache", mode=mode).trace.degraded
+        assert "hash:64" in reason.text
+        assert "'rifflux models switch hash:32'" in reason.text
+
+    @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+    def test_the_contract_surface_degrades_too(self, other: Index, mode: str) -> None:
+        found = rifflux.SearchService(other).search("cache", mode=mode)
+        assert bool(found) == (mode == "hybrid")
+
+    def test_after_the_switch_that_it_names_meaning_answers(self, other: Index) -> None:
+        other.admin.switch("hash:32")
+        assert other.search("cache").trace.effective_mode == "hybrid"
 
     def test_embedding_names_the_cure_and_changes_nothing(self, other: Index) -> None:
         with pytest.raises(rifflux.ModelMismatch, match="model='hash:64'"):

@@ -16,6 +16,7 @@ from rifflux.index import open_index
 from rifflux.index.federated import Source
 from rifflux.memories import memories as memories_module
 from rifflux.models import load_embedder
+from rifflux.models.cross_encoder import LogitCalibration
 from rifflux.retrieve.steps import rerank as rerankers
 from rifflux.retrieve.steps.rerank import RerankSettings, cross_encoder, llm
 from rifflux.session import freshness
@@ -30,6 +31,8 @@ DOMAINS = ("works", "conversations", "memories", "collections", "documents", "ad
 
 class Scores:
     """A cross-encoder that finds everything equally good."""
+
+    calibration = LogitCalibration()
 
     def __call__(self, question: str, passages: list[str], deadline: float | None = None) -> Any:
         import numpy as np
@@ -75,7 +78,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
     count(llm, "ChatModel", lambda *_: "")
     count(cross_encoder, "load_cross_encoder", lambda choice: choice, lambda choice: Scores())
     count(session_module, "calibration_of", lambda embedder: embedder.fingerprint)
-    count(freshness, "_look", lambda store, _: store.owner)
+    count(freshness, "look", lambda store, _: store.owner)
     return counts
 
 
@@ -104,9 +107,9 @@ def test_five_calls_make_everything_once(index: Index, made: Counter[Any]) -> No
     for _ in range(5):
         ask(index)
     looks = 1 + (time.monotonic() - start) // freshness.PAUSE
-    assert {name for name, _ in made} >= {"reranker_of", "ChatModel", "load_cross_encoder", "calibration_of", "_look"}
+    assert {name for name, _ in made} >= {"reranker_of", "ChatModel", "load_cross_encoder", "calibration_of", "look"}
     # Once for each guard: its limits are part of what a reranker does.
-    most = {"reranker_of": 2, "Recall": 2, "_look": looks}
+    most = {"reranker_of": 2, "Recall": 2, "look": looks}
     assert {key: times for key, times in made.items() if times > most.get(key[0], 1)} == {}
 
 

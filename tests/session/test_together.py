@@ -19,6 +19,7 @@ import rifflux
 from rifflux import Index
 from rifflux.ingest.parallel.job import MOST_WORKERS
 from rifflux.models.cores import available_cores
+from tests.support.commands import PATIENCE
 
 #: They start processes.
 pytestmark = pytest.mark.slow
@@ -77,7 +78,7 @@ def test_a_run_that_is_stopped_keeps_what_it_did_and_the_next_goes_on(
     readers = [pid for pid, parent in processes().items() if parent == process.pid]
     assert len(readers) == (min(available_cores(), MOST_WORKERS) if available_cores() > 1 else 0)
     process.send_signal(stop)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE)
     while processes().keys() & readers and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not processes().keys() & readers, "processes that read were left behind"

@@ -21,9 +21,8 @@ import rifflux
 from rifflux import Index, IndexReport
 from rifflux.ingest import embed, watch
 from rifflux.types import Vectors
+from tests.support.commands import PATIENCE
 from tests.support.embedder import Counting
-
-PATIENCE = 20.0  # seconds: how long a busy machine may take for what takes a fraction of one
 
 
 def eventually(holds: Callable[[], object]) -> None:

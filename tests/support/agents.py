@@ -22,6 +22,7 @@ from mcp.types import CallToolResult, Tool
 
 import rifflux
 from rifflux.types import Vectors
+from tests.support.commands import PATIENCE
 
 
 @dataclass
@@ -149,7 +150,7 @@ def over_http(files: Path, db: Path, *more: str) -> Iterator[Agent]:
 @contextmanager
 def with_token(url: str, token: str, files: Path) -> Iterator[Agent]:
     """An agent of a server that asks for tokens."""
-    caller = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30)
+    caller = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE)
     with agent_of(streamable_http_client(url, http_client=caller), files, url) as agent:
         yield agent
 
@@ -169,12 +170,12 @@ def served_http(files: Path, db: Path, *more: str) -> Iterator[str]:
         yield _url(process, log)
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE)
 
 
 def eventually(holds: Callable[[], object]) -> None:
     """Wait until something holds, as long as it may take on a busy machine."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < deadline, "it never came true"
         time.sleep(0.05)
@@ -182,7 +183,7 @@ def eventually(holds: Callable[[], object]) -> None:
 
 def _url(process: subprocess.Popen[bytes], log: Path) -> str:
     """The address that the server tells once it listens."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         for line in log.read_text().splitlines():
             if line.startswith("serving MCP on "):

@@ -27,7 +27,10 @@ def embed(text: str, dimension: int = DIMENSION) -> list[float]:
 
 
 class EmbeddingServer(ThreadingHTTPServer):
-    """Does as `mode` says; see `_Handler`. `asked` counts requests, `let_go` ends those that hang."""
+    """Does as `mode` says; see `_Handler`. `asked` counts requests, `keys` holds what authorized them.
+
+    `let_go` ends those that hang.
+    """
 
     daemon_threads = True
     request_queue_size = 128
@@ -36,6 +39,7 @@ class EmbeddingServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.mode = "well"
         self.asked = 0
+        self.keys: set[str | None] = set()
         self.hanging = 0
         self.came = threading.Condition()
         self.let_go = threading.Event()
@@ -65,6 +69,7 @@ class _Handler(BaseHTTPRequestHandler):
         server, mode = self.server, self.server.mode
         with server.came:
             server.asked += 1
+            server.keys.add(self.headers["Authorization"])
             server.hanging += mode == "hangs"
             server.came.notify_all()
         if mode == "hangs":

@@ -14,6 +14,8 @@ from typing import Any
 
 import httpx2 as httpx
 
+from tests.support.commands import PATIENCE
+
 __all__ = ["Running", "free_port", "ready", "serving", "tokens_of"]
 
 
@@ -28,7 +30,7 @@ class Running:
     def client(self, token: str = "", **options: Any) -> httpx.Client:
         """What calls it with a token."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30, **options)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE, **options)
 
     @property
     def workers(self) -> list[int]:
@@ -43,7 +45,8 @@ class Running:
 
     def awaited(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """The first line of the log that is wanted, once it is there."""
-        for _ in range(300):
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
             for line in self.lines:
                 if wanted(line):
                     return line
@@ -70,7 +73,7 @@ def serving(run: Any, *arguments: object) -> Iterator[Running]:
         yield service
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
 
 
 def tokens_of(run: Any, **roles: str) -> dict[str, str]:
@@ -91,7 +94,8 @@ def free_port() -> int:
 
 def ready(service: Running) -> None:
     """Wait until a service answers."""
-    for _ in range(300):
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
         if service.process.poll() is not None:
             break
         try:

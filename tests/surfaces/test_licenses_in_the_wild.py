@@ -136,7 +136,7 @@ def test_an_owner_may_see_their_own_texts_and_nobody_else_does(surfaces: Surface
         assert f"textof{closed}n" in ann.document(f"doi:{IDS[closed]}").text
         assert f"textof{closed}n" not in surfaces.index.document(f"doi:{IDS[closed]}").text
         pack = ann.retrieve(f"quokka doi:{IDS[closed]}").evidence
-        assert any("shown to you as the owner, though no license permits it" in note for note in pack.notes)
+        assert "license.shown_to_owner" in {notice.code for notice in pack.notes}
         assert ann.works.verify(pack) == []
         assert any("no license is recorded that permits a text" in each for each in surfaces.index.works.verify(pack))
     finally:
@@ -146,7 +146,8 @@ def test_an_owner_may_see_their_own_texts_and_nobody_else_does(surfaces: Surface
 
 def test_the_pack_says_what_a_rule_opened(surfaces: Surfaces) -> None:
     pack = surfaces.index.retrieve(f"quokka doi:{IDS[LICENSES.index('opened by rule')]}").evidence
-    assert "a rule of the administrator opens the license 'opened by rule'" in pack.notes
+    (notice,) = [each for each in pack.notes if each.code == "license.opened_by_rule"]
+    assert notice.data == {"license": "opened by rule"}
 
 
 def test_the_abstract_alone_is_quoted_and_verified(surfaces: Surfaces) -> None:

@@ -105,3 +105,9 @@ class TestRules:
     def test_so_is_a_text_that_spells_none(self, told: str) -> None:
         with pytest.raises(InvalidArgument, match="text, abstract or nothing"):
             rules_in(told)
+
+
+@pytest.mark.parametrize("unknown", ["proprietary", "All rights reserved", "LicenseRef-ours", "as the author permits"])
+def test_a_choice_with_what_is_not_known_opens_nothing(unknown: str) -> None:
+    assert permission_of(f"CC-BY-4.0 OR {unknown}") is Permission.NOTHING
+    assert permission_of(f"{unknown} OR CC-BY-4.0") is Permission.NOTHING

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.text.identifiers import named_results, numbered_results
+from tests.support.commands import PATIENCE
 
 
 @pytest.mark.parametrize(
@@ -98,4 +99,4 @@ for unit in UNITS:
 
 @pytest.mark.slow
 def test_no_text_takes_long() -> None:
-    subprocess.run([sys.executable, "-c", HOSTILE], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", HOSTILE], check=True, timeout=PATIENCE)

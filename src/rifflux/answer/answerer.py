@@ -16,7 +16,7 @@ from rifflux.answer.sufficient import refusal
 from rifflux.answer.support import Passage
 from rifflux.answer.writing import Draft, quoted, written
 from rifflux.errors import ModelError, RiffluxError
-from rifflux.evidence.pack import Citing
+from rifflux.evidence.pack import Citing, sealed
 from rifflux.session.arguments import checked_budget, checked_deadline, checked_filter, checked_query, checked_whole
 from rifflux.session.searching import Searcher
 from rifflux.types import Filter
@@ -116,6 +116,7 @@ class _Run:
         self.notes += evidence.notes
         if reason:
             evidence = replace(evidence, pack=replace(evidence.pack, items=evidence.pack.items[:NEAREST]))
+        evidence = replace(evidence, pack=sealed(evidence.pack))
         yield Sources(asked.question, searched, evidence.pack, evidence.pack.confidence, tuple(self.notes))
         draft, by = Draft(), EXTRACT
         if not reason:
@@ -160,7 +161,7 @@ class _Run:
         self, chat: ChatModel, question: str, draft: Draft, passages: Sequence[Passage]
     ) -> Iterator[AnswerEvent]:
         """Write what the model says; where it fails, what it said before that stands."""
-        from rifflux.answer.wording import answering
+        from rifflux.answer.prompts import answering
 
         messages = answering(question, passages, self.asked.history)
         pieces = self._streaming(chat)(
@@ -208,7 +209,7 @@ class _Run:
 
     def _rewritten(self, question: str) -> str:
         """Return the question as the model completes it; empty where it does not in time."""
-        from rifflux.answer.wording import rewriting
+        from rifflux.answer.prompts import rewriting
 
         assert self.chat
         streaming = replace(self._streaming(self.chat), first_s=REWRITE_S, next_s=REWRITE_S)
@@ -239,6 +240,7 @@ def _passages(evidence: Evidence) -> list[Passage]:
     for item in evidence.pack.items:
         if item.text:
             source = evidence.found_of(item)
-            code = any(hit.kind == "code" for hit in source.hits if hit.chunk_id == item.chunk_id)
-            found.append(Passage(item, source.searcher.analyzer, code))
+            hit = next((hit for hit in source.hits if hit.chunk_id == item.chunk_id), None)
+            analyzer = source.searcher.analyzer.beside(source.query.stands_for, hit.language if hit else "")
+            found.append(Passage(item, analyzer, is_code=hit is not None and hit.kind == "code"))
     return found

@@ -107,7 +107,8 @@ class Evidence:
     @property
     def degraded(self) -> tuple[str, ...]:
         """Return what was missing in any source, each once."""
-        return tuple(dict.fromkeys(chain.from_iterable(each.trace.degraded for each in self.found)))
+        notices = dict.fromkeys(notice for each in self.found for notice in each.trace.degraded)
+        return tuple(notice.text for notice in notices)
 
     def found_of(self, item: EvidenceItem) -> Found:
         """Return the source that a passage was found in."""
@@ -137,7 +138,12 @@ def gather(
     # The question is embedded once for all of them, and for what looks at its vector later.
     load = asked[0].view.asking_once.load
     asked = [replace(each, view=replace(each.view, load=load)) for each in asked]
-    found = [_searched(each, text, each.narrowed(filter), clock, deadline) for each in asked]
+    searchers = [Searcher(each.view).narrowed(text, filter) for each in asked]
+    found = []
+    for source, searcher in zip(asked, searchers, strict=True):
+        others = [each.store for each in searchers if each is not searcher]
+        searcher = Searcher(searcher.view, others)
+        found.append(_searched(source, searcher, text, source.narrowed(filter), clock, deadline))
     best = max((hit.relevance or 0.0 for each in found for hit in each.hits if not hit.withheld), default=0.0)
     candidates, of = list[Citable](), dict[str, Found]()
     for citable, each in _merged(found):
@@ -154,13 +160,15 @@ def gather(
     )
     notes = [f"no license is recorded that permits the text of {closed} documents: they are left out"] if closed else []
     opened = {(item.namespace, item.license) for item in pack.items}
-    notes += found[0].searcher.view.visible.opened(opened) if opened else []
-    return Evidence(pack, found, clock.milliseconds, (*_told(found), *notes), of)
+    if opened:
+        notes += [notice.text for notice in found[0].searcher.view.visible.opened(opened)]
+    return Evidence(pack, found, clock.milliseconds, (*_notes_of(found), *notes), of)
 
 
-def _searched(source: Source, text: str, filter: Filter, clock: Stopwatch, deadline: float | None) -> Found:
-    """Search a source."""
-    searcher = Searcher(source.view).narrowed(text, filter)
+def _searched(
+    source: Source, searcher: Searcher, text: str, filter: Filter, clock: Stopwatch, deadline: float | None
+) -> Found:
+    """Search a source with its searcher."""
     way = searcher.way(source.mode(), None, None, searcher.profile.diversity)
     own = Stopwatch()
     with searcher.store.memoized():
@@ -219,7 +227,17 @@ def _beside(span: tuple[int, int], hits: Sequence[Hit], text: str) -> Hit | None
     return None
 
 
-def _told(found: Sequence[Found]) -> Iterator[str]:
-    """Give what the searches noted, each once; of a source where nothing is, only if nothing is anywhere."""
-    telling = [each for each in found if each.hits] or found
-    yield from dict.fromkeys(chain.from_iterable(each.trace.notes for each in telling))
+def _notes_of(found: Sequence[Found]) -> Iterator[str]:
+    """Yield the notes of the searches that hold for the whole answer, each once.
+
+    A source without hits says why it has none. That is true of the answer only if no source has hits and every source
+    that holds anything says the same. How the question was read is true in any case.
+    """
+    with_hits = [each for each in found if each.hits]
+    holding = [each for each in found if each.query.statistics and each.query.statistics.chunks]
+    speaking = with_hits or holding or found
+    for note in dict.fromkeys(chain.from_iterable(each.trace.notes for each in speaking)):
+        is_of_reading = any(note in each.query.notes for each in speaking)
+        of_all = all(note in each.trace.notes for each in speaking)
+        if with_hits or not holding or is_of_reading or of_all:
+            yield note

@@ -80,10 +80,14 @@ def refusal(evidence: Evidence, follow_up: str = "") -> str:
 
 def _follows(found: Found, question: str) -> bool:
     """Return True if a passage holds all that a follow-up asks: what completes it needs not stand there, too."""
-    analyzer = found.searcher.analyzer
-    asked = frozenset(found.searcher.read(question).terms)
+    query = found.searcher.read(question)
+    asked = frozenset(query.terms)
     near = (hit for hit in found.hits[:LOOKED_AT] if not hit.withheld and (hit.relevance or 0.0) >= NAMED_RELEVANCE)
-    return any(asked <= {*analyzer.terms(f"{hit.title} {hit.heading_path} {hit.content}")} for hit in near)
+    for hit in near:
+        analyzer = found.searcher.analyzer.beside(query.stands_for, hit.language)
+        if asked <= {*analyzer.terms(f"{hit.title} {hit.heading_path} {hit.content}")}:
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,7 @@ def _is_enough(found: Found) -> bool:
         return best >= MEDIUM
     is_name = _is_name(found, weights)
     worths = _worths(found, hits) if is_name else {}
-    passages = [_compared(hit, weights, worths, found.searcher.analyzer) for hit in hits]
+    passages = [_compared(hit, weights, worths, _analyzer(found, hit)) for hit in hits]
     agreed = any(each.stated >= HALF for each in passages) if found.agreed is None else found.agreed
     least = MEDIUM if agreed else HIGH
     if is_name and _names_things(passages):
@@ -138,8 +142,7 @@ def _is_small(found: Found) -> bool:
 
 def _worths(found: Found, hits: Sequence[Hit]) -> Mapping[str, float]:
     """Return what each term of the headings of passages counts, as those of a question do."""
-    joined = found.searcher.analyzer.joined
-    terms = sorted({term for hit in hits for term in joined(f"{hit.title} {hit.heading_path}").split()})
+    terms = sorted({term for hit in hits for term in _analyzer(found, hit).terms(f"{hit.title} {hit.heading_path}")})
     if _is_small(found) or not found.query.statistics:
         return dict.fromkeys(terms, 1.0)
     frequencies = found.searcher.store.lexical.document_frequencies(terms)
@@ -166,7 +169,7 @@ def _is_name(found: Found, weights: Mapping[Clause, float]) -> bool:
     """Return True if a question may only name a thing: it is short, and asks neither how nor what something does."""
     query = found.query
     acts = _ACTING.search(query.asking) and not _YOU.search(query.asking)
-    how = asks_how(query.semantic_text, found.searcher.analyzer.language)
+    how = asks_how(query.semantic_text, query.language)
     return len(weights) <= LONGEST_NAME and not acts and not how and not found.source.view.is_part
 
 
@@ -178,11 +181,17 @@ def _names_things(passages: Sequence[_Passage]) -> bool:
 
 def _held_to_the_letter(found: Found, hits: Sequence[Hit]) -> bool:
     """Return True if a passage holds all that a question names to the letter."""
-    anchors, analyzer = found.query.anchors, found.searcher.analyzer
+    anchors = found.query.anchors
     if not anchors:
         return False
-    texts = (f" {analyzer.joined(f'{hit.title} {hit.heading_path} {hit.content}')} " for hit in hits)
+    wholes = ((hit, f"{hit.title} {hit.heading_path} {hit.content}") for hit in hits)
+    texts = (f" {_analyzer(found, hit).joined(whole)} " for hit, whole in wholes)
     return any(all(f" {' '.join(anchor)} " in text for anchor in anchors) for text in texts)
+
+
+def _analyzer(found: Found, hit: Hit) -> Analyzer:
+    """Return the analyzer of a passage that gives the terms of the question."""
+    return found.searcher.analyzer.beside(found.query.stands_for, hit.language)
 
 
 def _compared(hit: Hit, weights: Mapping[Clause, float], worths: Mapping[str, float], analyzer: Analyzer) -> _Passage:

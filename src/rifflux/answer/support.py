@@ -168,12 +168,14 @@ def supported(text: str, cited: Sequence[Passage], passages: Sequence[Passage]) 
     """
     if not passages:
         return None
-    claim = _Claim(text, passages[0].analyzer)
+    claims: dict[Analyzer, _Claim] = {}
+    for passage in passages:
+        claims.setdefault(passage.analyzer, _Claim(text, passage.analyzer))
     for candidates, most in ((cited, len(cited)), (passages, 1)):
-        held = [(passage.holds(claim), passage) for passage in candidates]
+        held = [(passage.holds(claims[passage.analyzer]), passage) for passage in candidates]
         good = sorted((each for each in held if each[0] >= LEAST_SUPPORT), key=lambda each: -each[0])[:most]
         if good:
-            places = tuple((passage, passage.span_for(claim.terms)) for _, passage in good)
+            places = tuple((passage, passage.span_for(claims[passage.analyzer].terms)) for _, passage in good)
             return Supported(places, round(good[0][0], 4))
     return None
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from rifflux.answer.extract import Quotation
 from rifflux.answer.model import AnswerEvent, AnswerSentence, Citation, Cited, Delta, Withdrawn
+from rifflux.answer.prompts import NO_ANSWER
 from rifflux.answer.support import Passage, Supported, code_in, supported
-from rifflux.answer.wording import NO_ANSWER
 from rifflux.text.sentences import sentence_ends
 
 __all__ = ["Draft", "quoted", "written"]

@@ -9,6 +9,7 @@ from rifflux.conversations.model import (
     MessageHit,
     MessageResults,
     Thread,
+    VectorsMade,
     WrittenMessage,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "MessageHit",
     "MessageResults",
     "Thread",
+    "VectorsMade",
     "WrittenMessage",
 ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +19,7 @@ from rifflux.conversations.model import (
     MessageHit,
     MessageResults,
     Thread,
+    VectorsMade,
     WrittenMessage,
     as_edited,
     as_given,
@@ -33,13 +35,13 @@ from rifflux.conversations.model import (
 from rifflux.errors import Conflict, InvalidArgument, NotFound, NothingImported
 from rifflux.retrieve.table import LEXICAL
 from rifflux.session.arguments import HYBRID, checked_period, checked_text, checked_whole
+from rifflux.session.intake import UNBOUNDED, Intake
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import SENT_S, Embedded, Writer
 from rifflux.store import DocumentChange
 from rifflux.types import Document, Failure, Hit, Progress
-from rifflux.types.former import takes_former
 
 if TYPE_CHECKING:
     from rifflux.conversations.importers.base import Item, Tally
@@ -53,7 +55,16 @@ CONVERSATIONS = ""
 #: The longest page, and the most turns that are shown on each side of a message.
 MOST_RESULTS, MOST_NEIGHBOURS = 100, 20
 
+#: Conversations of an import that share a transaction, and messages from which no other joins them. Another writer
+#: waits for a whole transaction before each of its own, of which an upload has five.
+TOGETHER = MESSAGES_TOGETHER = 16
+
 Value = TypeVar("Value", Conversation, Message)
+#: Said where a search by words alone finds nothing.
+BY_WORDS_ALONE = (
+    "messages are searched by their words alone; an administrator may have them searched by meaning too: "
+    "'rifflux config set hybrid_search on' does that"
+)
 
 
 class Conversations:
@@ -247,18 +258,32 @@ class Conversations:
         project: str | None = None,
         embed: bool | None = None,
         embed_seconds: float | None = SENT_S,
+        intake: Intake = UNBOUNDED,
     ) -> ImportReport:
         """Import one export that somebody sent, as `import_files` does; `name` is what its file was called.
 
         It is read in a process of its own that is held to 512 MB and 30 s, and nothing is stored where that is not
-        enough. Vectors that are not made within `embed_seconds` are told in `degraded`, and follow.
+        enough. Each conversation is stored whole or not at all. Vectors that are not made within `embed_seconds` are
+        told in `degraded`, and follow. Raises `InvalidArgument`, before anything is stored, for an export of more
+        chunks than `intake` allows; a conversation with a message that is too long is in the report as failed.
         """
         from rifflux.conversations.importers import Tally, checked_format
         from rifflux.conversations.importers.sent import read_sent
 
         tally = Tally()
-        found = read_sent(checked_text("the name of a file", name), data, checked_format(format), tally)
-        return self._import(found, tally, project, embed, None, embed_seconds)
+        name = checked_text("the name of a file", name)
+        with read_sent(name, data, checked_format(format), tally, place=intake.place) as found:
+            if intake.may_exceed(found.messages, found.characters):
+                self._check_chunks(found.items(), intake)
+            return self._import(found.items(), tally, project, embed, None, embed_seconds, intake, found.count)
+
+    def _check_chunks(self, items: Iterable[Item], intake: Intake) -> None:
+        """Raise `InvalidArgument` if conversations have more chunks than one import may bring."""
+        prepare, chunks = self._messages().turns, 0
+        for item in items:
+            if isinstance(item, Thread):
+                chunks += sum(prepare.count_chunks(message.text) for message in item.messages)
+                intake.check_request(chunks)
 
     def _import(
         self,
@@ -268,12 +293,17 @@ class Conversations:
         embed: bool | None,
         progress: Progress | None,
         embed_seconds: float | None = None,
+        intake: Intake = UNBOUNDED,
+        total: int | None = None,
     ) -> ImportReport:
-        start, report = time.perf_counter(), ImportReport()
-        for item in items:
-            if isinstance(item, Thread) and project is not None:
-                item = replace(item, conversation=replace(item.conversation, project=project))
-            report += self._imported(item)
+        start = time.perf_counter()
+        report = ImportReport()
+        stored = 0
+        intake.report("store", stored, total)
+        for group in _groups(items):
+            count = partial(intake.report, "store", stored + len(group), total)
+            report += self._import_group(group, project, intake, count)
+            stored += len(group)
             if progress:
                 progress("read", report.messages, None)
         report = replace(
@@ -292,15 +322,41 @@ class Conversations:
             report, embedded=made.chunks, degraded=made.degraded, seconds=round(time.perf_counter() - start, 3)
         )
 
-    def _imported(self, item: Thread | Failure) -> ImportReport:
-        if isinstance(item, Failure):
-            return ImportReport(failed=(item,))
+    def _import_group(
+        self, group: Sequence[Item], project: str | None, intake: Intake, count: Callable[[], None]
+    ) -> ImportReport:
+        """Store conversations in one transaction, or each in its own where one of them cannot be stored.
+
+        `count` is called within the transaction.
+        """
+        if project is not None:
+            group = [_in_project(item, project) for item in group]
         try:
-            return self._bring(bounded(item), as_imported)[0]
+            with self._store.transaction():
+                report = sum((self._imported(item, intake) for item in group), ImportReport())
+                count()
+                return report
+        except InvalidArgument:
+            report = sum((self._imported_alone(item, intake) for item in group), ImportReport())
+            count()
+            return report
+
+    def _imported_alone(self, item: Item, intake: Intake) -> ImportReport:
+        try:
+            return self._imported(item, intake)
         except InvalidArgument as error:
+            assert isinstance(item, Thread)
             return ImportReport(failed=(Failure(item.conversation.id, str(error)),))
 
-    def _bring(self, thread: Thread, merge: Merge) -> tuple[ImportReport, Sequence[DocumentChange]]:
+    def _imported(self, item: Item, intake: Intake) -> ImportReport:
+        """Store a conversation. Raises `InvalidArgument` for one that cannot be stored."""
+        if isinstance(item, Failure):
+            return ImportReport(failed=(item,))
+        return self._bring(bounded(item), as_imported, intake)[0]
+
+    def _bring(
+        self, thread: Thread, merge: Merge, intake: Intake = UNBOUNDED
+    ) -> tuple[ImportReport, Sequence[DocumentChange]]:
         """Store a thread; returns what became of it, and what is to be embedded."""
         conversation = replace(checked_conversation(thread.conversation), messages=0)
         messages = [*map(checked_message, thread.messages)]
@@ -318,6 +374,8 @@ class Conversations:
             if thread.whole and known:
                 removed = self._messages().keep(conversation.id, {message.id for message in messages})
             report, changes = self._messages().put(conversation, messages, merge)
+            for change in changes:
+                intake.check_document(change.document.key, len(change.chunks))
             return replace(report, conversations=int(known is None), removed=removed), changes
 
     def _messages(self) -> MessageWriter:
@@ -333,9 +391,24 @@ class Conversations:
         wanted = changes and (self.hybrid if embed is None else embed)
         return self._writer.embed_changes(changes) if wanted else Embedded()
 
+    def embed(self, progress: Progress | None = None, *, seconds: float | None = None) -> VectorsMade:
+        """Make vectors for the messages that have none, such as those stored while `hybrid_search` was off.
+
+        The user whose they are pays. With `seconds`, as many as can be made in that time; the others go on behind.
+        Raises `InvalidArgument` while messages are searched by words alone.
+        """
+        self.check_hybrid()
+        made = self._writer.embed_imported(progress, seconds)
+        counts = self._store.counts()
+        return VectorsMade(made.chunks, counts["chunks"] - counts["embedded_chunks"], made.degraded)
+
+    def check_hybrid(self) -> None:
+        """Raise `InvalidArgument` if messages are searched by words alone: they need no vectors then."""
+        if not self.hybrid:
+            raise InvalidArgument(f"messages need no vectors now: {BY_WORDS_ALONE}")
+
     # Searching
 
-    @takes_former(date_from="since", date_to="until", neighbours="neighbors")
     def search(
         self,
         query: str,
@@ -372,7 +445,10 @@ class Conversations:
             query, top_k=limit, mode=mode, fusion=fusion, filter=filter, deadline_ms=deadline_ms
         )
         hits = (self._hit(hit, neighbors) for hit in found)
-        return MessageResults(query, tuple(hit for hit in hits if hit), found.trace)
+        trace = found.trace
+        if not found and mode == LEXICAL and not trace.notes and self._store.counts()["chunks"]:
+            trace = replace(trace, notes=(*trace.notes, BY_WORDS_ALONE))
+        return MessageResults(query, tuple(hit for hit in hits if hit), trace)
 
     def _hit(self, hit: Hit, neighbours: int) -> MessageHit | None:
         """Return a found message with its neighbours; None if it was deleted meanwhile."""
@@ -386,6 +462,27 @@ class Conversations:
         around = (turns[:place][::-1], turns[place + 1 :])
         before, after = ([turn for turn in part if turn.branch in ("", found.branch)][:neighbours] for part in around)
         return MessageHit(found, hit.title, hit, tuple(before[::-1]), tuple(after))
+
+
+def _groups(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield the items of an import in groups that share a transaction, short enough for others to write between."""
+    group: list[Item] = []
+    messages = 0
+    for item in items:
+        group.append(item)
+        messages += len(item.messages) if isinstance(item, Thread) else 0
+        if len(group) == TOGETHER or messages >= MESSAGES_TOGETHER:
+            yield group
+            group = []
+            messages = 0
+    if group:
+        yield group
+
+
+def _in_project(item: Item, project: str) -> Item:
+    if isinstance(item, Failure):
+        return item
+    return replace(item, conversation=replace(item.conversation, project=project))
 
 
 def _changed(known: Value, **given: Any) -> Value:

@@ -113,6 +113,18 @@ class WrittenMessage(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class VectorsMade:
+    """What making vectors for stored messages came to.
+
+    `embedded` chunks got one, `waiting` still have none, and `degraded` says why.
+    """
+
+    embedded: int = 0
+    waiting: int = 0
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Thread:
     """A conversation with its messages, in their order: some of them, or all if it is `whole`."""
 

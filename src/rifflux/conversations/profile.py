@@ -21,7 +21,8 @@ CONVERSATIONS = Profile(
     facets=("role", "speaker", "project", "source"),
     # Fields are: conversation, speaker and date; the neighbours' words; the message's own. Its length is for the most
     # part that of its neighbours, and says little of it.
-    weights=FieldWeights(title=2.0, headings=0.5, body=1.0, b=0.4),
+    weights=FieldWeights(headings=0.5, b=0.4),
     pool=pool_of_forty,
     diversity=Diversity(group=DOCUMENT),
+    command="rifflux conversations embed",
 )

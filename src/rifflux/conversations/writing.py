@@ -229,6 +229,10 @@ class MessagePreparer:
             analyzed.append(self._analyzed(row, chunk, head, before, after if number == last else []))
         return DocumentChange(row, f"{conversation_id}/{row.key}", tuple(analyzed))
 
+    def count_chunks(self, text: str) -> int:
+        """Return the number of chunks that a message of this text would have."""
+        return max(len(self.chunker(Document("", text), plain_blocks(text), self.count, identity="")), 1)
+
     def _analyzed(
         self, row: Document, chunk: Chunk, head: str, before: Sequence[Document], after: Sequence[Document]
     ) -> AnalyzedChunk:

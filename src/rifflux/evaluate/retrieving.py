@@ -73,7 +73,12 @@ class Retriever:
         seconds = perf_counter() - start
         names = {(hit.namespace, hit.document): self.collection.identify(hit) for hit in found.reranked}
         packed = tuple(dict.fromkeys(names.get((item.namespace, item.key), item.key) for item in found.evidence.items))
-        return found.reranked, Packed(packed, found.evidence.tokens), seconds, found.trace.degraded
+        return (
+            found.reranked,
+            Packed(packed, found.evidence.tokens),
+            seconds,
+            tuple(notice.text for notice in found.trace.degraded),
+        )
 
 
 def checked_parts(text: str) -> tuple[str, ...]:

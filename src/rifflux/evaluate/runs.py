@@ -249,7 +249,11 @@ class _Asker:
             results = self.search(question, deeper)
         if self.index.profile.name == WORKS:
             self.branches.append(branches_of(self.index, _one_each(results)))
-        return self._documents(question, results)[:DOCUMENTS], elapsed, first.trace.degraded
+        return (
+            self._documents(question, results)[:DOCUMENTS],
+            elapsed,
+            tuple(notice.text for notice in first.trace.degraded),
+        )
 
     def _retrieved(self, question: JudgedQuestion) -> tuple[list[str], float, tuple[str, ...]]:
         """Return the best works, the seconds of their retrieval, and what degraded in it."""

@@ -12,7 +12,7 @@ from operator import attrgetter, itemgetter
 
 from rifflux.evidence.passages import is_contents, sentences_for
 from rifflux.text.sentences import pieces
-from rifflux.types import Document, Hit, Span
+from rifflux.types import Document, Hit, Notice, Span
 
 __all__ = ["REACH", "Choice", "Chosen", "Citable", "Fitting", "Limits", "choose", "fitted"]
 
@@ -95,10 +95,10 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The documents in the order of citation, and notes on the choice."""
+    """The documents in the order of citation, and notices about the choice."""
 
     documents: tuple[Chosen, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Notice, ...]
 
 
 def choose(
@@ -130,11 +130,13 @@ def choose(
     table.complete(len(quoted) + len(below))
     table.take([*_named(silent), *silent], most)
     if weaker := sum(each.relevance < limits.min_relevance and not each.certainty for each in candidates[:listed]):
-        table.notes.append(f"{limits.noun} of the list with less relevance than {limits.min_relevance:g}: {weaker}")
+        text = f"{limits.noun} of the list with less relevance than {limits.min_relevance:g}: {weaker}"
+        table.note("low_relevance", text, documents=weaker)
     if behind := min(listed, len(candidates)) - len(within) - weaker:
-        table.notes.append(f"{limits.noun} of the list with less than {limits.min_share:g} of the best score: {behind}")
+        text = f"{limits.noun} of the list with less than {limits.min_share:g} of the best score: {behind}"
+        table.note("low_score", text, documents=behind)
     if lower := sum(map((offset + listed).__lt__, map(attrgetter("rank"), table.taken))):
-        table.notes.append(f"{limits.noun} that rank below the {listed} listed: {lower}")
+        table.note("below_the_list", f"{limits.noun} that rank below the {listed} listed: {lower}", documents=lower)
     return Choice(tuple(table.taken), tuple(dict.fromkeys(table.notes)))
 
 
@@ -153,10 +155,14 @@ class _Table:
     speaks: Callable[[str], bool] | None = None
     taken: list[Chosen] = field(default_factory=list)
     capped: list[Citable] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Notice] = field(default_factory=list)
     seen: set[tuple[str, str]] = field(default_factory=set)
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     runs: list[set[tuple[str, ...]]] = field(default_factory=list)
+
+    def note(self, code: str, text: str, **data: int) -> None:
+        """Add a notice about the choice."""
+        self.notes.append(Notice(f"evidence.{code}", text, data=data))
 
     def take(self, candidates: Iterable[Citable], most: int, *, exempt: bool = False) -> None:
         """Take candidates in their order until there are `most` documents; those `exempt` beyond all caps."""
@@ -182,11 +188,12 @@ class _Table:
         noun, groups = self.limits.noun, " or ".join(self.limits.caps)
         if len(self.taken) < self.limits.least and self.capped:
             self.take(tuple(self.capped), self.limits.least, exempt=True)
-            self.notes.append(f"{groups} are repeated: there were too few others")
+            self.note("repeated_groups", f"{groups} are repeated: there were too few others")
         elif self.capped:
-            self.notes.append(f"{noun} of repeated {groups} were left out")
+            self.note("groups_left_out", f"{noun} of repeated {groups} were left out")
         if len(self.taken) < min(self.limits.least, relevant):
-            self.notes.append(f"no more than {len(self.taken)} {noun} have something of their own to say")
+            text = f"no more than {len(self.taken)} {noun} have something of their own to say"
+            self.note("few_documents", text, documents=len(self.taken))
 
     def _opened(self, candidate: Citable) -> Chosen | None:
         """Read a document with its passages; None where it is gone, or only repeats others."""
@@ -218,7 +225,7 @@ class _Table:
                 before.append((start, end))
                 found.append((hit, text))
             else:
-                self.notes.append(f"passages that stand in several {self.limits.noun} are quoted once")
+                self.note("quoted_once", f"passages that stand in several {self.limits.noun} are quoted once")
             if len(found) == self.limits.per_document:
                 break
         return found
@@ -268,7 +275,7 @@ class Fitting:
 
     texts: Sequence[Mapping[int, str]]
     tokens: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
 
 
 def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], int], budget: int, least: int) -> Fitting:
@@ -287,8 +294,13 @@ def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], in
         for texts_of, (title, texts) in zip(filling.passages, works, strict=True):
             if place < len(texts) and (0 in texts_of) == (place > 0):
                 filling.put(texts_of, place, title, texts[place])
-    notes = [f"the budget of tokens cut {filling.cut} passage{'s' * (filling.cut > 1)} short"] * bool(filling.cut)
-    return Fitting(filling.passages, filling.used, (*notes, *["the budget of tokens left out more"] * filling.left))
+    notes = []
+    if filling.cut:
+        text = f"the budget of tokens cut {filling.cut} passage{'s' if filling.cut > 1 else ''} short"
+        notes.append(Notice("budget.cut", text, data={"passages": filling.cut}))
+    if filling.left:
+        notes.append(Notice("budget.left_out", "the budget of tokens left out more"))
+    return Fitting(filling.passages, filling.used, tuple(notes))
 
 
 @dataclass

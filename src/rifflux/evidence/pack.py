@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
 from rifflux.evidence.choose import Chosen, Citable, Limits, choose, fitted
-from rifflux.types import Document, Hit, Span
+from rifflux.types import Document, Hit, Notice, Span
 from rifflux.types.nouns import noun_json
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Reference",
     "digest",
     "pack_digest",
+    "sealed",
 ]
 
 #: An answer should say that it is not sure if the best document has less relevance.
@@ -125,7 +126,7 @@ class EvidencePack:
     max_tokens: int
     confidence: float
     uncertain: bool
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
     bibliography: Mapping[str, Any] = field(default_factory=dict)
     min_relevance: float = 0.0
     asked: Asking | None = field(default=None, compare=False)
@@ -151,7 +152,7 @@ class Packer:
     budget: int = 4_000
     listed: int = 10
     style: str = ""
-    notes: Sequence[str] = ()
+    notes: Sequence[Notice] = ()
     offset: int = 0
 
     def __call__(
@@ -180,7 +181,7 @@ class Packer:
             for place, text in texts.items():
                 items.append(_item(len(items) + 1, key, reference, each, each.passages[place][0], text))
         confidence = max(quoted, default=0.0)
-        speechless = [f"no text of these {self.limits.noun} can be quoted"] if packed and not quoted else []
+        speechless = Notice("evidence.no_text", f"no text of these {self.limits.noun} can be quoted")
         return EvidencePack(
             query,
             intent,
@@ -189,10 +190,15 @@ class Packer:
             self.budget,
             confidence,
             confidence < UNCERTAIN,
-            (*self.notes, *choice.notes, *fit.notes, *speechless),
+            (*self.notes, *choice.notes, *fit.notes, *([speechless] if packed and not quoted else [])),
             self.citing.bibliography(documents, self.style) if self.style else {},
             self.limits.min_relevance,
         )
+
+
+def sealed(pack: EvidencePack) -> EvidencePack:
+    """Return a pack with the digest of what it claims."""
+    return replace(pack, digest=pack_digest(pack))
 
 
 def digest(text: str) -> str:

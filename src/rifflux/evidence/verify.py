@@ -11,7 +11,7 @@ from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference,
 from rifflux.store import Store
 from rifflux.types import Document, Hit
 
-__all__ = ["verify"]
+__all__ = ["check_digest", "verify"]
 
 _Place = tuple[str, str]
 
@@ -32,8 +32,7 @@ def verify(pack: EvidencePack, citing: Citing, shown: Callable[[str, Document], 
         problems.append(f"it has {pack.tokens} tokens, more than its budget of {pack.max_tokens}")
     if not pack.items and (pack.tokens or not pack.uncertain):
         problems.append("its items are missing: it tells of tokens, or is certain, and holds no evidence")
-    forged = bool(pack.digest) and pack.digest != pack_digest(pack)
-    claims = ["its digest is not that of what it claims"] * forged
+    claims = check_digest(pack)
     if not stores:
         return [*problems, *claims]
     documents = dict[_Place, Document]()
@@ -46,6 +45,13 @@ def verify(pack: EvidencePack, citing: Citing, shown: Callable[[str, Document], 
             documents[_place(item)] = shown(place[0], document)
         problems += _against(item, documents.get(_place(item)), citing, chunk)
     return [*problems, *_miswritten(pack, citing, documents), *claims]
+
+
+def check_digest(pack: EvidencePack) -> list[str]:
+    """Return the problem of a pack whose digest is missing, or is not that of what it claims; none otherwise."""
+    if not pack.digest:
+        return ["it has no digest: nothing vouches for its question, confidence and the rest of what it claims"]
+    return [] if pack.digest == pack_digest(pack) else ["its digest is not that of what it claims"]
 
 
 def _within(item: EvidenceItem) -> Iterator[str]:

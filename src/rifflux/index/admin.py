@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.index.index import delegated
+from rifflux.service.collections import user_of
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
 from rifflux.session.reading import Feedback
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
-from rifflux.store import Store
+from rifflux.store import PART, Store
 from rifflux.types import Progress
 
 if TYPE_CHECKING:
+    from rifflux.conversations import VectorsMade
     from rifflux.index.extract import Extracted, Issued
     from rifflux.models import Embedder
     from rifflux.store import Erased, LogEntry
@@ -112,6 +115,42 @@ class Admin:
     def counts(self) -> Mapping[str, int]:
         """Count documents, chunks, chunks with a vector and files of all that the caller may read."""
         return self.view.reading().store.counts()
+
+    def embed_messages(self, progress: Progress | None = None) -> VectorsMade:
+        """Make vectors for all users' messages that have none, such as those stored while `hybrid_search` was off.
+
+        Each user pays for their own, and one whose budget is spent keeps the others from nothing. Raises `OutOfScope`
+        in a scope, and `InvalidArgument` while messages are searched by words alone.
+        """
+        from rifflux.conversations import Conversations, VectorsMade
+        from rifflux.conversations.profile import CONVERSATIONS
+
+        if self.view.user:
+            raise OutOfScope("others' messages are not yours: index.conversations.embed() makes vectors of your own")
+        part = self.view.part(CONVERSATIONS.name, CONVERSATIONS)
+        everybody = Conversations(part, self.policies)
+        everybody.check_hybrid()
+        embedded = waiting = 0
+        degraded: dict[str, None] = {}
+        for store in self.view.store.views():
+            if store.owner.endswith(f"{PART}{CONVERSATIONS.name}"):
+                own = Conversations(replace(part, store=store, payer=user_of(store.owner)), self.policies)
+                made = own.embed(progress)
+                embedded += made.embedded
+                waiting += made.waiting
+                degraded.update(dict.fromkeys(made.degraded))
+        return VectorsMade(embedded, waiting, tuple(degraded))
+
+    def refreshing(self) -> tuple[int, int, bool]:
+        """Return how many attempts to refresh all collections succeeded and failed, and whether they are fresh now.
+
+        Raises `OutOfScope` in a scope.
+        """
+        from rifflux.session.refreshes import is_fresh, refreshes_of
+
+        stores = [writer.view.store for writer in Writer(self.view).of_everybody()]
+        attempts = refreshes_of(stores)
+        return attempts.succeeded, attempts.failed, is_fresh(stores)
 
     def kept(self) -> Mapping[str, int]:
         """Count the conversations, messages and memories of the user; without a scope, those of all users."""

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from rifflux.errors import Conflict, InvalidArgument, Unreadable
 from rifflux.service.collections import VisibleCollection
 from rifflux.session.arguments import checked_document, checked_text, checked_whole
+from rifflux.session.intake import UNBOUNDED, Intake
+from rifflux.session.license_policy import LicensePolicy
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
-from rifflux.session.visibility import Visibility
 from rifflux.session.writing import DOCUMENTS, SENT_S, Writer
 from rifflux.store import DocumentChange, Listed, Placed, Store
 from rifflux.text.dates import parse_time
@@ -95,7 +96,13 @@ class Documents:
         self._view = view
 
     def put(
-        self, document: Document, *, collection: str = "", new: bool = False, embed_seconds: float | None = SENT_S
+        self,
+        document: Document,
+        *,
+        collection: str = "",
+        new: bool = False,
+        embed_seconds: float | None = SENT_S,
+        intake: Intake = UNBOUNDED,
     ) -> Stored:
         """Store a document in the caller's library, or in a collection that is there, instead of what had its key.
 
@@ -106,10 +113,12 @@ class Documents:
         from rifflux.ingest.chunking import blocks_of
 
         target, key = self._view.rights.writable(collection), _checked_key(document.key)
-        document = checked_document(replace(document, key=key, metadata=_checked_metadata(document.metadata)))
+        language = self._view.language_of(document.language)
+        metadata = _checked_metadata(document.metadata)
+        document = checked_document(replace(document, key=key, metadata=metadata, language=language))
         _check_dates(document.created_at, document.updated_at)
         parts = [Parsed(document, blocks_of(document))]
-        return self._store(target, key, parts, new=new, embed_seconds=embed_seconds)
+        return self._store(target, key, parts, new=new, embed_seconds=embed_seconds, intake=intake)
 
     def upload(
         self,
@@ -122,13 +131,16 @@ class Documents:
         license: str | None = None,
         created_at: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        language: str = "",
         new: bool = False,
         embed_seconds: float | None = SENT_S,
+        intake: Intake = UNBOUNDED,
     ) -> Stored:
         """Store the documents of a file of any kind that is read, as `put` does; `name` tells its kind, and is no path.
 
         It is read in a process of its own that is held to 512 MB and 30 s. A title and a date are those of a file that
-        is one document; a license is that of documents which state none; metadata come to those that are read. Raises
+        is one document; a license is that of documents which state none; metadata come to those that are read. They
+        are analyzed in `language`, by default that of the index. Raises
         `Unreadable` with the reason for a file that cannot be read, and nothing is stored then.
         """
         from rifflux.ingest.parallel.apart import safe_name
@@ -136,9 +148,12 @@ class Documents:
 
         target, name = self._view.rights.writable(collection), safe_name(checked_text("the name of a file", name))
         key, more = _checked_key(key), _checked_metadata(metadata or {})
+        language = self._view.language_of(language)
         _check_dates(created_at)
+        if not data.strip():
+            raise Unreadable(f"{name} is empty, so nothing was stored")
         try:
-            found = read_sent(name, data)
+            found = read_sent(name, data, place=intake.place)
         except Unreadable as error:
             raise Unreadable(f"{name} {error}") from None
         parts, failed = list[Parsed](), list[Failure]()
@@ -151,9 +166,12 @@ class Documents:
                 dated = created_at or document.created_at
                 document = replace(document, key=key, title=title or document.title, created_at=dated)
             license, metadata = document.license or license, {**document.metadata, **more}
-            document = checked_document(replace(document, license=license, metadata=metadata))
+            document = replace(document, license=license, metadata=metadata, language=language)
+            document = checked_document(document)
             parts.append(replace(part, document=document))
-        stored = self._store(target, key, parts, new=new, embed_seconds=embed_seconds)
+        if parts and not any(each.document.text.strip() for each in parts):
+            raise Unreadable(f"{name} has no text in it, so nothing was stored")
+        stored = self._store(target, key, parts, new=new, embed_seconds=embed_seconds, intake=intake)
         return replace(stored, failed=tuple(failed))
 
     def at(self, name: str) -> DocumentAt:
@@ -182,13 +200,16 @@ class Documents:
         *,
         new: bool,
         embed_seconds: float | None,
+        intake: Intake,
     ) -> Stored:
         """Store the documents of one key instead of those that it had, all of them or none."""
         _check_size(parts)
+        intake.report("store", 0, len(parts))
         view = replace(self._view, store=self._view.session.store.of(target.owner))
         wanted = {(_namespace(key, each.document.key), each.document.key): each for each in parts}
         known = _known(view.store, key)
         changes = _changed(view, key, wanted, known)
+        intake.check((change.document.key, len(change.chunks)) for _, change in changes)
         with view.store.transaction():
             # Somebody else may have taken the key meanwhile.
             known = _known(view.store, key)
@@ -198,6 +219,7 @@ class Documents:
                 if (namespace, name) not in wanted:
                     view.store.catalog.remove(namespace, [name])
             view.store.catalog.put_all(Placed(namespace, change) for namespace, change in changes)
+            intake.report("store", len(parts), len(parts))
         stored = [change for _, change in changes]
         made = Writer(view).embed_soon(stored, embed_seconds)
         chunks = sum(len(change.chunks) for change in stored)
@@ -233,7 +255,7 @@ class Documents:
         checked_whole("limit", limit, 1, MOST_LISTED)
         visible, found = self._view.rights.visible(collections), list[DocumentInfo]()
         reading = Reader(self._view, collections)
-        visibility = reading.view.visible
+        policy = reading.view.visible
         label, mark, key = _cursor(after) if after else (visible[0].label, "", "")
         labels, last = [each.label for each in visible], ""
         if label not in labels:
@@ -244,12 +266,12 @@ class Documents:
             for row in store.catalog.listed(place, limit - len(found) + 1):
                 if len(found) == limit:
                     return DocumentPage(tuple(found), last)
-                found.append(_info(each, row, visibility, several=reading.several))
+                found.append(_info(each, row, policy, several=reading.several))
                 last = _spelled(each.label, _mark(row.namespace), row.document.key)
         return DocumentPage(tuple(found))
 
 
-def _info(within: VisibleCollection, row: Listed, visible: Visibility, *, several: bool) -> DocumentInfo:
+def _info(within: VisibleCollection, row: Listed, visible: LicensePolicy, *, several: bool) -> DocumentInfo:
     """Return a document as the caller may be shown it; of `several` owners, with the one whose it is."""
     namespace = of_owner(row.namespace, within.owner if several else None)
     shown = visible.document(namespace, row.document)

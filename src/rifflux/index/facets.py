@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rifflux.index.collections import Collections
 from rifflux.session.arguments import checked_whole
+from rifflux.session.folders import folders_of
 from rifflux.session.session import IndexView
 
 __all__ = ["Facet", "FacetValue", "facets_of"]
@@ -27,7 +28,8 @@ class FacetValue:
 class Facet:
     """A field that a search can be narrowed by, with its most frequent values; `more` says that there are others.
 
-    `collection`, `kind` and `folder` (the first part of a path) come first, then the metadata fields that are declared.
+    `collection`, `kind` and `folder` come first, then the metadata fields that are declared. A folder is the first part
+    of a path. Where several roots have a folder of the same name, that of the root stands before it.
     """
 
     name: str
@@ -44,8 +46,10 @@ def facets_of(view: IndexView, limit: int = 20) -> tuple[Facet, ...]:
     held = sorted(Collections(view).list(), key=lambda each: (-each.documents, each.name))
     catalog = view.reading().store.catalog
     facets = [_facet("collection", [(each.name, each.documents) for each in held if each.documents], limit)]
-    fields = ("kind", "folder", *view.facets)
-    return (*facets, *(_facet(name, catalog.values(name, limit + 1), limit) for name in fields))
+    facets.append(_facet("kind", catalog.values("kind", limit + 1), limit))
+    facets.append(_facet("folder", folders_of(view), limit))
+    facets += [_facet(name, catalog.values(name, limit + 1), limit) for name in view.facets]
+    return tuple(facets)
 
 
 def _facet(name: str, values: Sequence[tuple[str | int | float | bool, int]], limit: int) -> Facet:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from rifflux.retrieve.pipeline import Stopwatch
 from rifflux.retrieve.query.reading import collections_in, within
 from rifflux.retrieve.table import SCORE, SEMANTIC, joined
 from rifflux.session.arguments import HYBRID, Way, checked_deadline, checked_filter, checked_search
+from rifflux.session.folders import resolved
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.types import Filter, Hit, Query, Ranking, Results, Trace, Why
@@ -97,15 +99,16 @@ class Everything:
         found = {first.name: asked.of(first)}
         if first is self.sources[0] and quality_of(found[first.name], asked.cosines) >= HIGH:
             note = f"{first.name} answers well by itself: the other sources were not asked"
-            return self._fused(query, found, top_k, *ignored, note)
+            return self._fused(query, found, top_k, *ignored, *asked.notes(found), note)
         found = self._complete(found | {source.name: asked.of(source) for source in others})
-        results = self._fused(query, found, top_k, *ignored)
+        results = self._fused(query, found, top_k, *ignored, *asked.notes(found))
         wider = widened(query)
         if len(results) >= FEW or quality_of(results, asked.cosines) >= MEDIUM or wider == query:
             return results
         asked = replace(asked, query=wider, read={}, searchers={})
         found = self._complete({source.name: asked.of(source) for source in sources})
-        return self._fused(query, found, top_k, *ignored, f"little was found: asked again as {wider!r}")
+        note = f"little was found: asked again as {wider!r}"
+        return self._fused(query, found, top_k, *ignored, *asked.notes(found), note)
 
     def _complete(self, found: Mapping[str, Results]) -> dict[str, Results]:
         """Return the answers of all sources, in their order; those that have nothing were not asked."""
@@ -131,9 +134,6 @@ class Everything:
             hit, placed = hits[id]
             detail = {source: float(share[place]) for source, share in shares.items() if share[place]}
             page.append(replace(hit, score=score, why=(*hit.why, placed, Why(FUSED, place + 1, score, detail))))
-        if not page:
-            nothing = self.view.nothing
-            notes = (*notes, *([nothing] if any(nothing in each.trace.notes for each in found.values()) else []))
         return Results(query, tuple(page), _trace(found, notes))
 
 
@@ -171,8 +171,14 @@ class _Round:
         view = self._view_of(source)
         if view not in self.searchers:
             seen = replace(self.everything.parts.get(view, self.everything.view), load=self.load)
-            self.searchers[view] = Searcher(seen) if seen.is_part else Searcher(seen).narrowed(self.query, self.filter)
+            others = [each.reading().store for name, each in self._views() if name != view]
+            searcher = Searcher(seen, others)
+            self.searchers[view] = searcher if seen.is_part else searcher.narrowed(self.query, self.filter)
         return self.searchers[view]
+
+    def _views(self) -> Sequence[tuple[str, IndexView]]:
+        """Return the views that are searched, each with its name; the one without a name holds all but the parts."""
+        return [("", self.everything.view), *self.everything.parts.items()]
 
     def _view_of(self, source: Source) -> str:
         """Return the name of the view that a source is searched in, empty if it has none of its own."""
@@ -183,6 +189,13 @@ class _Round:
         searcher = self._searcher(source)
         return searcher.way(mode, self.fusion, None, searcher.profile.diversity)
 
+    def notes(self, found: Mapping[str, Results]) -> Iterator[str]:
+        """Yield how the question was read, and why nothing can be found if no view that was searched holds anything."""
+        yield from dict.fromkeys(chain.from_iterable(query.notes for query in self.read.values()))
+        holding = any(query.statistics and query.statistics.chunks for query in self.read.values())
+        if not holding and not any(found.values()) and self.everything.view.nothing:
+            yield self.everything.view.nothing
+
     def of(self, source: Source) -> Results:
         """Return the answer of one source."""
         searcher, view, clock = self._searcher(source), self._view_of(source), Stopwatch()
@@ -191,7 +204,7 @@ class _Round:
             if view not in self.read:
                 self.read[view] = searcher.timed(self.query, None, clock)
             # The question may name kinds itself.
-            asked = within(self.read[view], self.filter)
+            asked = within(self.read[view], resolved(searcher.view, self.filter))
             limits = replace(_narrowed(asked.filter, source.filter), collections=())
             query = replace(asked, filter=limits, deadline=self.deadline)
             results, table = searcher.answer(query, self.top_k, clock, way)

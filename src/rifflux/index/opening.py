@@ -18,7 +18,6 @@ from rifflux.session.profile import profile as find_profile
 from rifflux.session.session import CallLimits, IndexView, Session
 from rifflux.store import REVISION, Store, open_store
 from rifflux.text.analyzer import REVISIONS
-from rifflux.types.former import takes_former
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
@@ -29,14 +28,18 @@ if TYPE_CHECKING:
 __all__ = ["open_index"]
 
 
-@takes_former(neighbours="neighbors")
 def open_index(
     path: str | Path,
     *,
     create: bool = True,
     profile: str | Profile = "files",
+    language: str = "",
     model: Model | None = None,
     threads: int | None = None,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    query_prefix: str = "",
+    document_prefix: str = "",
     rerankers: RerankSettings | None = None,
     synonyms: str | Path | None = None,
     intents: Mapping[str, Mapping[str, Any]] | None = None,
@@ -55,9 +58,15 @@ def open_index(
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
     The folder of a new index is made, not those above it.
+    `language` is that of the texts of a new index, such as `german` (default: `english`); it decides how words become
+    terms. An index keeps it. Opened with another language, that is the one of what is added from now on, unless it has
+    its own.
     `model` names the embedder (see `rifflux.load_embedder`), or is one: an object with `name`, `dimension` and
     `embed(texts)` is enough (see `rifflux.CustomEmbedder`); without it, the one whose vectors the index holds, else
     the bundled one. `threads` limits the processor threads that embedding takes.
+    `base_url` and `api_key` are the address and key of the endpoint for models named `openai:NAME`. The key is not sent
+    to another address that an index names. `query_prefix` and `document_prefix`, such as `"query: "` and `"passage: "`,
+    stand before each question and each text that is sent there; an index records them with its model.
     `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
     `rifflux.retrieve.query.expand`), `intents` what to change of how works are retrieved (see
     `rifflux.works.retrieval.intent`).
@@ -81,10 +90,14 @@ def open_index(
         adjusted_intents(intents)  # refused before anything is opened
         chosen = replace(chosen, intents=intents)
     if licenses:
-        from rifflux.session.visibility import Visibility
+        from rifflux.session.license_policy import LicensePolicy
         from rifflux.text.licenses import checked_rules
 
-        chosen = replace(chosen, visible=Visibility(checked_rules(licenses)))
+        chosen = replace(chosen, visible=LicensePolicy(checked_rules(licenses)))
+    if language:
+        from rifflux.text.analyzer import checked_language
+
+        checked_language(language)
     limits = _limits(embed_timeout, prices, budget)
     ranked = _ranked(fusion, reranker, rerank_top, boosts)
     chosen_model = _model(model)
@@ -92,8 +105,8 @@ def open_index(
     kept = checked_place("the path of a state file", state) if state else ""
     store = open_store(place, create=create, neighbours=neighbors, state=kept)
     try:
-        chosen = replace(_settled(store, chosen, explicit=isinstance(profile, Profile)), **ranked)
-        load = CurrentEmbedder(store, chosen_model, threads)
+        chosen = replace(_settled(store, chosen, language, explicit=isinstance(profile, Profile)), **ranked)
+        load = CurrentEmbedder(store, chosen_model, threads, base_url, api_key, query_prefix, document_prefix)
         session = Session(
             store,
             place,
@@ -102,6 +115,7 @@ def open_index(
             known_synonyms(words, chosen.analyzer),
             limits,
             chat,
+            language="" if language == chosen.language else language,
         )
         return Index(IndexView(session, store, chosen))
     except BaseException:
@@ -152,19 +166,20 @@ def _ranked(
     return changes
 
 
-#: What the terms of an index depend on, with the value that it had before it was recorded.
-_ANALYSIS = {"language": "english", "mathematics": "latex"}
+#: The settings that the terms of an index depend on.
+_ANALYSIS = ("language", "mathematics")
 
 
-def _settled(store: Store, profile: Profile, *, explicit: bool) -> Profile:
+def _settled(store: Store, profile: Profile, language: str, *, explicit: bool) -> Profile:
     """Return the profile with the analysis that the index was built with: its terms were made so."""
     if store.registry.setting("language") is None:
+        profile = replace(profile, language=language) if language else profile
         if not store.read_only:
             for name in _ANALYSIS:
                 store.registry.set(name, getattr(profile, name))
             store.registry.set(REVISION, str(REVISIONS[profile.mathematics]))
         return profile
-    known = {name: store.registry.setting(name) or former for name, former in _ANALYSIS.items()}
+    known = {name: store.registry.setting(name) or getattr(profile, name) for name in _ANALYSIS}
     for name, value in known.items():
         if explicit and getattr(profile, name) != value:
             raise InvalidArgument(

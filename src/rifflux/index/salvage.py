@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rifflux.errors import DamagedIndex, NotAnIndex, NotFound
 from rifflux.index import open_index
 from rifflux.session.maintenance import Repaired
-from rifflux.store import Problem, close_to_others, exposure, salvage_store
+from rifflux.store import Problem, check_is_index, close_to_others, exposure, salvage_store
 from rifflux.types import Progress
 
 if TYPE_CHECKING:
@@ -19,12 +19,19 @@ if TYPE_CHECKING:
 __all__ = ["diagnose", "repair"]
 
 
-def diagnose(path: str | Path, *, state: str | Path = "", model: Model | None = None) -> list[Problem]:
+def diagnose(
+    path: str | Path,
+    *,
+    state: str | Path = "",
+    model: Model | None = None,
+    base_url: str | None = None,
+    api_key: str | None = None,
+) -> list[Problem]:
     """Return the problems of the index at a path, also of one that cannot be opened; none if it is sound.
 
     That everybody on this machine may read it is one of them. So are those of a `state` file, which they name, and
-    that another model is behind the name of the one that made the vectors; a `model` that is given brings the key that
-    it is asked with. One that does not answer is not compared.
+    that another model is behind the name of the one that made the vectors. `base_url` and `api_key` are as in
+    `rifflux.open`. A model that does not answer is not compared.
 
     Raises `NotFound`, `NotAnIndex`, `NewerIndex` and other errors that are no damage.
     """
@@ -33,7 +40,8 @@ def diagnose(path: str | Path, *, state: str | Path = "", model: Model | None = 
     # Beside a state the index is only read: looking at it must not change it.
     readable = None if any(each.unreadable for each in others) else kept
     try:
-        with open_index(path, create=False, model=model, state=readable) as index:
+        opened = open_index(path, create=False, model=model, base_url=base_url, api_key=api_key, state=readable)
+        with opened as index:
             return [*index.admin.check(), *exposure(path), *others]
     except DamagedIndex as error:
         what, _, cure = str(error).rpartition(": ")
@@ -52,10 +60,12 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
     """Mend the index at a path: what can be made again is, and what is still wrong is reported.
 
     Where the database itself is damaged, what can be read goes into a new file, and the damaged one is kept next to it.
-    Raises `DamagedIndex` or `NotAnIndex` if nothing can be read; then nothing was changed.
+    Raises `DamagedIndex` if nothing can be read, and `NotAnIndex` at once for what never was an index; then nothing was
+    changed.
     """
-    if not Path(path).expanduser().is_file():
+    if not Path(path).expanduser().exists():
         raise NotFound(f"no index at {path}: check the path's spelling")
+    check_is_index(path)
     done, kept = list[str](), None
     if not _can_be_read(path):
         salvaged = salvage_store(path)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rifflux.index.collections import CollectionInfo, Collections
+from rifflux.ingest.sync import Languages
 from rifflux.retrieve.fuse import Adaptive
+from rifflux.session.left_out import left_out_kinds
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
 from rifflux.session.session import IndexView
 from rifflux.store import PART, Generation
-from rifflux.types import Failure, Freshness
+from rifflux.types import Failure, Freshness, told_namespace
 
 __all__ = ["Status", "VectorReport", "status_of", "vector_report"]
 
@@ -45,7 +47,10 @@ class Status:
     `freshness` says how far it may be behind its files, `degraded` why answers are not what they could be.
     `collections` are those that the caller has or reads, all of which the rest counts. `conversations`, `messages` and
     `memories` are the user's, or in no scope those of all users; documents do not count them. `state` is the file that
-    keeps what users do where the index is only read; empty without one, and in a scope.
+    keeps what users do where the index is only read; empty without one, and in a scope. `language` is that of the
+    index, `languages` are those of its documents, and `root_languages` those that folders and files were given.
+    `left_out` counts the files of the caller's own folders that are not read, by their kind, as of the last run that
+    looked at all of a folder.
     """
 
     path: str
@@ -72,6 +77,9 @@ class Status:
     messages: int = 0
     memories: int = 0
     state: str = ""
+    languages: tuple[str, ...] = ()
+    root_languages: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 def kept_in(view: IndexView) -> Mapping[str, int]:
@@ -116,6 +124,8 @@ def status_of(view: IndexView) -> Status:
         schema_version=store.schema_version,
         profile=view.profile.name,
         language=view.profile.language,
+        languages=tuple(sorted({each or view.profile.language for each in store.catalog.languages()})),
+        root_languages=_root_languages(view),
         facets=view.facets,
         # The size of the file would show how much others hold.
         bytes=0 if scope else _bytes(view.session.path),
@@ -127,10 +137,25 @@ def status_of(view: IndexView) -> Status:
         vectors=vector_report(view),
         switching=None if scope else Maintenance(replace(view, store=own)).switching(),
         freshness=freshness,
-        degraded=(*view.outdated, *_shortcomings(counts, freshness), *store.troubles()),
+        degraded=(
+            *view.outdated,
+            *_shortcomings(counts, freshness),
+            *(each.text for each in store.troubles()),
+            *store.notices(),
+        ),
         collections=tuple(Collections(view).list()),
+        left_out=left_out_kinds(view.session.store.of(each) for each in store.owners if view.owns(each)),
         **kept_in(replace(view, store=own)),
     )
+
+
+def _root_languages(view: IndexView) -> Mapping[str, str]:
+    """Return the languages that were given to folders and files, by their names as the caller is told them."""
+    found: dict[str, str] = {}
+    for owner in view.store.owners:
+        languages = Languages.of(view.session.store.of(owner)).by_path
+        found |= {told_namespace(path, owned=view.owns(owner)): language for path, language in languages.items()}
+    return found
 
 
 def vector_report(view: IndexView) -> VectorReport | None:

@@ -75,10 +75,10 @@ def blocks_of(document: Document) -> tuple[Block, ...]:
 class Chunker:
     """Packs the blocks of a document into chunks of about `target_tokens`, title and breadcrumb included.
 
-    A chunk holds whole blocks under one breadcrumb; only a block that is too long by itself is cut, a table
-    between rows (its header repeated), code between lines, prose between sentences. A short section is its
-    own chunk. Title and breadcrumb leave the text at least `floor_tokens`; a chunk may exceed its budget by
-    `tolerance` if that saves a cut.
+    A chunk holds whole blocks under one breadcrumb, of one page; only a block that is too long by itself is cut, a
+    table between rows (its header repeated), code between lines, prose between sentences. A short section is its own
+    chunk. Title and breadcrumb leave the text at least `floor_tokens`; a chunk may exceed its budget by `tolerance` if
+    that saves a cut.
     """
 
     target_tokens: int = 250
@@ -92,7 +92,7 @@ class Chunker:
         """
         chunks: list[Chunk] = []
         seen: Counter[tuple[tuple[str, ...], str]] = Counter()
-        for headings, section in groupby(blocks, key=attrgetter("headings")):
+        for (headings, page), section in groupby(blocks, key=attrgetter("headings", "page")):
             # The breadcrumb is embedded with each chunk, so it takes its share of the budget.
             context = count(embedding_text(document.title, headings, ""))
             budget = max(self.target_tokens - context, min(self.floor_tokens, self.target_tokens))
@@ -101,7 +101,7 @@ class Chunker:
                 key = (headings, text)
                 number = chunk_id(identity, headings, text, seen[key])
                 seen[key] += 1
-                chunks.append(Chunk(number, len(chunks), text, span, headings))
+                chunks.append(Chunk(number, len(chunks), text, span, headings, page))
         return chunks
 
 

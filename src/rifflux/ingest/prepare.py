@@ -36,19 +36,22 @@ class Preparer:
         if not chunks and document.title:
             chunks = [Chunk(chunk_id(identity, (), document.title, 0), 0, document.title, (0, 0))]
         said = said_of(document.kind, document.metadata)
-        by_key = _by_key(self.analyzer, document.kind, _key(document, path), document.title)
+        analyzer = self.analyzer.of(document.language)
+        by_key = _by_key(analyzer, document.kind, _key(document, path), document.title)
         names = _Names(_subjects(document), said, by_key)
-        title, analyzed = _title_terms(self.analyzer, document.title, said), []
+        title = _title_terms(analyzer, document.title, said)
+        analyzed = []
         for chunk in chunks:
             text = "" if chunk.span == (0, 0) else chunk.text
-            headings = _heading_terms(self.analyzer, document.title, chunk.headings, names.at(chunk.position))
+            headings = _heading_terms(analyzer, document.title, chunk.headings, names.at(chunk.position))
             embedded = embedding_text(document.title, chunk.headings, text)
             told = _told(embedded, said) if chunk.position == 0 else embedded
             hash, beside = hash_of(told), [*said.names, *names.at(chunk.position)]
             # What is searched as words besides may change while what is embedded stays.
-            words = hash_of("\n".join([str(hash), *beside])) if beside else None
+            more = [*beside, f"\0{document.language}"] if document.language else beside
+            words = hash_of("\n".join([str(hash), *more])) if more else None
             kept = told if told != embedded else None
-            analyzed.append(AnalyzedChunk(chunk, title, headings, self.analyzer.joined(text), hash, kept, words))
+            analyzed.append(AnalyzedChunk(chunk, title, headings, analyzer.joined(text), hash, kept, words))
         return DocumentChange(document, path, tuple(analyzed))
 
 
@@ -99,6 +102,7 @@ def analysis_of(analyzer: Analyzer) -> Analysis:
 
 def _terms(analyzer: Analyzer, stored: StoredChunk) -> tuple[str, str, str]:
     """Return the terms of title, headings and subjects, and body."""
+    analyzer = analyzer.of(stored.language)
     said = said_of(stored.kind, stored.metadata)
     names = _Names(stored.subjects, said, _by_key(analyzer, stored.kind, stored.key, stored.title))
     headings = _heading_terms(analyzer, stored.title, stored.headings, names.at(stored.position))

@@ -6,22 +6,23 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 
 from rifflux.errors import NotFound
 from rifflux.ingest.parallel.job import UNFINISHED, FileChange, Job, Runner, assembled, is_current, jobs_of
 from rifflux.ingest.read.jsonl import Records
-from rifflux.ingest.walk.find import Finder, Found, Skipped
+from rifflux.ingest.walk.find import Finder, Found, Links, Skipped, until_link
 from rifflux.store import FileState, Placed, Store
-from rifflux.types import Failure, Progress
+from rifflux.types import Failure, LeftOut, Progress
 
 __all__ = [
     "EMBED",
     "READ",
     "SWITCH",
     "BatchWriter",
+    "Languages",
     "Sync",
     "Tally",
     "Target",
@@ -30,6 +31,8 @@ __all__ = [
     "folders",
     "forget",
     "remember",
+    "remembered",
+    "set_language",
     "sources",
     "targets",
 ]
@@ -39,8 +42,8 @@ __all__ = [
 class Target:
     """What to sync: everything of `root` at or below `within`.
 
-    What is named by a user is taken whatever the rules say of it, and must be there. If it is only known to have
-    changed (`noticed`), it may be gone, or nothing to index.
+    The root is a real place. What is named by a user is taken whatever the rules say of it, and must be there. If it is
+    only known to have changed (`noticed`), it may be gone, or nothing to index.
     """
 
     root: Path
@@ -56,8 +59,23 @@ class Tally:
     skipped: int = 0
     deleted: int = 0
     chunks: int = 0
-    left_out: list[Failure] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
+    #: The links that were met, by the places that they lead to.
+    links: Links = field(default_factory=dict)
+
+
+def remembered(store: Store) -> list[Target]:
+    """Return every folder and file that was asked for, as a target.
+
+    They are real places, so a link that stands there now is not followed: it is not what was asked for.
+    """
+    whole = folders(store)
+    found = []
+    for source in map(Path, sources(store)):
+        root = source if str(source) in whole else source.parent
+        found.append(Target(root, source))
+    return found
 
 
 def targets(paths: Iterable[Path], roots: Sequence[str], finder: Finder) -> list[Target]:
@@ -96,33 +114,32 @@ class Sync:
 
     def __call__(self, target: Target, tally: Tally, progress: Progress | None = None) -> None:
         """Bring one target up to date, counting in `tally`."""
+        if target.noticed:
+            target = replace(target, within=until_link(target.root, target.within))
         below = "" if target.within == target.root else target.within.relative_to(target.root).as_posix()
         known = self.store.catalog.files(str(target.root), below=below)
-        items = self._items(target)
-        self._store(target, self._due(items, target, known, tally), known, tally, progress)
+        items = list(self.finder.within(target.root, target.within, noticed=target.noticed, links=tally.links))
+        unread = self._store(target, self._due(items, target, known, tally), known, tally, progress)
         if self.prune:
-            tally.deleted += self._prune(target, items, known)
-
-    def _items(self, target: Target) -> list[Found | Skipped]:
-        if not target.noticed:
-            return list(self.finder(target.root, target.within))
-        try:
-            is_wanted = self.finder.meets(target.root, target.within)
-            return list(self.finder(target.root, target.within)) if is_wanted else []
-        except NotFound:
-            return []
+            tally.deleted += self._prune(target, items, known, unread)
 
     def _due(
         self, items: Sequence[Found | Skipped], target: Target, known: Mapping[str, FileState], tally: Tally
     ) -> list[Found]:
         """Return the files to open; for the others, note the reason."""
         due = []
+        languages = Languages.of(self.store)
         for item in items:
-            state, place = known.get(item.path), str(target.root / item.path)
+            place = str(target.root / item.path)
             if isinstance(item, Skipped):
-                (tally.failed if item.failed else tally.left_out).append(Failure(place, item.reason))
-                tally.skipped += not item.failed
-            elif not state or self.force or _changed(state, item):
+                if item.failed:
+                    tally.failed.append(Failure(place, item.reason))
+                else:
+                    tally.left_out.append(LeftOut(place, item.reason, item.kind))
+                    tally.skipped += 1
+                continue
+            state = known.get(item.path)
+            if not state or self.force or _changed(state, item, languages.at(target.root / item.path)):
                 due.append(item)
             elif state.problem:
                 tally.failed.append(Failure(place, state.problem))
@@ -137,9 +154,13 @@ class Sync:
         known: Mapping[str, FileState],
         tally: Tally,
         progress: Progress | None,
-    ) -> None:
-        """Read files and store their documents; those that were read stay stored if the run ends early."""
+    ) -> set[str]:
+        """Read files and store their documents; those that were read stay stored if the run ends early.
+
+        Returns the paths of files that no reader takes.
+        """
         done, records = 0, Records("")
+        unread: set[str] = set()
         writer = BatchWriter(self.store, str(target.root))
         size = sum(map(attrgetter("size"), due))
         for job, outcome in self.reading(self._jobs(target, due, known), size):
@@ -147,6 +168,10 @@ class Sync:
                 records = Records(job.name) if job.lines.first == 1 else records
                 outcome = assembled(records, job, outcome)
             tally.failed += outcome.failures
+            if outcome.left_out:
+                tally.left_out.append(outcome.left_out)
+                tally.skipped += 1
+                unread.add(job.found.path)
             if outcome.change:
                 tally.chunks += writer.add(outcome.change)
                 _count(outcome.change, tally)
@@ -154,28 +179,35 @@ class Sync:
             if progress:
                 progress("read", done, len(due))
         writer.flush()
+        return unread
 
     def _jobs(self, target: Target, due: Sequence[Found], known: Mapping[str, FileState]) -> Iterator[Job]:
+        languages = Languages.of(self.store)
         for found in due:
             state = known.get(found.path)
             hash = "" if self.force or not state or state.problem else state.hash
-            yield from jobs_of(Job(str(target.root), found, hash))
+            language = languages.at(target.root / found.path)
+            yield from jobs_of(Job(str(target.root), found, hash, language=language))
 
-    def _prune(self, target: Target, items: Sequence[Found | Skipped], known: Mapping[str, FileState]) -> int:
-        """Forget the files of the target that are gone; what could not be looked at is kept."""
+    def _prune(
+        self, target: Target, items: Sequence[Found | Skipped], known: Mapping[str, FileState], unread: set[str]
+    ) -> int:
+        """Forget the files of the target that are gone or became something unread; keep what could not be looked at."""
         gone = set(known)
         for item in items:
-            if isinstance(item, Skipped) and item.failed and item.path.endswith("/"):
+            if isinstance(item, Skipped) and item.failed and item.path == "./":
+                gone.clear()
+            elif isinstance(item, Skipped) and item.failed and item.path.endswith("/"):
                 gone = {path for path in gone if not path.startswith(item.path)}
-            elif isinstance(item, Found) or item.failed:
+            elif item.path not in unread and (isinstance(item, Found) or item.failed):
                 gone.discard(item.path)
         if gone:
             self.store.catalog.remove_files(str(target.root), sorted(gone))
         return len(gone)
 
 
-def _changed(state: FileState, found: Found) -> bool:
-    return (state.size, state.mtime_ns) != (found.size, found.mtime_ns) or not is_current(state.hash)
+def _changed(state: FileState, found: Found, language: str) -> bool:
+    return (state.size, state.mtime_ns) != (found.size, found.mtime_ns) or not is_current(state.hash, language)
 
 
 def _count(change: FileChange, tally: Tally) -> None:
@@ -247,6 +279,52 @@ def sources(store: Store) -> list[str]:
     return sorted([*whole, *singles])
 
 
+# In which language files are analyzed: that of the deepest folder or file that has one, else that of the index
+
+
+_LANGUAGES = "languages"
+
+
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """The languages of folders and files by their absolute paths. `default` is that of the index."""
+
+    by_path: Mapping[str, str]
+    default: str
+
+    @classmethod
+    def of(cls, store: Store) -> Languages:
+        """Return the languages that are recorded in a store."""
+        known = store.registry.setting(_LANGUAGES)
+        return cls(json.loads(known) if known else {}, store.registry.policy("language") or "")
+
+    def at(self, path: Path) -> str:
+        """Return the language to analyze a file in; empty for that of the index."""
+        for place in (path, *path.parents) if self.by_path else ():
+            if (language := self.by_path.get(str(place))) is not None:
+                return "" if language == self.default else language
+        return ""
+
+
+def set_language(store: Store, path: Path, language: str) -> str | None:
+    """Record the language of a folder or file; return the one it had, None where nothing changed."""
+    with store.transaction():
+        languages = Languages.of(store)
+        former = languages.at(path) or languages.default
+        if former == language:
+            return None
+        by_path = {**languages.by_path, str(path): language}
+        store.registry.set(_LANGUAGES, json.dumps(by_path, ensure_ascii=False, sort_keys=True))
+    return former
+
+
+def _forget_languages(store: Store, gone: Path) -> None:
+    by_path = Languages.of(store).by_path
+    kept = {path: language for path, language in by_path.items() if not _at(gone, Path(path))}
+    if kept != by_path:
+        store.registry.set(_LANGUAGES, json.dumps(kept, ensure_ascii=False, sort_keys=True))
+
+
 def remember(store: Store, target: Target) -> None:
     """Keep that a folder was asked for whole."""
     root = str(target.root)
@@ -285,6 +363,7 @@ def forget(store: Store, path: Path) -> int | None:
         for root, names in gone.items():
             store.catalog.remove_files(root, names)
         _keep(store, [folder for folder in folders(store) if not _at(path, Path(folder))])
+        _forget_languages(store, path)
     return sum(map(len, gone.values()))
 
 

@@ -11,10 +11,10 @@ from queue import Empty, SimpleQueue
 
 from rifflux.errors import UnusableIndex
 from rifflux.ingest.sync import Target
-from rifflux.ingest.walk.find import GENERATED
+from rifflux.ingest.walk.find import GENERATED, Links, belongs_to_index, real_place
 from rifflux.ingest.walk.ignore import IGNORE_FILES
 
-__all__ = ["Changes", "Watcher", "is_worth_a_look", "targets_of"]
+__all__ = ["Changes", "Scope", "Watcher"]
 
 #: Changes that follow each other this closely come together: an editor's save is several. In milliseconds.
 PAUSE_MS, LONGEST_MS = 100, 400
@@ -101,16 +101,73 @@ class Watcher:
             begun.set()
 
 
-def is_worth_a_look(path: Path, folders: Sequence[Path], *, hidden: bool) -> bool:
-    """Return True if a path that changed may be something to index, or rules of what is; decided by its name alone.
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is followed: folders as a whole, and single files of others.
 
-    `folders` are those that are indexed: what stands above them does not count.
+    `links` are the links in the folders, which grow as they are met; `hidden` says whether hidden files are indexed.
     """
-    root = max((each for each in folders if path.is_relative_to(each)), key=lambda each: len(each.parts), default=None)
-    parts = path.relative_to(root).parts if root else (path.name,)
-    if not GENERATED.isdisjoint(parts):
-        return parts[-3:] == (".git", "info", "exclude")
-    return hidden or path.name in IGNORE_FILES or not any(part.startswith(".") for part in parts)
+
+    folders: Sequence[Path]
+    files: Collection[Path] = ()
+    links: Links = field(default_factory=dict)
+    hidden: bool = False
+
+    def root_of(self, path: Path) -> Path | None:
+        """Return the innermost folder that a path is in."""
+        holding = [folder for folder in self.folders if path.is_relative_to(folder)]
+        return max(holding, key=lambda folder: len(folder.parts), default=None)
+
+    def wants(self, path: Path) -> bool:
+        """Return True if a path that changed may be something to index, or rules of what is.
+
+        The system reports what changes behind links too, under any of its paths: outside of the folders that concerns
+        nobody.
+        """
+        if path in self.files:
+            return True
+        real = real_place(path)
+        if self.root_of(real) is None or belongs_to_index(real):
+            return False
+        if any(place in self.links for place in (real, *real.parents)):
+            return True
+        return self._is_worth_a_look(path) or (path != real and self._is_worth_a_look(real))
+
+    def _is_worth_a_look(self, path: Path) -> bool:
+        """Return True if the names on a path leave it in; what stands above its root does not count."""
+        root = self.root_of(path)
+        parts = path.relative_to(root).parts if root else (path.name,)
+        if not GENERATED.isdisjoint(parts):
+            return parts[-3:] == (".git", "info", "exclude")
+        return self.hidden or path.name in IGNORE_FILES or not any(part.startswith(".") for part in parts)
+
+    def targets_of(self, changes: Iterable[Path]) -> list[Target]:
+        """Return the targets of changed paths: those that exist first, so that a moved file keeps its vectors.
+
+        Of the single files, one that is gone stays in the index.
+        """
+        found = [Target(path.parent, path) for path in changes if path in self.files and path.exists()]
+        by_root: dict[Path, set[Path]] = {}
+        for change in changes:
+            for path in self._names_of(change):
+                root = self.root_of(path)
+                if root is not None and path not in self.files:
+                    by_root.setdefault(root, set()).add(path.parent if path.name in IGNORE_FILES else path)
+        found += [target for root, paths in by_root.items() if root.exists() for target in _targets(root, paths)]
+        return sorted(found, key=lambda target: (not target.within.exists(), target.within))
+
+    def _names_of(self, change: Path) -> set[Path]:
+        """Return the paths by which what changed may be indexed: the reported one, its real place, links to that.
+
+        What came, went or is a link itself may have changed where any link leads.
+        """
+        real = real_place(change)
+        names = {change, real}
+        if change.is_symlink() or not change.is_file():
+            return names.union(*self.links.values())
+        for place in (real, *real.parents):
+            names |= self.links.get(place, set())
+        return names
 
 
 def _explained(error: Exception) -> Exception:
@@ -120,22 +177,6 @@ def _explained(error: Exception) -> Exception:
         f"the folders cannot be watched ({error}): raise the system's limit (fs.inotify.max_user_watches), or set "
         "WATCHFILES_FORCE_POLLING=1"
     )
-
-
-def targets_of(changes: Iterable[Path], folders: Sequence[Path], files: Collection[Path]) -> list[Target]:
-    """Return the targets of some changed paths: those that exist first, so that a moved file keeps its vectors.
-
-    `folders` are indexed as a whole, `files` one by one; of the latter, one that is gone stays in the index.
-    """
-    found = [Target(path.parent, path) for path in changes if path in files and path.exists()]
-    by_root: dict[Path, set[Path]] = {}
-    for path in changes:
-        holding = [root for root in folders if path.is_relative_to(root)]
-        if holding and path not in files:
-            root = max(holding, key=lambda root: len(root.parts))
-            by_root.setdefault(root, set()).add(path.parent if path.name in IGNORE_FILES else path)
-    found += [target for root, paths in by_root.items() if root.exists() for target in _targets(root, paths)]
-    return sorted(found, key=lambda target: (not target.within.exists(), target.within))
 
 
 def _targets(root: Path, paths: set[Path]) -> list[Target]:

@@ -31,7 +31,7 @@ class PassageSearch:
         """Return the passages that answer a question, best first; a change to None is none."""
         changed = {name: value for name, value in changes.items() if value is not None}
         found = self.index.search(query, **(dict(self.arguments) | changed))
-        degraded = {"degraded": [*found.trace.degraded]}
+        degraded = {"degraded": [notice.text for notice in found.trace.degraded]}
         return [(hit, _metadata(told) | degraded) for told, hit in zip(found.to_dicts(), found, strict=True)]
 
     async def later(self, query: str, changes: Mapping[str, Any]) -> list[FoundHit]:

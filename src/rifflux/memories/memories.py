@@ -22,6 +22,7 @@ from rifflux.memories.model import (
     memory_row,
 )
 from rifflux.memories.profile import Recall
+from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.steps.diversity import resemblance
 from rifflux.retrieve.steps.rerank.stage import Rerank
 from rifflux.session.arguments import checked_share, checked_text, checked_whole
@@ -70,9 +71,9 @@ class Memories:
         """Remember something, unless it does not matter enough or is remembered already.
 
         `expires_at` is an ISO date, seconds since 1970, or `never`. `supersedes` names a memory that this one takes the
-        place of, or the one that stands in its place by now; its history stays. A near-duplicate is not saved twice:
-        the memory that is there is confirmed, with the greater importance and confidence of both. Raises
-        `InvalidArgument`, and `NotFound` for an unknown `supersedes`.
+        place of, or the one that stands in its place by now; its history stays. A near-duplicate of a memory in any
+        category is not saved twice: the memory that is there is confirmed, with the greater importance and confidence
+        of both. Raises `InvalidArgument`, and `NotFound` for an unknown `supersedes`.
         """
         checked_memory(content, category, importance, confidence)
         now, category = self._now(), category.strip()
@@ -168,7 +169,7 @@ class Memories:
 
     def _same(self, memory: Memory, view: IndexView) -> Memory | None:
         """Return a memory that is in force and says the same."""
-        candidates = Searcher(view).search(_plain(memory.content), top_k=5, filter=self.in_force(memory.category))
+        candidates = Searcher(view).search(_plain(memory.content), top_k=5, filter=self.in_force())
         if not candidates:
             return None
         ids = np.array([int(hit.chunk_id, 16) for hit in candidates], np.int64)
@@ -221,6 +222,7 @@ class Memories:
         min_importance: int | None = None,
         min_confidence: float | None = None,
         rerank: str | None = None,
+        fusion: str | Fuse | None = None,
         deadline_ms: float | None = None,
     ) -> Recalled:
         """Return the memories that answer a question best, and count them as used.
@@ -228,12 +230,15 @@ class Memories:
         Those that are expired, superseded, doubtful or of less importance than `min_importance` are left out before
         anything is ranked; what is doubtful, `min_confidence` says, or the rules. The first 20 are reranked, by `llm`
         where its endpoint is set, else by likeness, recency, use and importance (`recall`), or by what `rerank` names.
-        What a model has not done within `deadline_ms` of the call is left out.
+        `fusion` says how words and meaning are fused, as in a search of files; `rrf` fuses by ranks alone. What a model
+        has not done within `deadline_ms` of the call is left out.
         """
         checked_whole("limit", limit, 1, MOST_FOUND)
         chosen = rerank or ("llm" if self._view.session.has_llm else self._recall())
         asked = self.in_force(category, min_importance, min_confidence)
-        found = self._searcher.search(query, top_k=limit, filter=asked, rerank=chosen, deadline_ms=deadline_ms)
+        found = self._searcher.search(
+            query, top_k=limit, fusion=fusion, filter=asked, rerank=chosen, deadline_ms=deadline_ms
+        )
         memories = self._with_uses(memory_of(hit.document, hit.content, hit.metadata) for hit in found)
         self._store.catalog.note_uses(MEMORIES, [memory.id for memory in memories], self._now())
         return Recalled(tuple(zip(memories, found, strict=True)), found.trace)

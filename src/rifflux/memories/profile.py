@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rifflux.ingest.chunking import Chunker
-from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.retrieve.fuse import Adaptive
 from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.steps.rerank.features import WEIGHTS, Features
 from rifflux.retrieve.steps.rerank.stage import Resources, Scored
@@ -31,7 +31,8 @@ MEMORIES = Profile(
     chunker=Chunker(target_tokens=4096, floor_tokens=4096),
     facets=("category",),
     pool=memory_pool,
-    fusion=ReciprocalRank(k=60),
+    # Memories name their owner in nearly every line: a match of the name alone explains nothing of a question.
+    fusion=Adaptive(explained=1.0),
     anchors=False,
     shortcut=False,
 )

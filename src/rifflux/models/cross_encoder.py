@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -24,7 +26,43 @@ from rifflux.types import Scores
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-__all__ = ["CrossEncoder", "OnnxCrossEncoder", "load_cross_encoder"]
+__all__ = ["CrossEncoder", "LogitCalibration", "OnnxCrossEncoder", "load_cross_encoder"]
+
+
+#: The file in a model's folder that holds its calibration: `{"intercept": 0.3, "slope": 0.8}`.
+STORED = "relevance.json"
+
+
+@dataclass(frozen=True, slots=True)
+class LogitCalibration:
+    """Turns logits into probabilities: the logistic function of `intercept + slope * logit`.
+
+    The default is the function that cross-encoders are trained with, by binary cross-entropy. Others are fitted on
+    judged pairs (Platt, "Probabilistic Outputs for Support Vector Machines", 1999).
+    """
+
+    intercept: float = 0.0
+    slope: float = 1.0
+
+    def __call__(self, logits: Scores) -> Scores:
+        """Return the probability that each passage is relevant."""
+        odds = self.intercept + self.slope * np.asarray(logits, np.float64)
+        return np.asarray(0.5 * (1 + np.tanh(odds / 2)))
+
+    @classmethod
+    def read(cls, folder: Path) -> LogitCalibration:
+        """Return the calibration in a model's folder, or the default. Raises `ModelError` for a file that is none."""
+        path = folder / STORED
+        if not path.is_file():
+            return cls()
+        try:
+            content = json.loads(path.read_text("utf-8"))
+            found = cls(float(content["intercept"]), float(content["slope"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ModelError(f"{path} is no calibration ({error!r}): remove it, or fetch the model again") from None
+        if not (math.isfinite(found.intercept) and math.isfinite(found.slope) and found.slope > 0):
+            raise ModelError(f"{path} is no calibration: the slope must be above 0, and both numbers finite")
+        return found
 
 
 class CrossEncoder(Protocol):
@@ -33,6 +71,11 @@ class CrossEncoder(Protocol):
     @property
     def name(self) -> str:
         """Return the name of the model."""
+        ...
+
+    @property
+    def calibration(self) -> LogitCalibration:
+        """Return what turns scores into probabilities of relevance."""
         ...
 
     def __call__(self, question: str, passages: Sequence[str], deadline: float | None = None) -> Scores:
@@ -51,12 +94,13 @@ class OnnxCrossEncoder:
     settings: ModelSettings
     max_tokens: int = 512
     threads: int | None = None
+    calibration: LogitCalibration = LogitCalibration()
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
     @classmethod
     def load(cls, folder: str | Path, *, threads: int | None = None) -> OnnxCrossEncoder:
         """Return the model in `folder`. Only settings are read; the first question loads the model."""
-        return cls(read_folder(Path(folder)), threads=threads)
+        return cls(read_folder(Path(folder)), threads=threads, calibration=LogitCalibration.read(Path(folder)))
 
     @property
     def name(self) -> str:

@@ -23,12 +23,21 @@ __all__ = [
     "CUSTOM",
     "Embedder",
     "KnownModel",
+    "Verifiable",
     "checked_model",
     "fingerprint_of",
     "known_models",
     "load_embedder",
     "well_formed",
 ]
+
+
+@runtime_checkable
+class Verifiable(Protocol):
+    """A model whose files can be compared with what is recorded of them."""
+
+    def verify(self) -> None:
+        """Read the files, and raise `ModelError` unless they are those that are recorded."""
 
 
 @runtime_checkable
@@ -164,12 +173,15 @@ def load_embedder(
     threads: int | None = None,
     base_url: str | None = None,
     api_key: str | None = None,
+    query_prefix: str = "",
+    document_prefix: str = "",
 ) -> Embedder:
     """Return the embedder that `spec` names, not loaded yet; the bundled one for None, and an embedder for itself.
 
     An object with `name`, `dimension` and `embed(texts)` is completed to an embedder. `threads` is for models that run
-    here, `base_url` and `api_key` for those behind HTTP. Raises `ModelError` for a name that is unknown and for a
-    folder that is no model, `InvalidArgument` for an object that cannot embed.
+    here, `base_url` and `api_key` for those behind HTTP, as are the prefixes: what is put before each question and each
+    text, such as `"query: "` and `"passage: "`. Raises `ModelError` for a name that is unknown and for a folder that is
+    no model, `InvalidArgument` for an object that cannot embed.
     """
     chosen = checked_model(spec)
     if not isinstance(chosen, str | None):
@@ -178,10 +190,23 @@ def load_embedder(
     if pair := _pair(spec):
         from rifflux.models.joined import JoinedEmbedder
 
-        first, second = (load_embedder(each, threads=threads, base_url=base_url, api_key=api_key) for each in pair)
+        first, second = (
+            load_embedder(
+                each,
+                threads=threads,
+                base_url=base_url,
+                api_key=api_key,
+                query_prefix=query_prefix,
+                document_prefix=document_prefix,
+            )
+            for each in pair
+        )
         return JoinedEmbedder(first, second)
     if make := SCHEMES.get(spec.partition(":")[0]):
-        return cast(Embedder, resolve_name(make)(spec, base_url=base_url, api_key=api_key))
+        made = resolve_name(make)(
+            spec, base_url=base_url, api_key=api_key, query_prefix=query_prefix, document_prefix=document_prefix
+        )
+        return cast(Embedder, made)
     if spec in BUNDLED_NAMES:
         return _bundled(threads)
     from rifflux.models.onnx import OnnxEmbedder

@@ -2,9 +2,9 @@
 
 `rifflux.json` may set `name`, `dimension`, `max_tokens`, `pooling` (mean, cls, max or last),
 `query_prefix`, `document_prefix`, `optimised` (the graph is run as it stands) and `digest` (of the model
-and tokenizer, to save reading them). What it leaves out comes from `1_Pooling/config.json`,
-`sentence_bert_config.json` and `config_sentence_transformers.json`, and what they leave out too from the
-defaults of `ModelSettings`.
+and tokenizer, which saves reading them before they are used, and is checked when they are). What it leaves
+out comes from `1_Pooling/config.json`, `sentence_bert_config.json` and
+`config_sentence_transformers.json`, and what they leave out too from the defaults of `ModelSettings`.
 """
 
 from __future__ import annotations
@@ -43,6 +43,18 @@ class ModelSettings:
     document_prefix: str = ""
     optimised: bool = False
     digest: str | None = None
+
+    def verify(self) -> None:
+        """Read the model and its tokenizer, and raise `ModelError` unless they have the digest that is recorded."""
+        if self.digest is None:
+            return
+        found = self.compute_digest()
+        if found != self.digest:
+            raise ModelError(
+                f"the files of the model {self.name} are not those that its rifflux.json records: install or copy it "
+                "again; after a change that is meant, remove the digest from rifflux.json",
+                cause=f"{self.model.parent} has the SHA-256 {found}, and its rifflux.json says {self.digest}",
+            )
 
     def compute_digest(self) -> str:
         """Return the SHA-256 of the model, with its external data if it has any, and the tokenizer."""

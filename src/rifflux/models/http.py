@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from rifflux.types import Vectors
 __all__ = ["HttpEmbedder"]
 
 OPENAI = "https://api.openai.com/v1"
+#: The options of a model that may stand behind its name.
+PREFIXES = ("query_prefix", "document_prefix")
 CURES = {
     400: "a text may be too long for the model: make chunks smaller",
     413: "lower the batch size",
@@ -33,7 +35,9 @@ class HttpEmbedder:
 
     `timeout` and `backoff` are seconds: the time for one request, and the pause before the first retry,
     which doubles with each one; a question is sent once, for somebody waits. `dimension` is learnt with one request
-    where it is not given. The fingerprint has the model's name and the prefixes, not the URL: a server may move.
+    where it is not given. `query_prefix` and `document_prefix` stand before each text that is sent, which many models
+    need; they are part of `spec`, so an index records them with its vectors. The fingerprint has the model's name and
+    the prefixes, not the URL: a server may move.
     That the same name means the same weights is found out by a probe (`rifflux.session.probe`).
     """
 
@@ -69,7 +73,18 @@ class HttpEmbedder:
     @property
     def spec(self) -> str:
         """Return the name that `load_embedder` makes this model from, given the key."""
-        return f"openai:{self.model}" if self.base_url == OPENAI else f"{self.base_url}#{self.model}"
+        prefixes = {name: getattr(self, name) for name in PREFIXES if getattr(self, name)}
+        model = f"{self.model}?{urlencode(prefixes, quote_via=quote)}" if prefixes else self.model
+        return f"openai:{model}" if self.base_url == OPENAI else f"{self.base_url}#{model}"
+
+    def as_recorded(self, spec: str) -> HttpEmbedder:
+        """Return this model with the prefixes of a recorded `spec`, if that is of the same model and this has none."""
+        if self.query_prefix or self.document_prefix:
+            return self
+        recorded = from_spec(spec)
+        if recorded.model != self.model:
+            return self
+        return replace(self, query_prefix=recorded.query_prefix, document_prefix=recorded.document_prefix)
 
     @property
     def dimension(self) -> int:
@@ -143,9 +158,32 @@ def _read_vectors(answer: Any, count: int) -> Vectors:
     return vectors
 
 
-def from_spec(spec: str, *, base_url: str | None = None, api_key: str | None = None, **_: object) -> HttpEmbedder:
-    """Make the embedder that `openai:MODEL` or `http(s)://HOST/v1#MODEL` asks for."""
+def from_spec(
+    spec: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    query_prefix: str = "",
+    document_prefix: str = "",
+    **_: object,
+) -> HttpEmbedder:
+    """Make the embedder that `openai:MODEL` or `http(s)://HOST/v1#MODEL` names.
+
+    Prefixes that are not given may stand behind the name, as in `openai:MODEL?query_prefix=query%3A%20`. Raises
+    `ModelError` for anything else there.
+    """
     if spec.startswith("openai:"):
-        return HttpEmbedder(spec.removeprefix("openai:"), base_url or OPENAI, api_key)
-    url, _hash, model = spec.partition("#")
-    return HttpEmbedder(model, url, api_key)
+        url, rest = base_url or OPENAI, spec.removeprefix("openai:")
+    else:
+        url, _hash, rest = spec.partition("#")
+    model, _mark, options = rest.partition("?")
+    known = dict(parse_qsl(options, keep_blank_values=True))
+    if unknown := sorted(known.keys() - set(PREFIXES)):
+        raise ModelError(f"{unknown[0]!r} is not an option of a model: choose from {', '.join(PREFIXES)}")
+    return HttpEmbedder(
+        model,
+        url,
+        api_key,
+        query_prefix=query_prefix or known.get("query_prefix", ""),
+        document_prefix=document_prefix or known.get("document_prefix", ""),
+    )

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rifflux.models.embedder import Embedder, fingerprint_of
+from rifflux.models.embedder import Embedder, Verifiable, fingerprint_of
 from rifflux.models.onnx import unit
 from rifflux.models.scale import measured_scale, stored_scale
 from rifflux.types import Vectors
@@ -59,6 +59,12 @@ class JoinedEmbedder:
         """Return the share of the first model, to two digits; embeds a few short texts if it is not stored."""
         first, second = ((stored_scale(each) or measured_scale(each)).spread for each in (self.first, self.second))
         return round(second / (first + second), 2) if first + second else 0.5
+
+    def verify(self) -> None:
+        """Raise `ModelError` unless the files of both models are those that their settings record."""
+        for each in (self.first, self.second):
+            if isinstance(each, Verifiable):
+                each.verify()
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return the unit vectors of texts to be found, (texts, dimension)."""

@@ -109,6 +109,10 @@ class OnnxEmbedder:
         prefixes = (settings.query_prefix, settings.document_prefix)
         return fingerprint_of(digest, settings.pooling, prefixes, settings.max_tokens)
 
+    def verify(self) -> None:
+        """Raise `ModelError` unless the files are those that the folder's settings record."""
+        self.settings.verify()
+
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         prefix = self.settings.document_prefix
@@ -210,7 +214,8 @@ def start_session(settings: ModelSettings) -> InferenceSession:
     """Return a single-threaded session of onnxruntime.
 
     A graph that is optimised already runs as it stands; fusing again takes time, and may pick slower
-    operators.
+    operators. The digest is checked by a thread of its own meanwhile. Raises `ModelError` for a model that is not
+    the one that is recorded, or cannot be loaded.
     """
     import onnxruntime
 
@@ -219,10 +224,15 @@ def start_session(settings: ModelSettings) -> InferenceSession:
     options.graph_optimization_level = level.ORT_DISABLE_ALL if settings.optimised else level.ORT_ENABLE_ALL
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(settings.model, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime has no public error class
-        raise ModelError(f"{settings.model} can't be loaded ({error}): fetch or export the model again") from error
+    with ThreadPoolExecutor(1, thread_name_prefix="verify") as pool:
+        verified = pool.submit(settings.verify)
+        try:
+            session = onnxruntime.InferenceSession(settings.model, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime has no public error class
+            verified.result()
+            raise ModelError(f"{settings.model} can't be loaded ({error}): fetch or export the model again") from error
+        verified.result()
+    return session
 
 
 def describe(session: InferenceSession, settings: ModelSettings) -> Graph:

@@ -11,7 +11,7 @@ import numpy as np
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse
 from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates, alone, joined, page, pool_of, stacked
 from rifflux.store import FieldWeights, Store
-from rifflux.types import Query, Ranking, Results, Trace
+from rifflux.types import Notice, Query, Ranking, Results, Trace
 
 __all__ = [
     "NO_RERANKER",
@@ -46,6 +46,15 @@ WIDER, WIDEST = 5, 10_000
 
 class NotApplied(Exception):
     """Raised by a step that could not do its work; the table stays as it was, and the trace says why."""
+
+    def __init__(self, text: str, code: str = "step.left_out") -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def left_out_notices(left_out: Mapping[str, Notice]) -> list[Notice]:
+    """Return the notices of the steps that were left out; the text of each names its step."""
+    return [replace(notice, text=f"{name}: {notice.text}") for name, notice in left_out.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +108,7 @@ class Pipeline:
             milliseconds=clock.milliseconds,
             counts={**trace.counts, **counts},
             dropped={**trace.dropped, **dropped},
-            degraded=(*trace.degraded, *map(": ".join, left_out.items())),
+            degraded=(*trace.degraded, *left_out_notices(left_out)),
         )
 
     def depth(self, top_k: int) -> int:
@@ -141,15 +150,16 @@ class Pipeline:
 
     def refined(
         self, query: Query, table: Candidates, clock: Stopwatch
-    ) -> tuple[Candidates, dict[str, str], dict[str, int]]:
+    ) -> tuple[Candidates, dict[str, Notice], dict[str, int]]:
         """Return the rows after all steps, the steps that were left out and why, and how many rows each dropped."""
-        left_out, dropped = {}, {}
+        left_out: dict[str, Notice] = {}
+        dropped: dict[str, int] = {}
         for name, step in self.steps:
             before, start = len(table), perf_counter()
             try:
                 table = step(query, table)
             except NotApplied as error:
-                left_out[name] = str(error)
+                left_out[name] = Notice(error.code, str(error), data={"step": name})
             clock.add(name, start)
             if len(table) < before:
                 dropped[name] = before - len(table)

@@ -13,17 +13,19 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from rifflux.errors import InvalidArgument, NotFound, OutOfScope, TokenExpired
+from rifflux.errors import Conflict, InvalidArgument, NotFound, OutOfScope, TokenExpired
 from rifflux.service.write_behind import Later
 from rifflux.store import EVERYONE, Erased, LogEntry, Registry, Token
 from rifflux.text.dates import parse_time
 
-__all__ = ["ADMIN", "ROLES", "USER", "Accounts"]
+__all__ = ["ADMIN", "MOST_TOKENS", "ROLES", "USER", "Accounts"]
 
 USER, ADMIN = "user", "admin"
 ROLES = (USER, ADMIN)
-#: Valid tokens of a user who makes them without an administrator, and characters of what a token is for.
-MOST_TOKENS, LONGEST_LABEL = 100, 200
+#: Valid tokens that a user may have at a time, unless settings say otherwise.
+MOST_TOKENS = 20
+#: Characters of a token's label.
+LONGEST_LABEL = 200
 _PREFIX = "rfx"
 _ID_BYTES, _SECRET_BYTES = 6, 32
 #: A token's last use is written at most this often: a search must not become a write.
@@ -38,13 +40,15 @@ class Accounts:
 
     `later` writes when a token was last used: at once, or where nobody waits for it. `by` is the token that asks for
     the rest, None for whoever looks after the index: a user's token is about that user alone, and makes none that may
-    do more or is valid for longer. What is made, revoked and deleted is told in the log.
+    do more or is valid for longer. What is made, revoked and deleted is told in the log. No user may have more than
+    `most_tokens` valid tokens at a time, whoever makes them.
     """
 
     register: Registry
     now: Callable[[], float] = time.time
     later: Later = operator.call
     by: Token | None = None
+    most_tokens: int = MOST_TOKENS
 
     @property
     def rules(self) -> bool:
@@ -55,7 +59,8 @@ class Accounts:
         """Return a new token and its text, which can never be shown again.
 
         `expires` is how long it is valid, as `90d`, `12h` or `2w`, or when it ends, as an ISO 8601 date or time; empty
-        for ever. Raises `InvalidArgument`, and `OutOfScope` for more than the asker may grant.
+        for ever. Raises `InvalidArgument`, `OutOfScope` for more than the asker may grant, and `Conflict` for a user
+        who has as many valid tokens as a user may have.
         """
         # Before anything is said of the name: whether it is a group's is not everybody's to know.
         if self.by and not self.rules and (user, role) != (self.by.user, USER):
@@ -72,15 +77,18 @@ class Accounts:
         token = Token(secrets.token_hex(_ID_BYTES), user, role, label, self.now(), expires_at=until)
         secret = secrets.token_urlsafe(_SECRET_BYTES)
         about = f"role {role}" if until is None else f"role {role}, until {_day(until)}"
-        self.register.put_token(token, _digest(secret), self._entry("token.create", token, about))
+        entry = self._entry("token.create", token, about)
+        if not self.register.put_token(token, _digest(secret), entry, most=self.most_tokens):
+            raise Conflict(
+                f"{user} has {self.most_tokens} valid tokens, which is the limit: revoke one that is no longer needed, "
+                "or have an administrator raise the setting user_tokens"
+            )
         return token, f"{_PREFIX}_{token.id}_{secret}"
 
     def _granted(self, until: float | None) -> float | None:
-        """Return when a token ends that the asker may make. Raises `OutOfScope`, or `InvalidArgument` for too many."""
+        """Return when a token ends that the asker may make. Raises `OutOfScope`."""
         if self.by is None or self.rules:
             return until
-        if sum(map(self._is_valid, self.list())) >= MOST_TOKENS:
-            raise InvalidArgument(f"{self.by.user} has {MOST_TOKENS} valid tokens: revoke some of them first")
         if until is None or self.by.expires_at is None:
             return self.by.expires_at if until is None else until
         if until > self.by.expires_at:
@@ -148,9 +156,6 @@ class Accounts:
             raise OutOfScope(f"{id} is the token of an administrator: only such a token revokes it")
         if not token or not self.register.revoke(id, self.now(), self._entry("token.revoke", token)):
             raise NotFound(f"no valid token {id!r}: 'rifflux tokens list' shows them")
-
-    def _is_valid(self, token: Token) -> bool:
-        return token.revoked_at is None and (token.expires_at is None or token.expires_at > self.now())
 
     def _entry(self, action: str, token: Token, about: str = "") -> LogEntry:
         by = self.by.user if self.by else ""

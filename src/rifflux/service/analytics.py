@@ -5,11 +5,15 @@ questions of a day (UTC, by when they were first asked) these shares are given:
 
 `click_through`   something that was found was clicked
 `saved`           something was saved or exported
-`reformulated`    the same user asked something else within five minutes, and had clicked, saved or exported nothing
+`reformulated`    the same user asked it in other words within five minutes, and had clicked, saved or exported nothing
 `not_relevant`    something was called not relevant
 
 Feedback belongs to the latest question of the same user in the same words. What belongs to none (feedback from a
-program, or on a question of long ago) is counted as `unmatched`. Words are never kept: a question is known by a digest.
+program, or on a question of long ago) is counted as `unmatched`.
+
+Words are never stored: a question is known by a digest, and compared with the next one by a sketch. A question about
+something else shares no words with the one before and is no reformulation, however soon it comes. One that says the
+same in entirely different words is not recognized.
 """
 
 from __future__ import annotations
@@ -21,13 +25,21 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Unpack
 
+import numpy as np
+import numpy.typing as npt
+
 from rifflux.service.write_behind import Batch, BatchOptions
 from rifflux.store import QuestionDigest, Reaction, Registry
+from rifflux.text.analyzer import analyzer
 
 __all__ = ["Day", "Diary", "online"]
 
 SAME_S = 1_800.0
 REFORMULATED_S = 300.0
+#: Two questions are one in other words if they share so much of the words of either.
+REFORMULATED_SIMILARITY = 0.15
+#: Hashes of a sketch: the estimate of a similarity of 1/3 is off by .06 on average.
+_HASHES = 64
 #: Feedback may come this long after its question.
 ANSWERED_S = 86_400.0
 #: Questions are forgotten after so long.
@@ -60,6 +72,7 @@ class _Asked:
     """A question with its repetitions, and what became of it: the first time of each kind of feedback."""
 
     digest: bytes
+    sketch: bytes
     first: float
     last: float
     feedback: dict[str, float] = field(default_factory=dict)
@@ -68,6 +81,35 @@ class _Asked:
 def digest_of(query: str) -> bytes:
     """Return the digest of a question: equal for equal words, of any case and with any blanks."""
     return blake2b(" ".join(query.casefold().split()).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def sketch_of(query: str) -> bytes:
+    """Return a sketch of the words of a question, a byte for each hash; `similarity` compares two.
+
+    It holds the last byte of the smallest hash of any word, for many hash functions (Li and König, "b-Bit minwise
+    hashing", 2010). Words that only make a sentence are left out; of a question without others it is empty.
+    """
+    terms = sorted(set(analyzer().terms(query)))
+    if not terms:
+        return b""
+    hashes = np.array([_hashes(term) for term in terms])
+    return bytes((hashes.min(axis=0) & 0xFF).astype(np.uint8))
+
+
+def _hashes(term: str) -> npt.NDArray[np.uint16]:
+    """Return the values of all hash functions for a term."""
+    text = term.encode("utf-8", "surrogatepass")
+    digests = (blake2b(text, salt=bytes([number])).digest() for number in range(2 * _HASHES // 64))
+    return np.frombuffer(b"".join(digests), ">u2")
+
+
+def similarity(one: bytes, other: bytes) -> float:
+    """Return an estimate of the share of the words of either of two questions that both have, from 0 to 1."""
+    if not one or len(one) != len(other):
+        return 0.0
+    equal = np.mean(np.frombuffer(one, np.uint8) == np.frombuffer(other, np.uint8))
+    by_chance = 1 / 256
+    return max(0.0, float((equal - by_chance) / (1 - by_chance)))
 
 
 def online(questions: Iterable[QuestionDigest], reactions: Iterable[Reaction]) -> list[Day]:
@@ -89,7 +131,7 @@ def _add(asked: list[_Asked], question: QuestionDigest) -> None:
     if asked and asked[-1].digest == question.digest and question.time - asked[-1].last <= SAME_S:
         asked[-1].last = question.time
     else:
-        asked.append(_Asked(question.digest, question.time, question.time))
+        asked.append(_Asked(question.digest, question.sketch, question.time, question.time))
 
 
 def _told(asked: Mapping[str, list[_Asked]], reactions: Iterable[Reaction]) -> list[str]:
@@ -108,7 +150,12 @@ def _told(asked: Mapping[str, list[_Asked]], reactions: Iterable[Reaction]) -> l
 
 def _outcome(question: _Asked, following: _Asked | None) -> dict[str, bool]:
     used = min((time for kind, time in question.feedback.items() if kind in _USED), default=float("inf"))
-    again = following is not None and following.first - question.last <= REFORMULATED_S and used > following.first
+    again = (
+        following is not None
+        and following.first - question.last <= REFORMULATED_S
+        and used > following.first
+        and similarity(question.sketch, following.sketch) >= REFORMULATED_SIMILARITY
+    )
     return {
         "questions": True,
         "clicked": "click" in question.feedback,
@@ -131,7 +178,7 @@ class Diary:
 
     def note(self, user: str, query: str) -> None:
         """Record that a user asks something."""
-        self._batch.add(QuestionDigest(user, digest_of(query), self._batch.now()))
+        self._batch.add(QuestionDigest(user, digest_of(query), self._batch.now(), sketch_of(query)))
 
     def flush(self) -> None:
         """Write what waits."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from rifflux.errors import Conflict, InvalidArgument, NotFound, OutOfScope
 from rifflux.store import EVERYONE, PART, CollectionRecord, Erased, Grant, LogEntry, Registry, Sharing
 
-__all__ = ["LIBRARY", "Rights", "VisibleCollection", "checked_who", "is_collection"]
+__all__ = ["LIBRARY", "Rights", "VisibleCollection", "checked_who", "is_collection", "user_of"]
 
 #: The collection that everybody has.
 LIBRARY = "library"
@@ -254,6 +254,11 @@ class Rights:
         if not self.rules:
             raise OutOfScope("groups are for administrators: ask one to change or list them")
         return self._sharing
+
+
+def user_of(owner: str) -> str:
+    """Return the user to whom the rows of an owner belong; empty for what is nobody's in particular."""
+    return owner.partition(PART)[0]
 
 
 def is_collection(owner: str) -> bool:

@@ -52,19 +52,20 @@ __all__ = [
     "chosen_fusion",
     "finish_of",
     "for_symbol",
+    "named_mode",
 ]
 
 HYBRID = "hybrid"
 #: The hybrid mode with the default reranker.
 HYBRID_RERANK = "hybrid-rerank"
-#: The modes of searching, and the other names people know them by.
+#: Every accepted name of a search mode, with the mode's own name.
 MODES: Mapping[str, str] = {
     LEXICAL: LEXICAL,
     SEMANTIC: SEMANTIC,
     HYBRID: HYBRID,
     HYBRID_RERANK: HYBRID,
-    **dict.fromkeys(("lex", "keyword", "bm25", "text"), LEXICAL),
-    **dict.fromkeys(("vec", "vector", "dense"), SEMANTIC),
+    **dict.fromkeys(("lex", "keyword", "bm25"), LEXICAL),
+    **dict.fromkeys(("vec", "vector"), SEMANTIC),
 }
 #: Those first that everybody knows.
 _SHOWN = (LEXICAL, SEMANTIC, HYBRID, *(name for name in MODES if name not in (LEXICAL, SEMANTIC, HYBRID)))
@@ -178,10 +179,17 @@ def checked_share(name: str, value: object) -> None:
 
 
 def checked_mode(mode: str) -> str:
-    """Return the canonical name of a mode."""
-    if not isinstance(mode, str) or mode not in MODES:
-        raise InvalidArgument(f"no mode {mode!r}; choose one of {', '.join(_SHOWN)}")
-    return MODES[mode]
+    """Return the canonical name of a mode. Raises `InvalidArgument`."""
+    return MODES[named_mode(mode)]
+
+
+def named_mode(mode: str, *, reranks: bool = True) -> str:
+    """Return a name of a mode unchanged. Raises `InvalidArgument` for any other; names what reranks only if allowed."""
+    allowed = [name for name in _SHOWN if reranks or name != HYBRID_RERANK]
+    if not isinstance(mode, str) or mode not in allowed:
+        reason = f"no mode {mode!r}" if mode != HYBRID_RERANK else "this search ranks by RRF and never reranks"
+        raise InvalidArgument(f"{reason}; choose one of {', '.join(allowed)}")
+    return mode
 
 
 def checked_path(path: object) -> Path:
@@ -219,6 +227,7 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
         without=_fields("without", filter.without),
         not_kinds=_strings("not_kinds", filter.not_kinds),
         tags=_strings("tags", filter.tags),
+        folders=_strings("folders", filter.folders),
     )
 
 

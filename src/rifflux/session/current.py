@@ -23,11 +23,20 @@ class CurrentEmbedder:
 
     Without a choice it follows the store: when another process switches the index to another model, that one is
     loaded. One that was chosen stays, and does not fit then.
+
+    `base_url` and `api_key` are the address and the key of the endpoint that models named `openai:NAME` are behind. The
+    key is sent nowhere else: an index may come from somebody else, and names the address of its model itself.
+    `query_prefix` and `document_prefix` are those of a chosen model behind an endpoint. Without them, a model that made
+    the vectors of the index keeps the prefixes that it made them with.
     """
 
     store: Store
     choice: str | Embedder | None = None
     threads: int | None = None
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    query_prefix: str = ""
+    document_prefix: str = ""
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     _loaded: Embedder | None = field(default=None, init=False, repr=False)
     _loaded_for: str | None = field(default=None, init=False, repr=False)
@@ -51,8 +60,40 @@ class CurrentEmbedder:
                 f"the vectors are by {known.name}, a model of a program's own: "
                 "open the index with model=, or choose another one with 'rifflux models switch'"
             )
+        if known is None and self.choice is None and (self.base_url or self.api_key):
+            raise ModelError("base_url and api_key are set, but no model: set it too, such as openai:NAME")
+        key = self.api_key
+        if known and not self._is_of_endpoint(known.spec):
+            key = None
         choice = known.spec if known else self.choice
-        return load_embedder(DEFAULT_MODEL if choice is None else choice, threads=self.threads)
+        found = load_embedder(
+            DEFAULT_MODEL if choice is None else choice,
+            threads=self.threads,
+            base_url=self.base_url,
+            api_key=key,
+            # A recorded model has its own.
+            query_prefix="" if known else self.query_prefix,
+            document_prefix="" if known else self.document_prefix,
+        )
+        return found if known else self._with_prefixes(found)
+
+    def _is_of_endpoint(self, spec: str) -> bool:
+        """Return True if a model, or each part of a joined one, that names an address names that of the endpoint."""
+        from rifflux.models.embedder import parts_of
+
+        addresses = {part.partition("#")[0].rstrip("/") for part in parts_of(spec) if "://" in part}
+        return addresses <= {(self.base_url or "").rstrip("/")}
+
+    def _with_prefixes(self, chosen: Embedder) -> Embedder:
+        """Return a model behind an endpoint with the prefixes that the vectors of the index were made with."""
+        if chosen.backend != "http":
+            return chosen
+        from rifflux.models.http import HttpEmbedder
+
+        recorded = self.store.semantic.model()
+        if recorded is None or recorded.backend != "http" or not isinstance(chosen, HttpEmbedder):
+            return chosen
+        return chosen.as_recorded(recorded.spec)
 
 
 def info_of(model: Embedder, dimension: int | None = None) -> ModelInfo:

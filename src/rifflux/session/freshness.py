@@ -16,7 +16,7 @@ from rifflux.errors import RiffluxError
 from rifflux.store import FileState, Store
 from rifflux.types import Freshness
 
-__all__ = ["Sampler", "note_synced", "synced"]
+__all__ = ["Sampler", "look", "note_synced", "synced"]
 
 _SYNCED = "synced"
 #: Files looked at each time, and for `status`.
@@ -48,13 +48,13 @@ class Sampler:
 
     def now(self) -> Freshness:
         """Return the finding of a look at many files."""
-        found = _look(self.store, MANY)
+        found = look(self.store, MANY)
         self._latest, self._due = found, time.monotonic() + PAUSE
         return found
 
     def _look(self) -> None:
         with suppress(RiffluxError):  # the index was closed meanwhile, or nobody may read it any more
-            self._latest = _look(self.store, FEW)
+            self._latest = look(self.store, FEW)
 
 
 def synced(store: Store) -> Mapping[str, float]:
@@ -72,7 +72,8 @@ def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
         store.registry.set(_SYNCED, json.dumps(known | dict.fromkeys(roots, time), ensure_ascii=False), content=False)
 
 
-def _look(store: Store, number: int) -> Freshness:
+def look(store: Store, number: int) -> Freshness:
+    """Return how far a store may be behind its files, by looking at so many of them."""
     total, sampled = store.catalog.some_files(number)
     last, there, folders, changed = synced(store), dict[str, bool](), set[tuple[str, Path]](), 0
     for root, state in sampled:

@@ -79,7 +79,7 @@ class Maintenance:
 
     def _model_problems(self) -> list[Problem]:
         """Return the reasons for which questions cannot be embedded as the chunks were."""
-        from rifflux.models.embedder import CUSTOM, load_embedder
+        from rifflux.models.embedder import CUSTOM, Verifiable, load_embedder
 
         known = self.view.store.semantic.model()
         if known is None:
@@ -87,6 +87,8 @@ class Maintenance:
         if known.backend != CUSTOM:
             try:
                 found = load_embedder(known.spec)
+                if isinstance(found, Verifiable):
+                    found.verify()
             except ModelError as error:
                 return [Problem(f"the model of the vectors, {known.name}, cannot be loaded: {error}", _OTHER_MODEL)]
             if found.fingerprint != known.fingerprint:

@@ -11,7 +11,7 @@ from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.pipeline import RERANK, Pipeline, Step
 from rifflux.retrieve.query.reading import understand
 from rifflux.retrieve.table import Candidates
-from rifflux.session.visibility import Visibility
+from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import CREDITS, Clause, Filter, Query
@@ -29,14 +29,16 @@ _FACTS = frozenset((*CREDITS, "year"))
 class Names:
     """The names that the works of a store have, as far as the caller is told them.
 
-    `held` tells if terms stand side by side in a text; where nothing `reads` them, questions name nobody.
+    `held` tells if terms stand side by side in a text; where nothing `reads` them, questions name nobody. Besides the
+    language that `analyzer` reads questions in, the content is in the languages of the `others`.
     """
 
     store: Store
     analyzer: Analyzer
-    visible: Visibility
+    visible: LicensePolicy
     held: Callable[[Clause], bool]
     reads: bool = True
+    others: Sequence[Analyzer] = ()
 
     @property
     def _any(self) -> bool:
@@ -65,7 +67,7 @@ class Names:
         Authors and venues of its filter are as works spell them.
         """
         read = None if apart else self.read(text)
-        query = understand(read.rest if read else text, self.analyzer, facets, limits, self.held)
+        query = understand(read.rest if read else text, self.analyzer, facets, limits, self.held, self.others)
         query = replace(query, filter=self.spelled(query.filter)) if query.filter.metadata else query
         if read is None:
             return query

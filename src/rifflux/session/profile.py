@@ -13,7 +13,7 @@ from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.pipeline import NO_RERANKER, Channel, Step, channels, reaching, reading, wide_pool
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
-from rifflux.session.visibility import Visibility
+from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import Query
@@ -83,7 +83,7 @@ class Profile:
     features: Mapping[str, float] = field(default_factory=dict)
     components: Mapping[str, float] = field(default_factory=dict)
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    visible: Visibility = field(default_factory=Visibility)
+    visible: LicensePolicy = field(default_factory=LicensePolicy)
     packer: Packer | None = None
     command: str = "rifflux index"
 

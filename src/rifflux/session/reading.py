@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
 from pathlib import PurePath
 
 from rifflux.errors import InvalidArgument, NotFound, OutOfScope
@@ -18,8 +16,6 @@ __all__ = ["Feedback", "Reader", "identified", "located"]
 
 #: Kinds whose text is that of their file, line by line: a record or a web page is not.
 _LINED = frozenset({"code", "markdown", "rst", "table", "text"})
-_PAGED = frozenset({"pdf", "pptx"})
-_PAGE = re.compile(r"(?:\A|> )(?:page|Slide) (\d+)\b")
 
 
 class Reader:
@@ -105,8 +101,13 @@ class Reader:
 
     def _own(self, places: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return the places that are the caller's own, if any are."""
-        own = [place for place in places if "/" not in self.view.labels.get(parted(place[0])[1] or "", "")]
+        own = [place for place in places if self.view.owns(self._owner_of(place[0]))]
         return own if self.several and own else places
+
+    def _owner_of(self, namespace: str) -> str:
+        """Return the owner that a namespace names, else the owner whose store is read."""
+        owner = parted(namespace)[1]
+        return self.store.owner if owner is None else owner
 
     def named(self, key: str) -> list[tuple[str, str]]:
         """Return the namespaces and keys of what has this key, path or identifier."""
@@ -137,15 +138,15 @@ class Reader:
     def _spelled(self, namespace: str, key: str) -> str:
         """Return a name that means one document; in what others share, a root goes by its folder's name."""
         name, owner = parted(namespace)
-        name = told_namespace(name, owned=self.view.owns(self.store.owner if owner is None else owner))
+        name = told_namespace(name, owned=self.view.owns(self._owner_of(namespace)))
         return f"{name}/{key}" if owner is None else f"{self.view.labels[owner]}/{name}/{key}"
 
 
-# Where hits stand in their files: the lines of what is text on the disk too, the page of what has pages
+# Where hits stand in their files: the lines of what is text on the disk too
 
 
 def located(store: Store, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Return the hits with the lines, or the page, that they are on."""
+    """Return the hits with the lines that they are on."""
     spans: dict[tuple[str, str], list[Span]] = {}
     for hit in hits:
         if _has_lines(hit):
@@ -154,18 +155,14 @@ def located(store: Store, hits: Sequence[Hit]) -> tuple[Hit, ...]:
     lines = {}
     for place, text in texts.items():
         lines[place] = _lines(text, spans[place])
-    return tuple(map(_told, hits, repeat(lines)))
+    return tuple(
+        replace(hit, lines=lines[hit.place][hit.span]) if hit.place in lines and _has_lines(hit) else hit
+        for hit in hits
+    )
 
 
 def _has_lines(hit: Hit) -> bool:
     return hit.kind in _LINED and hit.document == hit.path and hit.span != (0, 0)
-
-
-def _told(hit: Hit, lines: Mapping[tuple[str, str], Mapping[Span, Lines]]) -> Hit:
-    if hit.place in lines and _has_lines(hit):
-        return replace(hit, lines=lines[hit.place][hit.span])
-    page = _PAGE.search(hit.heading_path) if hit.kind in _PAGED or hit.metadata.get("pages") else None
-    return replace(hit, page=int(page[1])) if page else hit
 
 
 def _lines(text: str, spans: Sequence[Span]) -> Mapping[Span, Lines]:

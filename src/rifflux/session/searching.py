@@ -9,7 +9,7 @@ from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import ModelError, ModelMismatch
+from rifflux.errors import ModelError
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
 from rifflux.retrieve.pipeline import NO_RERANKER, Pipeline, Plan, Step, Stopwatch
@@ -36,26 +36,36 @@ from rifflux.session.arguments import (
     finish_of,
     for_symbol,
 )
+from rifflux.session.folders import resolved
 from rifflux.session.names import Names
 from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
-from rifflux.types import Clause, Filter, Query, Results, TermStatistics, Trace, Understanding, parted
+from rifflux.store import Store
+from rifflux.text.analyzer import Analyzer
+from rifflux.types import Clause, Cure, Filter, Notice, Query, Results, TermStatistics, Trace, Understanding, parted
 
 if TYPE_CHECKING:
     from rifflux.retrieve.explain.verdict import Verdict
     from rifflux.retrieve.steps.rerank import Rerank
 
-__all__ = ["NO_VECTOR", "Searcher"]
+__all__ = ["NO_QUERY_VECTOR", "Searcher"]
 
-#: Begins the note on a question that no model read.
-NO_VECTOR = "no query vector"
+#: The code of the notice that the question has no vector.
+NO_QUERY_VECTOR = "query_vector.missing"
+#: As many of the passages that hold a rare word are looked at for one that is called by it.
+CALLED = 20
 
 
 class Searcher:
-    """Answers questions from a view of an index. Safe to share between threads."""
+    """Answers questions from a view of an index. Safe to share between threads.
 
-    def __init__(self, view: IndexView) -> None:
+    `others` are the further stores that the same question is searched in. A word that occurs in one of them is spelled
+    as it was meant.
+    """
+
+    def __init__(self, view: IndexView, others: Sequence[Store] = ()) -> None:
         self._given = view
+        self.others = others
         self.view = view = view.reading()
         self.store = view.store
         self.profile = view.profile
@@ -69,12 +79,14 @@ class Searcher:
     ) -> Searcher:
         """Return the searcher of those collections that a question or its filter names. Raises `NotFound`."""
         names = (*checked_filter(filter).collections, *collections_in(query))
-        found = Searcher(self.view.reading(names)) if names else self
-        return Searcher(replace(found.view, profile=found.profile.boosted(boosts))) if boosts else found
+        found = Searcher(self.view.reading(names), self.others) if names else self
+        if not boosts:
+            return found
+        return Searcher(replace(found.view, profile=found.profile.boosted(boosts)), self.others)
 
     def now(self, query: str = "", collections: Sequence[str] = ()) -> Searcher:
         """Return the searcher of what the caller may read at this moment: for who keeps a searcher."""
-        return Searcher(self._given).narrowed(query, Filter(collections=tuple(collections)))
+        return Searcher(self._given, self.others).narrowed(query, Filter(collections=tuple(collections)))
 
     def search(
         self,
@@ -177,14 +189,17 @@ class Searcher:
 
         A part of a question may have the `understanding` of the whole.
         """
-        store, analyzer, profile = self.store, self.analyzer, self.profile
+        store, profile = self.store, self.profile
+        analyzer, others = self._analyzers(text)
+        limits = resolved(self.view, limits) if limits else limits
         # Of a part of a question, who is named was read in the whole.
-        query = self.named.understood(text, self._facets, limits, apart=understanding is not None)
+        named = replace(self.named, analyzer=analyzer, others=others)
+        query = named.understood(text, self._facets, limits, apart=understanding is not None)
         # Those of other collections were left out before: see `narrowed`.
         query = replace(query, filter=replace(query.filter, collections=())) if query.filter.collections else query
         frequencies = KnownFrequencies(store, [*chain.from_iterable((*query.clauses, *query.required))])
         counts = store.counts()
-        sort = understanding or classify(query, analyzer, frequencies, counts["chunks"])
+        sort = understanding or classify(query, analyzer, frequencies, counts["chunks"], self._held)
         anchors = tuple(filter(None, map(query.words.__getitem__, sort.identifiers)))
         frequencies([*chain.from_iterable(anchors)])
         query = replace(
@@ -193,13 +208,28 @@ class Searcher:
             specificity=sort.specificity,
             understanding=sort,
             exact=profile.exact,
-            # SQLite's bm25() knows no such thing.
-            worths={} if profile.exact else query.worths,
+            # SQLite's bm25() weighs all alike.
+            worths=dict.fromkeys(query.variants, 1.0) if profile.exact else query.worths,
             statistics=TermStatistics(counts["chunks"], counts["embedded_chunks"], frequencies.known),
         )
         if not profile.expand:
             return query
-        return expand(query, analyzer, frequencies, store.lexical.vocabulary, self.view.session.synonyms, self._held)
+        return expand(
+            query,
+            analyzer,
+            frequencies,
+            store.lexical.vocabulary,
+            self.view.session.synonyms,
+            held=self._held,
+            elsewhere=self._frequencies_elsewhere,
+        )
+
+    def _frequencies_elsewhere(self, terms: Sequence[str]) -> Mapping[str, int]:
+        """Return the frequencies of those terms that occur in another store that is searched for the same question."""
+        found: dict[str, int] = {}
+        for store in self.others:
+            found.update(store.lexical.document_frequencies(terms))
+        return found
 
     @property
     def named(self) -> Names:
@@ -245,7 +275,10 @@ class Searcher:
             effective_mode=HYBRID if len(names) > 1 else names[0],
             fusion=way.fuse.name if way.fuse else None,
             reranker=way.reranker.scorer.name if way.reranker else None,
-            degraded=(*degraded, *self.view.outdated),
+            degraded=(
+                *degraded,
+                *(Notice("analyzer.outdated", each, Cure.REPAIR) for each in self.view.outdated),
+            ),
             notes=(*query.notes, *way.notes, *notes),
             understanding=query.understanding,
             freshness=freshness,
@@ -295,9 +328,21 @@ class Searcher:
     def classify(self, query: str) -> Understanding:
         """Return what sort of question this is for this index: one identifier, mixed or conceptual, and why."""
         checked_search(query, 1, None)
-        read = understand(query, self.analyzer, self._facets, held=self._held)
+        analyzer, others = self._analyzers(query)
+        read = understand(query, analyzer, self._facets, held=self._held, others=others)
         chunks = self.store.counts()["chunks"]
-        return classify(read, self.analyzer, self.store.lexical.document_frequencies, chunks)
+        return classify(read, analyzer, self.store.lexical.document_frequencies, chunks, self._held)
+
+    def _analyzers(self, text: str) -> tuple[Analyzer, Sequence[Analyzer]]:
+        """Return the analyzer to read a question with, and those of the other languages of the content."""
+        languages = self.store.catalog.languages()
+        if len(languages) == 1:
+            return self.analyzer.of(languages[0]), ()
+        from rifflux.retrieve.query.languages import of_question
+
+        analyzers = [self.analyzer.of(language) for language in languages]
+        chosen = of_question(text, analyzers)
+        return chosen, [each for each in analyzers if each is not chosen]
 
     def _usual(self, mode: str, fuse: Fuse) -> str:
         """Return the name of the reranker of a mode where a search asks for none; none where ranks alone decide."""
@@ -321,45 +366,70 @@ class Searcher:
         many = top or self.profile.rerank_top
         return replace(found, top=many) if many else found
 
-    def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[str], list[str]]:
+    def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[Notice], list[str]]:
         """Return the query with its vector, the channels that answer, what is missing, and what was left out."""
         if mode == LEXICAL:
             return query, [LEXICAL], [], []
-        named = (
-            [*chain.from_iterable(query.anchors)]
-            if len(query.anchors) == 1 and query.specificity >= 1 and not query.asking
-            else []
-        )
-        held = query.statistics.frequencies if query.statistics else {}
-        if mode == HYBRID and self.profile.shortcut and named and all(map(held.get, named)):
+        if mode == HYBRID and self.profile.shortcut and self._is_held_identifier(query):
             return query, [LEXICAL], [], ["the question is one identifier: searched by its words alone"]
         query, degraded = self._with_vector(query, clock)
         if mode == SEMANTIC:
             return query, [SEMANTIC], degraded, []
         return query, [LEXICAL] if query.vector is None else [LEXICAL, SEMANTIC], degraded, []
 
-    def _with_vector(self, query: Query, clock: Stopwatch) -> tuple[Query, list[str]]:
+    def _is_held_identifier(self, query: Query) -> bool:
+        """Return True for a question that is one identifier or name, and nothing else, if the index holds it.
+
+        It may hold another spelling of it. Words then find all that there is; meaning could only add what is unlike.
+        A word that is merely rare is no name: what a passage says in other words is found by meaning.
+        """
+        understanding = query.understanding
+        if understanding is None or understanding.specificity < 1 or query.asking:
+            return False
+        single = (*understanding.identifiers, *understanding.names)
+        if len(single) != 1:
+            return False
+        terms = query.words[single[0]]
+        frequencies = query.statistics.frequencies if query.statistics else {}
+        is_held = all(frequencies.get(term) for term in terms) or terms in query.beside
+        return bool(terms) and is_held and (not understanding.names or self._is_called(query, terms))
+
+    def _is_called(self, query: Query, terms: Clause) -> bool:
+        """Return True if a document that the words of a question find is called by these terms, and nothing else."""
+        found = self.store.lexical.match(query, CALLED, self.profile.weights)
+        for names in self.store.catalog.names(found.ids).values():
+            analyzer = self.analyzer.of(names.language) if names.language else self.analyzer
+            if any(tuple(analyzer.terms(name)) == terms for name in (names.title, *names.aliases)):
+                return True
+        return False
+
+    def _with_vector(self, query: Query, clock: Stopwatch) -> tuple[Query, list[Notice]]:
         """Return the query with its vector, and why there is none or not one for every chunk."""
         known = query.statistics
         chunks, embedded = (known.chunks, known.embedded_chunks) if known else (0, 0)
         if not embedded:
-            missing = f"no chunk has a vector: run '{self.profile.command}' without --no-embed to search by meaning"
-            return query, [missing] if chunks else []
-        degraded = []
+            option = "" if self.view.is_part else " without --no-embed"
+            missing = f"no chunk has a vector: run '{self.profile.command}'{option} to search by meaning"
+            data: dict[str, object] = {"profile": self.profile.name, "chunks": chunks}
+            return query, [Notice("vectors.none", missing, Cure.INDEX, data)] if chunks else []
+        degraded: list[Notice] = []
         if embedded < chunks:
-            degraded.append(f"{chunks - embedded} of {chunks} chunks have no vector yet: run '{self.profile.command}'")
+            lacking = chunks - embedded
+            missing = f"{lacking} of {chunks} chunks have no vector yet: run '{self.profile.command}'"
+            data = {"profile": self.profile.name, "chunks": chunks, "missing": lacking}
+            degraded.append(Notice("vectors.missing", missing, Cure.INDEX, data))
         if query.vector is not None:
             return query, degraded
         from rifflux.session.vectors import question_vector
 
         start = perf_counter()
         try:
-            vector, model = question_vector(self.store, self.view.embedder, query.semantic_text, query.deadline)
+            vector, model = self.view.again_if_switched(
+                lambda: question_vector(self.store, self.view.embedder, query.semantic_text, query.deadline)
+            )
             query = replace(query, vector=vector, model=model)
-        except ModelMismatch:
-            raise
         except ModelError as error:
-            return query, [*degraded, f"{NO_VECTOR}: {error}"]
+            return query, [*degraded, Notice(NO_QUERY_VECTOR, f"no query vector: {error}")]
         finally:
             clock.add("embed", start)
         return query, degraded

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rifflux.retrieve.scale import VectorScale
     from rifflux.retrieve.steps.rerank import RerankSettings, Resources
     from rifflux.service.usage import Ledger
-    from rifflux.session.visibility import Visibility
+    from rifflux.session.license_policy import LicensePolicy
 
 __all__ = ["CallLimits", "IndexView", "Kept", "Session"]
 
@@ -76,7 +76,7 @@ class Session:
 
     `load` gives the embedder of the moment. `reranking` says where the models of rerankers are, `synonyms` which words
     stand for each other; `limits` are those of calls of models, `chat` writes answers. `now` is the clock, in seconds
-    since 1970.
+    since 1970. `language` is that of what is added and has none of its own, empty for that of the index.
     """
 
     def __init__(
@@ -89,6 +89,7 @@ class Session:
         limits: CallLimits | None = None,
         chat: ChatModel | None = None,
         now: Callable[[], float] = time.time,
+        language: str = "",
     ) -> None:
         self.store = store
         self.path = path
@@ -98,6 +99,7 @@ class Session:
         self.limits = limits or CallLimits()
         self.chat = chat
         self.now = now
+        self.language = language
         self.models = Kept()
         self.kept = Kept()
         self.facets: dict[tuple[str, str], _Facets] = {}
@@ -240,6 +242,18 @@ class IndexView:
             f"'rifflux collections share library --with {self.user}' shares what belongs to nobody"
         )
 
+    def language_of(self, *chosen: str) -> str:
+        """Return the first of some languages that is named, else that of additions; empty for that of the index.
+
+        Raises `InvalidArgument` for one that is unknown.
+        """
+        from rifflux.text.analyzer import checked_language
+
+        found = next(filter(None, chosen), self.session.language)
+        if not found or checked_language(found) == self.profile.language:
+            return ""
+        return found
+
     def labelled(self, hit: Hit) -> Hit:
         """Return a hit with the name of its collection."""
         owner = self.store.owner if hit.owner is None else hit.owner
@@ -262,7 +276,7 @@ class IndexView:
         return [*map(self.labelled, self.visible.hits(hits))]
 
     @property
-    def visible(self) -> Visibility:
+    def visible(self) -> LicensePolicy:
         """Return the rule of what the caller is shown, by the policies of the moment."""
         return self.profile.visible.of(self.store, self.mine if self.labels else frozenset(self.store.owners))
 

@@ -21,6 +21,8 @@ def unmatched(filter: Filter, passes: Callable[[Filter], bool]) -> tuple[str, ..
 def _conditions(filter: Filter) -> Iterator[tuple[str, Filter]]:
     """Yield each condition in words, with a filter of it alone."""
     yield from ((f"has a path like {each!r}", Filter(paths=(each,))) for each in filter.paths)
+    if filter.folders:
+        yield "is in a folder that was named", Filter(folders=filter.folders)
     yield from ((f"is of the kind {each!r}", Filter(kinds=(each,))) for each in filter.kinds)
     if filter.since:
         yield f"is from {filter.since} or later", Filter(since=filter.since)

@@ -15,6 +15,7 @@ from rifflux.errors import ModelError, ModelMismatch
 from rifflux.models.scale import ModelScale, measured_scale, stored_scale
 from rifflux.retrieve.query.reading import understand
 from rifflux.retrieve.scale import FEWEST, SAMPLE, VectorScale, agreement_of, scale_of
+from rifflux.session.current import info_of
 from rifflux.session.profile import Profile
 from rifflux.store import Store
 from rifflux.types import Hit, Ids, Ranking, Vectors
@@ -158,9 +159,10 @@ def question_vector(store: Store, embedder: GuardedEmbedder, text: str, deadline
     """Return the vector of a question, and the fingerprint of the model it is by. Raises `ModelMismatch`."""
     known = store.semantic.model()
     if known and known.fingerprint != embedder.fingerprint:
+        other = info_of(embedder, known.dimension).shown
         raise ModelMismatch(
-            f"the index holds vectors of {known.name}, and {embedder.name} cannot read them: "
-            f"open it with model={known.shown!r}, or without a model"
+            f"the vectors of the index are of the model {known.shown}, not of {other}, which was chosen: name no model "
+            f"to search by meaning, or run 'rifflux models switch {other}' to make vectors of it"
         )
     dimension = known.dimension if known else embedder.dimension
     return embedder.question_vector(text, dimension, deadline), embedder.fingerprint

@@ -10,9 +10,9 @@ from itertools import chain
 from pathlib import Path
 
 from rifflux.errors import ModelError
-from rifflux.ingest.sync import folders, sources
-from rifflux.ingest.walk.find import Finder
-from rifflux.ingest.watch import Watcher, is_worth_a_look, targets_of
+from rifflux.ingest.sync import Tally, folders, sources
+from rifflux.ingest.walk.find import Finder, Links
+from rifflux.ingest.watch import Scope, Watcher
 from rifflux.session.freshness import note_synced
 from rifflux.session.writing import Writer
 from rifflux.types import Failure, IndexReport, together
@@ -52,13 +52,17 @@ class Follower:
     embed: bool = True
     stop: threading.Event = field(default_factory=threading.Event)
     _embed_at: float | None = None
+    _links: Links = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[IndexReport]:
         while not self.stop.is_set():
             watched = self._watched()
             with self._watcher(watched) as watcher:
                 # Watched first, so that nothing changes unnoticed between this and that.
-                reports = [writer.update_alone(embed=False, finder=self.finder) for writer in self.writers()]
+                reports = [
+                    writer.update_alone(embed=False, finder=self.finder, tally=Tally(links=self._links))
+                    for writer in self.writers()
+                ]
                 yield self._embedded(together(reports), watcher)
                 yield from self._follow(watched, watcher)
 
@@ -75,11 +79,12 @@ class Follower:
 
     def _synced(self, writer: Writer, changes: Collection[Path]) -> IndexReport | None:
         """Bring up to date what changed of one collection, if anything did."""
-        targets = targets_of(changes, *_held(writer))
+        folders, files = _held(writer)
+        targets = Scope(folders, files, self._links).targets_of(changes)
         if not targets:
             return None
         begun = time.time()
-        report = writer.sync(targets, finder=self.finder)
+        report = writer.sync(targets, finder=self.finder, tally=Tally(links=self._links))
         # All that changed until then was noticed.
         note_synced(writer.view.store, {str(target.root) for target in targets}, begun)
         return report
@@ -116,16 +121,10 @@ class Follower:
         return _Watched(whole, files, {place: identity for place in places if (identity := _identity(place))})
 
     def _watcher(self, watched: _Watched) -> Watcher:
-        own = str(Path(self.writers()[0].view.session.path).resolve())
-
-        def wanted(path: Path) -> bool:
-            if str(path).startswith(own):
-                return False
-            return path in watched.files or is_worth_a_look(path, watched.folders, hidden=self.finder.hidden)
-
+        scope = Scope(watched.folders, watched.files, self._links, hidden=self.finder.hidden)
         there = watched.there.keys()
         files = [file for file in watched.files if file.parent in there]
-        return Watcher([folder for folder in watched.folders if folder in there], files, wanted)
+        return Watcher([folder for folder in watched.folders if folder in there], files, scope.wants)
 
 
 def _held(writer: Writer) -> tuple[tuple[Path, ...], frozenset[Path]]:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rifflux.errors import ModelError, NotFound, OutOfScope
-from rifflux.service.collections import is_collection
+from rifflux.errors import ModelError, NotFound, OutOfScope, RiffluxError
+from rifflux.service.collections import is_collection, user_of
 from rifflux.session.arguments import checked_document, checked_path
 from rifflux.session.current import info_of
 from rifflux.session.freshness import note_synced
+from rifflux.session.left_out import note_left_out
 from rifflux.session.places import refuse_twice
 from rifflux.session.reading import Reader
+from rifflux.session.refreshes import record_refresh
 from rifflux.session.session import IndexView
 from rifflux.store import DocumentChange, Placed
 from rifflux.types import Document, Failure, IndexReport, Progress, parted, together
@@ -54,6 +57,7 @@ class Indexing:
     progress: Progress | None = None
     finder: Finder | None = None
     processes: int | None = None
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class Writer:
         self,
         *items: str | Path | Document,
         collection: str = "",
+        language: str = "",
         embed: bool = True,
         force: bool = False,
         prune: bool = True,
@@ -78,6 +83,10 @@ class Writer:
         They go to a `collection`, which is made if it is named without an owner and is not there. Without one, what is
         inside a root of the caller's own collections goes where that is, and all else to the library. A folder lies in
         one collection of its owner: `InvalidArgument` tells which has it already.
+        `language` is that of the given folders, files and documents, such as `german`: it says how their words become
+        terms. It is recorded for each path, for what is added there later too; changed, what is indexed already is
+        analyzed again, and the report's `remarks` say so. Without one, a path keeps that of the folder around it, and
+        else has that of the index. Raises `InvalidArgument` for an unknown one.
         `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. `prune` removes what is
         gone from the given folders, and a given path that is gone itself. A file that cannot be read is listed in
         the report and the run goes on. Where the model fails, the text is kept and the report says so: the next run
@@ -87,9 +96,14 @@ class Writer:
         from rifflux.ingest.sync import Tally
         from rifflux.ingest.walk.find import Finder
 
-        documents = [checked_document(item) for item in items if isinstance(item, Document)]
+        self.view.language_of(language)  # An unknown one is refused before anything is stored.
+        documents = [
+            replace(checked_document(item), language=self.view.language_of(item.language, language))
+            for item in items
+            if isinstance(item, Document)
+        ]
         paths = [checked_path(item) for item in items if not isinstance(item, Document)]
-        how = Indexing(embed, force, prune, progress, finder or Finder(), processes)
+        how = Indexing(embed, force, prune, progress, finder or Finder(), processes, language)
         runs, shares = [], self._shares(collection, paths)
         if documents or not paths:
             shares.setdefault(collection, [])
@@ -146,11 +160,11 @@ class Writer:
         found = [each for each in self.view.store.views() if is_collection(each.owner)]
         return [Writer(replace(self.view, store=each)) for each in found]
 
-    def sync(self, targets: Sequence[Target], *, finder: Finder) -> IndexReport:
-        """Bring parts of roots up to date, without vectors: for who knows what changed."""
+    def sync(self, targets: Sequence[Target], *, finder: Finder, tally: Tally | None = None) -> IndexReport:
+        """Bring parts of roots up to date, without vectors, counting in `tally`: for who knows what changed."""
         from rifflux.ingest.sync import Tally
 
-        return self._add(targets, (), Indexing(embed=False, finder=finder), Tally())
+        return self._add(targets, (), Indexing(embed=False, finder=finder), tally or Tally())
 
     def _add(self, todo: Sequence[Target], documents: Sequence[Document], how: Indexing, tally: Tally) -> IndexReport:
         from rifflux.ingest.sync import Turns, absorb
@@ -159,8 +173,9 @@ class Writer:
         if how.embed and self.view.store.semantic.model():
             self._use_model()  # Another than the index has is refused before anything is stored.
         turns = Turns(self.view.store)
+        remarks = self._set_languages(todo, how.language)
         if todo:
-            self._read(todo, how, tally, turns)
+            self._refresh(todo, how, tally, turns)
         changes = self.put_now(DOCUMENTS, documents, force=how.force, processes=how.processes) if documents else []
         tally.indexed += len(changes)
         tally.skipped += len(documents) - len(changes)
@@ -178,6 +193,7 @@ class Writer:
             deleted_files=tally.deleted,
             failed=tuple(tally.failed),
             skipped=tuple(tally.left_out),
+            skipped_kinds=dict(Counter(each.kind for each in tally.left_out)),
             chunks=tally.chunks,
             embedded_chunks=embedded.chunks,
             indexed_paths=tuple(str(target.within) for target in todo),
@@ -186,7 +202,33 @@ class Writer:
             seconds=round(time.perf_counter() - start, 3),
             waited_for=tuple(turns.waited_for),
             degraded=embedded.degraded,
+            remarks=tuple(remarks),
         )
+
+    def _set_languages(self, todo: Sequence[Target], language: str) -> list[str]:
+        """Record the language of what is synced, and say of which files it changes."""
+        from rifflux.ingest.sync import set_language
+
+        remarks = []
+        store = self.view.store
+        for target in todo if language or self.view.session.language else ():
+            below = "" if target.within == target.root else target.within.relative_to(target.root).as_posix()
+            is_new = not store.catalog.files(str(target.root), below=below)
+            # The language of an opening is for what is new; what is known keeps its own.
+            chosen = language or (self.view.session.language if is_new else "")
+            former = set_language(store, target.within, chosen) if chosen else None
+            if former and not is_new:
+                remarks.append(f"{target.within}: analyzed again in {chosen} instead of {former}")
+        return remarks
+
+    def _refresh(self, todo: Sequence[Target], how: Indexing, tally: Tally, turns: Turns) -> None:
+        """Bring roots up to date, and count the attempt."""
+        try:
+            self._read(todo, how, tally, turns)
+        except (RiffluxError, OSError):
+            record_refresh(self.view.store, succeeded=False)
+            raise
+        record_refresh(self.view.store, succeeded=True)
 
     def _read(self, todo: Sequence[Target], how: Indexing, tally: Tally, turns: Turns) -> None:
         """Bring roots up to date, when it is this process's turn."""
@@ -198,10 +240,12 @@ class Writer:
             sync = Sync(self.view.store, how.finder, reading, how.force, how.prune)
             for target in todo:
                 begun = time.time()
+                before = len(tally.left_out)
                 sync(target, tally, how.progress)
                 remember(self.view.store, target)
                 if target.within == target.root:
                     note_synced(self.view.store, [str(target.root)], begun)
+                    note_left_out(self.view.store, str(target.root), tally.left_out[before:])
 
     def embed(self, progress: Progress | None = None, *, wait: bool = True) -> int:
         """Give vectors to all that waits for one; returns how many got one.
@@ -294,14 +338,28 @@ class Writer:
         )
         return together([*map(update, self.own())])
 
-    def update_alone(self, **how: Any) -> IndexReport:
-        """Bring up to date what this collection holds; as `update` besides."""
-        from rifflux.ingest.sync import sources
+    def update_alone(
+        self,
+        *,
+        embed: bool = True,
+        force: bool = False,
+        prune: bool = True,
+        progress: Progress | None = None,
+        finder: Finder | None = None,
+        processes: int | None = None,
+        tally: Tally | None = None,
+    ) -> IndexReport:
+        """Bring up to date what this collection holds, counting in `tally`; as `update` besides."""
+        from rifflux.ingest.sync import Tally, remembered
+        from rifflux.ingest.walk.find import Finder
 
-        known = sources(self.view.store)
-        gone = [path for path in known if not Path(path).exists()]
-        found = [path for path in known if path not in gone]
-        report = self.add(*found, **how)
+        known = remembered(self.view.store)
+        gone = [str(target.within) for target in known if not target.within.exists()]
+        found = [target for target in known if target.within.exists()]
+        indexing = Indexing(embed, force, prune, progress, finder or Finder(), processes)
+        report = self._add(found, (), indexing, tally or Tally())
+        for _ in gone:
+            record_refresh(self.view.store, succeeded=False)
         lost = (Failure(path, f"it is gone: 'rifflux index {path}' forgets it") for path in gone)
         return replace(report, failed=(*report.failed, *lost))
 
@@ -356,6 +414,7 @@ class Writer:
         """Give vectors to all that wait for one; without `wait`, only to `changes` while another process is at it."""
         from rifflux.ingest.embed import embed_changes, embed_pending
         from rifflux.ingest.sync import EMBED
+        from rifflux.models.guarded import Refused
         from rifflux.session.probe import confirm
         from rifflux.session.vectors import read_all_vectors
 
@@ -364,11 +423,24 @@ class Writer:
         with turns(EMBED) if wait else self.view.store.registry.claim(EMBED) as mine:
             if mine:
                 count = 0
+                refused: Refused | None = None
                 for view in self.view.store.views():
-                    count += embed_pending(view, self.view.embedder, progress)
+                    try:
+                        count += embed_pending(view, self._paid_by(view.owner), progress)
+                    except Refused as error:
+                        # One user's budget is spent; the others' texts get their vectors.
+                        refused = error
                 read_all_vectors(self.view.store, self.view.profile, self.view.embedder)
+                if refused:
+                    raise refused
                 return count
             return embed_changes(self.view.store, self.view.embedder, changes)
+
+    def _paid_by(self, owner: str) -> GuardedEmbedder:
+        """Return the embedder for what an owner has: the user pays whose it is, unless a user asks for it."""
+        if self.view.user or self.view.payer is not None:
+            return self.view.embedder
+        return replace(self.view, payer=user_of(owner)).embedder
 
     def _use_model(self, embedder: GuardedEmbedder | None = None) -> None:
         """Make the index one of this model. Raises `ModelMismatch` if it is one of another; asks no server for that."""

@@ -12,6 +12,7 @@ from rifflux.store.catalog import *  # noqa: F403
 from rifflux.store.lexical import *  # noqa: F403
 from rifflux.store.mending import *  # noqa: F403
 from rifflux.store.mending import Problem
+from rifflux.store.names import database_of, is_database
 from rifflux.store.registry import *  # noqa: F403
 from rifflux.store.semantic import *  # noqa: F403
 from rifflux.store.store import *  # noqa: F403
@@ -20,7 +21,17 @@ from rifflux.store.store import Store
 if TYPE_CHECKING:
     from rifflux.store.sqlite.maintenance.salvage import Salvaged
 
-__all__ = ["STORES", "close_to_others", "exposure", "open_store", "salvage_store", "seal"]
+__all__ = [
+    "STORES",
+    "check_is_index",
+    "close_to_others",
+    "database_of",
+    "exposure",
+    "is_database",
+    "open_store",
+    "salvage_store",
+    "seal",
+]
 __all__ += catalog.__all__
 __all__ += lexical.__all__
 __all__ += mending.__all__
@@ -71,10 +82,17 @@ def seal(path: str | Path) -> None:
     seal(path)
 
 
+def check_is_index(path: str | Path) -> None:
+    """Raise `NotAnIndex`, with the cure, for a file that is no index and holds no page of one."""
+    from rifflux.store.sqlite.maintenance.recognize import check_is_index
+
+    check_is_index(Path(path).expanduser())
+
+
 def salvage_store(path: str | Path) -> Salvaged:
     """Put what can be read of a damaged index file into a new one in its place; mend that afterwards.
 
-    Raises `DamagedIndex` if nothing can be read, and leaves everything as it was.
+    Raises `DamagedIndex` if nothing can be read, `NotAnIndex` for what never was one, and leaves everything as it was.
     """
     from rifflux.store.sqlite.maintenance.salvage import salvage
 

@@ -94,7 +94,7 @@ class ChunkNames:
     """What a chunk is called: its document's title and other names, its headings, the document's key.
 
     `is_path` tells that the key is where the document is, and nothing that a list has it by. Within `namespace` the key
-    is that of one document.
+    is that of one document. `language` is the document's, empty for that of the index.
     """
 
     title: str
@@ -103,6 +103,7 @@ class ChunkNames:
     key: str = ""
     is_path: bool = True
     namespace: str = field(default="", compare=False)
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +272,20 @@ class Catalog(Protocol):
     def values(self, field: str, limit: int) -> list[tuple[str | int | float | bool, int]]:
         """Return the values of a field with the number of documents that have each: the most frequent, then by value.
 
-        `field` is `kind`, `folder` (the first part of a path that has several), or a field of the metadata, of which
-        lists count with each of their items. Works are left out: a license decides what is told of them.
+        `field` is `kind` or a field of the metadata, of which lists count with each of their items. Works are left
+        out: a license decides what is told of them.
+        """
+
+    def folders(self, limit: int) -> list[tuple[str, str, int]]:
+        """Return each namespace and folder (the first part of a path that has several) with its number of documents.
+
+        Those with the most documents come first. Works are left out. In a filter, `namespace/folder` names one.
+        """
+
+    def languages(self) -> tuple[str, ...]:
+        """Return the languages of the documents, sorted; the empty name stands for that of the index.
+
+        Without any document it is that one alone.
         """
 
     def counts(self) -> Mapping[str, int]:

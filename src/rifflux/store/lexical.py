@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,12 +19,29 @@ K1, B = 1.2, 0.75
 
 @dataclass(frozen=True, slots=True)
 class FieldWeights:
-    """How much a term counts by where it stands, and how much of that the length of a chunk takes away: BM25's `b`."""
+    """Weigh a term by the field it stands in; `b` is BM25's normalization by length.
+
+    The defaults are declared here only. Derived files, which store counts that these weights multiplied, read them from
+    here; raise the format of both derived files when a default changes.
+    """
 
     title: float = 2.0
     headings: float = 1.0
     body: float = 1.0
     b: float = B
+
+    @property
+    def fields(self) -> tuple[float, float, float]:
+        """Return the weights of title, headings and body, in the order in which the fields are stored."""
+        return self.title, self.headings, self.body
+
+    def whole(self) -> FieldWeights:
+        """Round the weights of the fields to whole numbers: a derived file counts a term a whole number of times.
+
+        An engine that gets other weights than the rounded ones ranks by the tables.
+        """
+        title, headings, body = map(round, self.fields)
+        return FieldWeights(float(title), float(headings), float(body), self.b)
 
 
 class Lexical(Protocol):
@@ -51,8 +68,11 @@ class Lexical(Protocol):
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         """Count the chunks in which each term occurs; terms that occur in none may be left out."""
 
-    def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
-        """Return the terms of so many characters that begin with `start`, with the number of chunks that hold each.
+    def vocabulary(
+        self, start: str, shortest: int, longest: int, like: Callable[[str], bool] | None = None
+    ) -> Mapping[str, int]:
+        """Count the chunks that hold each term which begins with `start` and has `shortest` to `longest` characters.
 
-        Terms that occur no more may be among them, with 0.
+        With `like`, return only the terms for which it is true. A term that none of these owners' chunks holds is never
+        returned, whoever else holds it and whatever held it before.
         """

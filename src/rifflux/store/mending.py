@@ -21,7 +21,7 @@ class StoredChunk:
 
     `subjects` are the values of the document's tags and of the identifiers that are searched: terms, and no more. Its
     `metadata` and its `key` may be searched too; the key is empty for records, and where identifiers name the document.
-    `position` is the chunk's.
+    `position` is the chunk's, `language` that of its document.
     """
 
     title: str
@@ -32,6 +32,7 @@ class StoredChunk:
     key: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     position: int = 0
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ __all__ = [
     "Erased",
     "Event",
     "Grant",
+    "JobRecord",
     "KeptAnswer",
     "LogEntry",
     "QuestionDigest",
@@ -132,11 +133,15 @@ class SpendingSum:
 
 @dataclass(frozen=True, slots=True)
 class QuestionDigest:
-    """That a user asked something: a digest of the words, and when, in seconds since 1970."""
+    """A question of a user: a digest of its words, when it was asked, in seconds since 1970, and a sketch.
+
+    Sketches of two questions tell how similar their words are.
+    """
 
     user: str
     digest: bytes
     time: float
+    sketch: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +157,33 @@ class KeptAnswer:
     time: float
     status: int = 0
     body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """Work that goes on after the request that began it: what it is, how far it is, and what came of it.
+
+    `state` is `running`, `done`, `failed` or `cancelled`; `stage` is what it does now, with `done` of `total` of that.
+    `report` and `error` are JSON, empty until there is one; `status` is the HTTP status of what came of it, 0 until
+    then. Times are in seconds since 1970; `seen_at` is when the process that does it last wrote, `ended_at` 0.0 until
+    it ended. `stop` says that somebody wants it to end.
+    """
+
+    id: str
+    user: str
+    kind: str
+    name: str = ""
+    state: str = "running"
+    stage: str = ""
+    done: int = 0
+    total: int | None = None
+    created_at: float = 0.0
+    seen_at: float = 0.0
+    ended_at: float = 0.0
+    status: int = 0
+    report: str = ""
+    error: str = ""
+    stop: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,8 +306,8 @@ class Registry(Protocol):
         gets False at once. Nothing else is kept out by it.
         """
 
-    def put_token(self, token: Token, digest: bytes, entry: LogEntry | None = None) -> None:
-        """Remember a new token by the digest of its secret.
+    def put_token(self, token: Token, digest: bytes, entry: LogEntry | None = None, *, most: int | None = None) -> bool:
+        """Store a new token with the digest of its secret; False if its user has `most` valid ones already.
 
         Of the user's tokens that are revoked or expired by then, the newest hundred are kept.
         """
@@ -327,6 +359,24 @@ class Registry(Protocol):
 
     def end_answer(self, user: str, key: str, status: int, body: bytes) -> None:
         """Keep how a request was answered; with a status of 0, forget it."""
+
+    def begin_job(self, job: JobRecord, most: int, seen_after: float, forget_before: float) -> bool:
+        """Store a new job; False if its user has `most` already that are running and were seen after a moment.
+
+        Jobs that were last seen before another moment are dropped.
+        """
+
+    def put_jobs(self, jobs: Sequence[JobRecord]) -> Sequence[str]:
+        """Store how far jobs are; returns the ids of those that are to stop, or that are not known any more."""
+
+    def stop_jobs(self, user: str, id: str | None = None) -> None:
+        """Ask for the end of a running job of a user, or of all of them."""
+
+    def job(self, id: str) -> JobRecord | None:
+        """Return a job, or None."""
+
+    def jobs(self, user: str | None = None) -> list[JobRecord]:
+        """Return the jobs of a user, or of all, the newest first."""
 
     def ask(self, questions: Sequence[QuestionDigest], forget_before: float) -> None:
         """Append to the record of questions, and drop what is older than a moment."""

@@ -13,7 +13,7 @@ from rifflux.store.lexical import Lexical
 from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.registry import CollectionRecord, Registry
 from rifflux.store.semantic import Semantic
-from rifflux.types import Progress
+from rifflux.types import Notice, Progress
 
 __all__ = ["BESIDE", "PART", "Store"]
 
@@ -118,7 +118,17 @@ class Store(Protocol):
         is loaded there, None for no vectors. Raises OutOfScope as `backup` does.
         """
 
-    def troubles(self) -> list[str]:
+    def probe(self) -> None:
+        """Read a little of everything that searches need, in a millisecond or so. Raises `UnusableIndex`.
+
+        It finds an index that cannot be opened or read at all; `check` reads all of it.
+        """
+
+    def notices(self) -> list[str]:
+        """Return what of the chosen settings has no effect at present, and why."""
+        return []
+
+    def troubles(self) -> list[Notice]:
         """Return why answers take longer than they could: what was built by `accelerate` and cannot be used."""
 
     def check(self, analysis: Analysis | None = None) -> list[Problem]:

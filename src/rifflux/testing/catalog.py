@@ -85,7 +85,7 @@ class CatalogContract(NeedsStore):
     def test_identifiers_tags_and_parts_come_back_and_are_replaced(self, store: Store) -> None:
         doi, arxiv = Identifier("doi", "10.1/a"), Identifier("arxiv", "math/0102001")
         tags = (Tag("arxiv", "math.AG"), Tag("msc", "14F05"))
-        parts = (Part("abstract", (0, 4)), Part("theorem", (5, 9), ("Schemes", "Theorem 1"), "thm:one"))
+        parts = (Part("abstract", (0, 4)), Part("theorem", (5, 9), ("Schemes", "Theorem 1"), "thm:one", page=3))
         put = change("a", "some text", identifiers=(arxiv, doi), tags=tags, parts=parts)
         store.catalog.put("c", put)
         assert store.catalog.document("c", "a") == put.document
@@ -187,7 +187,11 @@ class CatalogContract(NeedsStore):
             store.catalog.put("c", change(key, f"text {number}", kind="note", metadata=facts))
         store.catalog.put("works/list", change("w", "a work", kind="article", metadata={"tags": "a"}))
         assert store.catalog.values("kind", 9) == [("note", 3)]
-        assert store.catalog.values("folder", 9) == [("x", 2)]
+        assert store.catalog.folders(9) == [("c", "x", 2)]
+        in_folder = store.catalog.passing(Filter(folders=("c/x",)), np.array([1, 2, 3]))
+        assert len(in_folder) == len(store.catalog.passing(Filter(paths=("x/**",)), np.array([1, 2, 3])))
+        assert not store.catalog.any_passes(Filter(folders=("x", "d/x", "")))
+        assert store.catalog.any_passes(Filter(folders=("c/x",)))
         assert store.catalog.values("tags", 9) == [("a", 2), ("b", 1)]
         assert store.catalog.values("tags", 1) == [("a", 2)]
         assert store.catalog.values("n", 9) == [(1, 2)]

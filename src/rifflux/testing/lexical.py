@@ -163,6 +163,15 @@ class LexicalContract(NeedsStore):
         assert dict(store.lexical.vocabulary("r", 5, 5)) == {"river": 2, "rapid": 1, "ravin": 1}
         assert dict(store.lexical.vocabulary("ri", 1, 9)) == {"river": 2}
         assert dict(store.lexical.vocabulary("x", 1, 9)) == {}
+        assert dict(store.lexical.vocabulary("r", 1, 9, lambda term: "v" in term)) == {"river": 2, "ravin": 1}
+
+    def test_the_vocabulary_forgets_what_is_removed(self, store: Store) -> None:
+        store.catalog.put("c", change("a", "river rapid", first_id=1))
+        store.catalog.put("c", change("b", "river ravine", first_id=2))
+        store.catalog.remove("c", ["b"])
+        assert dict(store.lexical.vocabulary("r", 1, 9)) == {"river": 1, "rapid": 1}
+        store.catalog.put("c", change("a", "rapid", first_id=3))
+        assert dict(store.lexical.vocabulary("r", 1, 9)) == {"rapid": 1}
 
     def test_variants_are_alternatives_too(self, store: Store) -> None:
         store.catalog.put("c", change("a", "the river"))

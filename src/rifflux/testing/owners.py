@@ -22,6 +22,7 @@ _KEYS = ("a", "b", "a.txt", "/root/a.txt")
 
 #: Every method that reads, asked with everybody's ids and keys. A new one belongs here, or among those below.
 _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
+    "probe": lambda store, ids: store.probe(),
     "owner": lambda store, ids: store.owner,
     "owners": lambda store, ids: store.owners,
     "match": lambda store, ids: [_listed(store.lexical.match(query, 50, WEIGHTS)) for query in _queries(store)],
@@ -41,6 +42,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "in_order": lambda store, ids: [store.catalog.in_order("c"), store.catalog.in_order("c", "b", before=5, after=0)],
     "files": lambda store, ids: store.catalog.files("/root"),
     "some_files": lambda store, ids: store.catalog.some_files(1000),
+    "languages": lambda store, ids: store.catalog.languages(),
     "roots": lambda store, ids: store.catalog.roots(),
     "pending": lambda store, ids: [chunk for batch in store.semantic.pending(3) for chunk in batch],
     "vectors_by_hash": lambda store, ids: _plain(store.semantic.vectors_by_hash(_hashes())),
@@ -52,7 +54,8 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "sample": lambda store, ids: _plain(dict(zip(*store.semantic.sample(100), strict=True))),
     "kinds": lambda store, ids: dict(store.catalog.kinds(ids)),
     "names": lambda store, ids: dict(store.catalog.names(ids)),
-    "values": lambda store, ids: [store.catalog.values(field, 10) for field in ("kind", "folder", "tags")],
+    "values": lambda store, ids: [store.catalog.values(field, 10) for field in ("kind", "tags")],
+    "folders": lambda store, ids: store.catalog.folders(10),
     "passing": lambda store, ids: store.catalog.passing(Filter(since="2024"), ids).tolist(),
     "any_passes": lambda store, ids: [store.catalog.any_passes(Filter(tags=(tag,))) for tag in ("T", "s:t", "none")],
     "identified": lambda store, ids: dict(store.catalog.identified(["doi:10.1/a"])),
@@ -82,14 +85,15 @@ _WRITES = "transaction put put_all remove put_file remove_files put_vectors reco
 _WRITE = frozenset(_WRITES.split())
 #: These are the same for everybody, are refused to a named owner, or are about views themselves.
 _SHARES = (
-    "of united members part views memoized model use_model policy claim sharing accelerate troubles check generations "
-    "leave_building keep_up backup extract mend schema_version state read_only close catalog lexical semantic registry"
+    "of united members part views memoized model use_model policy claim sharing accelerate troubles notices check "
+    "generations leave_building keep_up backup extract mend schema_version state read_only close catalog lexical "
+    "semantic registry"
 )
 _SHARED = frozenset(_SHARES.split())
 #: These are about everybody: a named owner's view refuses them, whatever is given.
 _ACCOUNTS = (
     "put_token token tokens mark_used revoke erase log spend reserve settle spent cost ask questions reactions "
-    "begin_answer end_answer"
+    "begin_answer end_answer begin_job put_jobs stop_jobs job jobs"
 )
 _REFUSED = frozenset(_ACCOUNTS.split())
 

@@ -12,6 +12,7 @@ from rifflux.store import (
     CollectionRecord,
     Event,
     Grant,
+    JobRecord,
     KeptAnswer,
     LogEntry,
     QuestionDigest,
@@ -65,6 +66,19 @@ class AccountsContract(NeedsOpened):
         assert [opened.registry.revoke(id, 6.0) for id in ("1", "1", "3")] == [True, False, False]
         assert opened.registry.tokens()[0] == replace(one, used_at=5.0, revoked_at=6.0)
 
+    def test_a_user_gets_no_more_valid_tokens_than_are_allowed(self, opened: Store) -> None:
+        def put(id: str, user: str = "ann", at: float = 1.0, expires: float | None = None) -> bool:
+            token = Token(id, user, "user", created_at=at, expires_at=expires)
+            return opened.registry.put_token(token, b"", most=2)
+
+        assert [put("1"), put("2", expires=5.0), put("3"), put("4", user="bob")] == [True, True, False, True]
+        assert opened.registry.token("3") is None
+        assert not put("3", at=4.0)
+        assert put("3", at=6.0)
+        assert opened.registry.revoke("1", 7.0)
+        assert put("5", at=7.0)
+        assert not put("6", at=8.0)
+
     def test_of_tokens_that_are_of_no_use_any_more_a_hundred_are_kept(self, opened: Store) -> None:
         for number in range(103):
             expires = 0.5 if number % 2 else None
@@ -85,6 +99,39 @@ class AccountsContract(NeedsOpened):
         opened.registry.end_answer("bob", "k", 0, b"")
         assert opened.registry.begin_answer(replace(one, user="bob"), 0.0) is None
         assert opened.registry.begin_answer(replace(one, time=7.0), 6.0) is None
+
+    def test_a_job_is_kept_until_it_is_old(self, opened: Store) -> None:
+        registry = opened.registry
+        one = JobRecord("1", "ann", "works", "a.bib", created_at=5.0, seen_at=5.0)
+        other = replace(one, id="2", user="bob", created_at=6.0, seen_at=6.0)
+        assert registry.begin_job(one, 1, 0.0, 0.0)
+        assert registry.begin_job(other, 1, 0.0, 0.0)
+        assert not registry.begin_job(replace(one, id="3"), 1, 0.0, 0.0)
+        assert registry.begin_job(replace(one, id="3", created_at=7.0), 1, 5.5, 0.0)
+        later = replace(one, stage="store", done=3, total=9, seen_at=8.0)
+        assert registry.put_jobs([later]) == []
+        assert registry.job("1") == later
+        ended = replace(later, state="done", ended_at=9.0, status=200, report="{}", error="")
+        registry.put_jobs([ended])
+        assert registry.jobs("ann") == [registry.job("3"), ended]
+        assert [each.id for each in registry.jobs()] == ["3", "2", "1"]
+        assert registry.job("4") is None
+        assert registry.begin_job(replace(one, id="4", seen_at=20.0), 5, 0.0, 7.0)
+        assert {each.id for each in registry.jobs()} == {"1", "4"}
+
+    def test_a_job_that_is_to_stop_or_is_forgotten_is_named(self, opened: Store) -> None:
+        registry = opened.registry
+        jobs = [JobRecord(id, user, "works", seen_at=1.0) for id, user in (("1", "ann"), ("2", "ann"), ("3", "bob"))]
+        for each in jobs:
+            assert registry.begin_job(each, 9, 0.0, 0.0)
+        registry.stop_jobs("ann", "1")
+        registry.stop_jobs("ann", "3")
+        gone = JobRecord("9", "ann", "works")
+        assert registry.put_jobs([*jobs, gone]) == ["1", "9"]
+        registry.stop_jobs("ann")
+        assert registry.put_jobs(jobs) == ["1", "2"]
+        registry.erase("bob")
+        assert registry.put_jobs(jobs[2:]) == ["3"]
 
     def test_spendings_are_summed_by_day_user_feature_and_model(self, opened: Store) -> None:
         day = 86_400.0
@@ -110,7 +157,7 @@ class AccountsContract(NeedsOpened):
         assert [(each.feature, each.tokens) for each in registry.spent("ann", since=2.0)] == [("search", 1)]
 
     def test_questions_are_kept_until_they_are_forgotten(self, opened: Store) -> None:
-        old, new = QuestionDigest("ann", b"1", 1.0), QuestionDigest("bob", b"2", 2.0)
+        old, new = QuestionDigest("ann", b"1", 1.0), QuestionDigest("bob", b"2", 2.0, b"sketch")
         opened.registry.ask([old, new], forget_before=0.0)
         assert opened.registry.questions() == [old, new]
         assert opened.registry.questions(until=2.0) == [old]

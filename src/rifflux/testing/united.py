@@ -35,6 +35,8 @@ class UnitedContract(NeedsOpened):
         assert all(map(len, before["match"][:3]))
         filled(opened.of(other), _OTHERS, "kingfisher", times=4)
         assert everything(both, _IDS) == before
+        opened.accelerate()
+        assert everything(both, _IDS) == before
         opened.of(other).catalog.remove("c", ["a"])
         assert everything(both, _IDS) == before
 
@@ -53,7 +55,37 @@ class UnitedContract(NeedsOpened):
             assert sorted(found.scores.tolist()) == sorted(expected.scores.tolist())
             assert both.lexical.bm25_of(words(asked), found.ids, WEIGHTS).tolist() == found.scores.tolist()
         assert both.lexical.document_frequencies(["cach", "mine", "none"]) == {"cach": 24, "mine": 3}
-        assert both.lexical.vocabulary("m", 1, 9) == {"mine": 3}
+
+    def test_the_vocabulary_is_that_of_its_owners_alone_whatever_is_built(self, opened: Store) -> None:
+        filled(opened.of("ann"), _MINE, "minq")
+        filled(opened.of("bob"), _SHARED, "minqa", times=2)
+        both = opened.united(["ann", "bob"])
+        steps: list[Callable[[], object]] = [
+            lambda: None,
+            lambda: filled(opened.of("eve"), _OTHERS, "minx"),
+            opened.accelerate,
+            lambda: filled(opened, _OTHERS + 1000, "minz"),
+            lambda: opened.of("eve").catalog.remove("c", ["a"]),
+            opened.accelerate,
+        ]
+        for step in steps:
+            step()
+            assert dict(both.lexical.vocabulary("min", 1, 9)) == {"minq": 3, "minqa": 2}
+            assert dict(both.lexical.vocabulary("m", 1, 4, lambda term: term != "minqa")) == {"minq": 3}
+            assert dict(opened.of("ann").lexical.vocabulary("min", 1, 9)) == {"minq": 3}
+
+    def test_the_vocabulary_forgets_what_its_owners_remove(self, opened: Store) -> None:
+        filled(opened.of("ann"), _MINE, "minq")
+        filled(opened.of("bob"), _SHARED, "minqa")
+        both = opened.united(["ann", "bob"])
+        opened.accelerate()
+        for _ in range(2):
+            opened.of("bob").catalog.remove("c", ["a", "b", "minqa2"])
+            assert dict(both.lexical.vocabulary("min", 1, 9)) == {"minq": 3}
+            opened.of("bob").catalog.put("c", change("a", "minqb", first_id=_SHARED + 100))
+            assert dict(both.lexical.vocabulary("min", 1, 9)) == {"minq": 3, "minqb": 1}
+            opened.accelerate()
+            assert dict(both.lexical.vocabulary("min", 1, 9)) == {"minq": 3, "minqb": 1}
 
     def test_counts_are_summed(self, opened: Store) -> None:
         filled(opened.of("ann"), _MINE)

@@ -21,7 +21,17 @@ from rifflux.errors import InvalidArgument
 from rifflux.text.memo import Memo
 from rifflux.text.stopwords import stop_words
 
-__all__ = ["CJK", "MATHEMATICS", "REVISIONS", "Analyzer", "analyzer", "idf", "okapi_idf", "plain_math"]
+__all__ = [
+    "CJK",
+    "MATHEMATICS",
+    "REVISIONS",
+    "Analyzer",
+    "analyzer",
+    "checked_language",
+    "idf",
+    "okapi_idf",
+    "plain_math",
+]
 
 #: The characters of scripts without spaces, for use inside [] of an expression.
 CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
@@ -70,6 +80,16 @@ def _scripts() -> _Scripts:
     )
 
 
+def checked_language(language: object) -> str:
+    """Return the name of a language that texts can be analyzed in. Raises `InvalidArgument`."""
+    import Stemmer
+
+    known = sorted({*Stemmer.algorithms(), "none"})
+    if language not in known:
+        raise InvalidArgument(f"unknown language {language!r}: choose one of {', '.join(known)}")
+    return str(language)
+
+
 @dataclass(frozen=True)
 class Analyzer:
     """Turns text into terms. `language` is a Snowball name (`english`, `german`, …) or `none` for no stemming.
@@ -81,14 +101,25 @@ class Analyzer:
     mathematics: str = "latex"
 
     def __post_init__(self) -> None:
-        import Stemmer
-
         if self.mathematics not in MATHEMATICS:
             raise InvalidArgument(f"no {self.mathematics!r} for mathematics; choose one of {', '.join(MATHEMATICS)}")
 
-        known = {*Stemmer.algorithms(), "none"}
-        if self.language not in known:
-            raise InvalidArgument(f"no language {self.language!r}; choose one of {', '.join(sorted(known))}")
+        checked_language(self.language)
+
+    def of(self, language: str) -> Analyzer:
+        """Return the analyzer of another language that reads mathematics alike; this one for an empty name."""
+        if not language or language == self.language:
+            return self
+        return analyzer(language, self.mathematics)
+
+    def beside(self, stands_for: Mapping[str, Mapping[str, str]], language: str) -> Analyzer:
+        """Return the analyzer of texts of a language that are compared with a question read in another one.
+
+        `stands_for` has by language the terms of the question that its terms stand for; they become those.
+        """
+        found = self.of(language)
+        terms = stands_for.get(found.language)
+        return _standing_for(found, tuple(sorted(terms.items()))) if terms else found
 
     def __reduce__(self) -> tuple[Callable[[str, str], Analyzer], tuple[str, str]]:
         """Pickle the settings alone: another process has its own memory of tokens."""
@@ -179,6 +210,26 @@ class Analyzer:
             whole = "".join(self._word(token.replace("-", "").lower()))
         # Apostrophes only join words: don't, Smith's, L'Hôpital.
         return tuple(dict.fromkeys(split if "'" in token else [whole, *split]))
+
+
+@dataclass(frozen=True)
+class _Bridged(Analyzer):
+    """Analyzes in one language, and gives the terms of a question in another language where these are alternatives."""
+
+    terms_for: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def _known(self) -> Mapping[str, str]:
+        return dict(self.terms_for)
+
+    def _analyze(self, token: str) -> tuple[str, ...]:
+        known = self._known
+        return tuple(known.get(term, term) for term in super()._analyze(token))
+
+
+@lru_cache(maxsize=64)
+def _standing_for(analyzer: Analyzer, terms: tuple[tuple[str, str], ...]) -> Analyzer:
+    return _Bridged(analyzer.language, analyzer.mathematics, terms)
 
 
 def tokens(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from functools import cache
 from rifflux.text.analyzer import CJK, Analyzer
 from rifflux.types import Span
 
-__all__ = ["matches", "stretch"]
+__all__ = ["matches", "stretch", "words_of_question"]
 
 
 @cache
@@ -35,6 +35,11 @@ def matches(text: str, terms: Collection[str], analyzer: Analyzer) -> list[Span]
             start = found.pop()[0]
         found.append((start, end))
     return found
+
+
+def words_of_question(text: str, question: str, analyzer: Analyzer) -> list[Span]:
+    """Return the spans of the words of `text` that share a term with a question; `analyzer` is that of the text."""
+    return matches(text, analyzer.of_word(question), analyzer)
 
 
 def _words(text: str) -> Iterator[Span]:

@@ -15,7 +15,17 @@ from rifflux.errors import InvalidArgument
 from rifflux.text.titles import TITLE
 from rifflux.types import Identifier, Tag
 
-__all__ = ["SCHEMES", "STRONG", "TAG_SCHEMES", "WORDED", "identify", "mentioned_arxiv", "parse_identifier", "tagged"]
+__all__ = [
+    "SCHEMES",
+    "STRONG",
+    "TAG_SCHEMES",
+    "WORDED",
+    "identify",
+    "mentioned_arxiv",
+    "parse_identifier",
+    "subject_scheme",
+    "tagged",
+]
 
 #: Schemes whose identifiers mean the same work wherever they occur, the most telling first. An ISBN does not: chapters
 #: of a book share it.
@@ -175,6 +185,29 @@ TAG_SCHEMES: Mapping[str, re.Pattern[str]] = {
 
 #: Schemes whose tags are words that a question may say; the others' are codes.
 WORDED = frozenset({"keyword", "openalex", "term"})
+
+
+#: Archives of arXiv that have no categories of their own.
+_WHOLE_ARCHIVES = frozenset(
+    {"gr-qc", "hep-ex", "hep-lat", "hep-ph", "hep-th", "math-ph", "nucl-ex", "nucl-th", "quant-ph"}
+)
+_DOTTED_CATEGORY = re.compile(r"[a-z]+(?:-[a-z]+)?\.[A-Za-z]{2}(?:-[a-z]+)?")
+
+
+def subject_scheme(text: str) -> tuple[str, str]:
+    """Return the scheme and the value of a subject whose scheme is not given: by its prefix or form, else a keyword.
+
+    `msc:14F05` names its scheme; `math.GT` has the form of an arXiv category, `57M25` that of an MSC code.
+    """
+    text = " ".join(text.split())
+    scheme, colon, value = text.partition(":")
+    if colon and value and scheme.strip().lower() in TAG_SCHEMES:
+        return scheme.strip().lower(), value.strip()
+    if text in _WHOLE_ARCHIVES or _DOTTED_CATEGORY.fullmatch(text):
+        return "arxiv", text
+    if len(text) > 2 and _MSC.fullmatch(text):
+        return "msc", text
+    return "keyword", text
 
 
 def tagged(scheme: str, text: str) -> Tag:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
@@ -18,6 +19,7 @@ __all__ = [
     "Failure",
     "Identifier",
     "IndexReport",
+    "LeftOut",
     "Lines",
     "Link",
     "Parsed",
@@ -82,12 +84,14 @@ class Part:
     """A span of a document's text that has a role: its abstract, a section, a theorem, a proof.
 
     `headings` is the breadcrumb it stands under, its own last; `label` is what references inside the document call it.
+    `page` is the page that it begins on, None where the document has no pages.
     """
 
     kind: str
     span: Span
     headings: tuple[str, ...] = ()
     label: str = ""
+    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,8 @@ class Document:
     """One thing to be found: a file, a record, a message, a work.
 
     Dates are ISO 8601 strings (`2024-05-01` or `2024-05-01T12:00:00+00:00`), or None. `license` None means that none
-    is known. `withheld` says that its text is not shown, for want of one that permits it.
+    is known. `withheld` says that its text is not shown, for want of one that permits it. `language` names the analyzer
+    of its terms (see `rifflux.text.analyzer`); empty means that of the index.
     """
 
     key: str
@@ -111,6 +116,7 @@ class Document:
     tags: Sequence[Tag] = ()
     parts: Sequence[Part] = ()
     withheld: bool = field(default=False, metadata=UNTOLD)
+    language: str = field(default="", metadata=UNTOLD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +125,8 @@ class Block:
 
     `kind` is `paragraph`, `item`, `code`, `table` or `heading`. Blocks come in reading order and never
     overlap. `headings` is the breadcrumb that the block stands under, outermost first. `header` is what a
-    continued piece repeats when the block is split: the header rows of a table.
+    continued piece repeats when the block is split: the header rows of a table. `page` is the page, or the slide, that
+    it begins on, counted from 1; None where the document has no pages.
     """
 
     start: int
@@ -127,6 +134,7 @@ class Block:
     kind: str = "paragraph"
     headings: tuple[str, ...] = ()
     header: str = ""
+    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +150,7 @@ class Chunk:
     """A retrievable passage of a document.
 
     `text` is what is shown and searched: the document's text at `span`, with the table header in front
-    where a table was split. `headings` is the breadcrumb.
+    where a table was split. `headings` is the breadcrumb, `page` the page or slide that it begins on.
     """
 
     id: int
@@ -150,6 +158,7 @@ class Chunk:
     text: str
     span: Span
     headings: tuple[str, ...] = ()
+    page: int | None = None
 
     @property
     def chunk_id(self) -> str:
@@ -171,20 +180,33 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A file that was left out on purpose, and why."""
+
+    path: str
+    reason: str
+    #: What the file is (`image`, `archive`, `ebook`, `document`, `binary` ...), or what keeps it out (`size`, `link`,
+    #: `name`).
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class IndexReport:
     """What a run of indexing did.
 
-    `skipped_files` counts the unchanged files and those left out on purpose (too large, binary); the latter are
-    listed in `skipped` with the reason. `failed` lists the files that could not be read. `waited_for` names which other
+    `skipped_files` counts the unchanged files and those left out on purpose (too large, an image); the latter are
+    listed in `skipped` with the reason, and counted by their kind in `skipped_kinds`. `failed` lists the files that
+    could not be read. `waited_for` names which other
     processes were at the same work and had to finish first. `degraded` says why chunks that were stored have no vector
-    yet: they are found by words.
+    yet: they are found by words. `remarks` say what else was done, such as analyzing files in another language.
     """
 
     indexed_files: int = 0
     skipped_files: int = 0
     deleted_files: int = 0
     failed: tuple[Failure, ...] = ()
-    skipped: tuple[Failure, ...] = ()
+    skipped: tuple[LeftOut, ...] = ()
+    skipped_kinds: Mapping[str, int] = field(default_factory=dict)
     chunks: int = 0
     embedded_chunks: int = 0
     indexed_paths: tuple[str, ...] = ()
@@ -193,6 +215,7 @@ class IndexReport:
     seconds: float = 0.0
     waited_for: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def together(reports: Sequence[IndexReport]) -> IndexReport:
@@ -205,6 +228,11 @@ def together(reports: Sequence[IndexReport]) -> IndexReport:
         values = [getattr(report, each.name) for report in reports]
         if isinstance(values[0], tuple):
             summed[each.name] = tuple(dict.fromkeys(chain.from_iterable(values)))
+        elif isinstance(values[0], Mapping):
+            counts: Counter[str] = Counter()
+            for value in values:
+                counts.update(value)
+            summed[each.name] = dict(counts)
         elif not isinstance(values[0], str):
             summed[each.name] = sum(values)
     return replace(first, **summed)

@@ -33,6 +33,7 @@ class Filter:
     matches by any of its items. `collections` are named as the caller sees them, such as `wiki` or `bob/wiki`: what is
     outside them counts for nothing. `documents` are keys; `namespaces` are what a document's key is unique within: a
     root, a file of records, a conversation.
+    `folders` are first parts of paths (`src`), behind the name of their root (`guide/src`) where other roots have one.
     `bounds` are on numbers in the metadata, `without` are fields that it must not have (or only as null), and
     `not_kinds` are kinds that are left out. `tags` are subjects, as `scheme:value` or by their value alone.
     """
@@ -49,6 +50,7 @@ class Filter:
     without: tuple[str, ...] = ()
     not_kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return any(_CONDITIONS(self))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rifflux.errors import InvalidArgument
 from rifflux.types.document import UNTOLD, Lines, Span, of_owner, told_namespace
 from rifflux.types.filter import Filter
+from rifflux.types.notice import Notice
 
 __all__ = [
     "AUTHORS",
@@ -168,6 +169,9 @@ class Query:
     `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
     `variants` are further alternatives that were not asked for: other spellings and synonyms. `beside` are for each of
     them the terms of the question that it may stand for.
+    `forms` are the forms that clauses have in the other languages of the content: one of a required clause must match.
+    `stands_for` has by language the terms of the question that its terms stand for, `language` is the one that the
+    question was read in.
     `anchors` are what the question names to the letter, `specificity` the share of its words that do so.
     `times` are the times that it names, `credits` the authors, venues and years of works; with `credits_only` it asks
     for nothing but their works.
@@ -185,6 +189,9 @@ class Query:
     prefixes: tuple[str, ...] = ()
     variants: tuple[Clause, ...] = ()
     beside: tuple[Clause, ...] = ()
+    forms: Mapping[Clause, tuple[Clause, ...]] = field(default_factory=dict)
+    stands_for: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    language: str = ""
     anchors: tuple[Clause, ...] = ()
     specificity: float = 0.0
     times: tuple[Moment, ...] = ()
@@ -256,6 +263,7 @@ class Hit:
     line of its file, counted from 1, None for files whose text is not their own, of which `page` may be known.
     `withheld` says that its text is not shown, for want of a license; `collection` is what the caller calls the
     collection that it is in, `owned` says that this is the caller's own, `owner` whose it is, of several read as one.
+    `language` is that of its document, empty for that of the index.
     """
 
     chunk_id: str
@@ -282,6 +290,7 @@ class Hit:
     collection: str = ""
     owner: str | None = field(default=None, metadata=UNTOLD)
     owned: bool = field(default=True, metadata=UNTOLD)
+    language: str = field(default="", metadata=UNTOLD)
 
     @property
     def place(self) -> tuple[str, str]:
@@ -383,7 +392,7 @@ class Trace:
     milliseconds: Mapping[str, float] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
-    degraded: tuple[str, ...] = ()
+    degraded: tuple[Notice, ...] = ()
     notes: tuple[str, ...] = ()
     understanding: Understanding | None = None
     freshness: Freshness | None = None

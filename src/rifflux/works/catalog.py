@@ -6,9 +6,10 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.session.arguments import checked_text
+from rifflux.session.intake import UNBOUNDED, Intake
 from rifflux.session.reading import identified
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
@@ -122,6 +124,7 @@ class WorksCatalog:
         license: str | None = None,
         embed: bool = True,
         embed_seconds: float | None = SENT_S,
+        intake: Intake = UNBOUNDED,
     ) -> WorksReport:
         """Import the works of a text, as `import_files` does those of a file, but looking for no other file.
 
@@ -139,8 +142,8 @@ class WorksCatalog:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder).resolve() / f"{source}{TEXTS[format]}"
             path.write_bytes(text.encode("utf-8", "replace"))
-            entries = read_works(WorkSource(path, source, lambda _: source, alone=True), format)
-            report = self._bring([(source, entries)], license, embed, embed_seconds=embed_seconds)
+            entries = [*read_works(WorkSource(path, source, lambda _: source, alone=True), format)]
+            report = self._take_in(source, entries, license, embed, embed_seconds, intake)
         failed, noted = (tuple(each.within(path.parent) for each in told) for told in (report.failed, report.noted))
         return replace(report, failed=failed, noted=noted)
 
@@ -154,12 +157,15 @@ class WorksCatalog:
         license: str | None = None,
         embed: bool = True,
         embed_seconds: float | None = SENT_S,
+        intake: Intake = UNBOUNDED,
     ) -> WorksReport:
         """Import the works of a file that somebody sent, as `import_files` does those of that file.
 
         `name` is what they call it, after which the source is called unless one is given. No other file is looked for.
         It is read in a process of its own that is held to 512 MB and 30 s; raises `Unreadable` where that is not
-        enough. Vectors that are not made within `embed_seconds` are told in `degraded`, and follow.
+        enough. Each work is stored whole or not at all. Vectors that are not made within `embed_seconds` are told in
+        `degraded`, and follow. Raises `InvalidArgument`, before anything is stored, for more chunks than `intake`
+        allows; a work that is too long is in the report as failed.
         """
         from rifflux.ingest.parallel.apart import safe_name
         from rifflux.works.importers.sources import name_sent
@@ -170,8 +176,28 @@ class WorksCatalog:
         if source is not None:
             _check_name(source)
         source = source or name_sent(safe_name(checked_text("the name of a file", name)))
-        entries = read_sent(name, data, source, format)
-        return self._bring([(source, entries)], license, embed, embed_seconds=embed_seconds)
+        entries = read_sent(name, data, source, format, intake.place)
+        return self._take_in(source, entries, license, embed, embed_seconds, intake)
+
+    def _take_in(
+        self,
+        source: str,
+        entries: Sequence[Entry | Failure],
+        license: str | None,
+        embed: bool,
+        embed_seconds: float | None,
+        intake: Intake,
+    ) -> WorksReport:
+        """Store the works that somebody sent, within limits."""
+        from rifflux.works.merging.importing import within_limits
+
+        taken = within_limits(entries, self._view.preparer, intake)
+        intake.report("store", 0, len(taken))
+
+        def stored(count: int) -> None:
+            intake.report("store", count, len(taken))
+
+        return self._bring([(source, taken)], license, embed, embed_seconds=embed_seconds, stored=stored)
 
     def _check_license(self, license: str | None) -> None:
         """Raise `InvalidArgument` for a license that names none, or that would open nothing since nobody knows it."""
@@ -208,12 +234,13 @@ class WorksCatalog:
         embed: bool,
         progress: Progress | None = None,
         embed_seconds: float | None = None,
+        stored: Callable[[int], None] | None = None,
     ) -> WorksReport:
-        """Store the works of each source, and embed them."""
+        """Store the works of each source, and embed them; `stored` is called with how many are."""
         from rifflux.works.merging.importing import Bring, ImportTally
 
         start, tally = time.perf_counter(), ImportTally()
-        bring = Bring(self._store, self._view.preparer, tally, self._view.visible, license)
+        bring = Bring(self._store, self._view.preparer, tally, self._view.visible, license, stored)
         for source, entries in batches:
             bring(source, entries)
         tally.conclude(self._store)
@@ -324,12 +351,13 @@ class WorksCatalog:
     def decide(self, one: str, other: str, *, same: bool) -> None:
         """Say of two works whether they are one: then they are merged, else they are kept apart from now on.
 
-        Two that were merged before are taken apart again. Raises `NotFound` for an unknown work, and
+        Two that were merged before are taken apart again. An identifier that both have, such as a DOI, stays with
+        `one`: `other` loses it, also when its source is imported again. Raises `NotFound` for an unknown work, and
         `InvalidArgument` if both names are of one record, which nobody merged.
         """
         from rifflux.works.merging.importing import Bring, ImportTally
         from rifflux.works.merging.matching import Doubts, records_of
-        from rifflux.works.merging.splitting import named_records, part
+        from rifflux.works.merging.splitting import disown, named_records, part
 
         places = [_place(name, self._view) for name in (one, other)]
         doubts = Doubts.of(self._store)
@@ -341,6 +369,11 @@ class WorksCatalog:
                 bring.put(places[0], {**told[1], **told[0]}, places)
             elif not same and places[0] == places[1]:
                 names = list(part(bring, doubts, places[0], one, other))
+            if same:
+                for name in chain(*told):
+                    doubts.disowned.pop(name, None)
+            else:
+                disown(bring, doubts, *names)
             doubts.close(names[0], names[1], apart=not same)
             doubts.save()
 
@@ -390,8 +423,13 @@ def _check_name(source: str) -> None:
 
 
 def _files(path: Path) -> list[Path]:
+    """Return the files to import of a path; of a folder those that really lie in it, wherever links lead."""
     from rifflux.works.importers.formats import is_known
 
     if not path.exists():
         raise NotFound(f"nothing at {path}: check the path's spelling")
-    return sorted(each for each in path.rglob("*") if each.is_file() and is_known(each)) if path.is_dir() else [path]
+    if not path.is_dir():
+        return [path]
+    folder = path.resolve()
+    files = (each for each in path.rglob("*") if each.is_file() and each.resolve().is_relative_to(folder))
+    return sorted(filter(is_known, files))

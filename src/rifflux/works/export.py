@@ -11,7 +11,7 @@ from typing import Protocol
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.pack import Citing, EvidencePack, Reference
 from rifflux.evidence.verify import verify as verify_pack
-from rifflux.session.visibility import Visibility
+from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
 from rifflux.text.titles import plain
 from rifflux.types import Document
@@ -176,12 +176,12 @@ CITING = Citing(_reference, cite_keys, _entry)
 
 
 def verify(
-    pack: EvidencePack, store: Store | None = None, visible: Visibility | None = None, parts: Sequence[Store] = ()
+    pack: EvidencePack, store: Store | None = None, visible: LicensePolicy | None = None, parts: Sequence[Store] = ()
 ) -> list[str]:
     """Return the problems of a pack, a line each; with a store, compare it with its documents too.
 
     `visible` is the rule of what the caller may be shown; by default, that of the store's owner. `parts` are the stores
     of what was said and is remembered.
     """
-    rule = visible or (Visibility().of(store) if store else Visibility())
+    rule = visible or (LicensePolicy().of(store) if store else LicensePolicy())
     return verify_pack(pack, CITING, rule.document, *((store, *parts) if store else ()))

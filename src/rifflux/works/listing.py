@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from rifflux.session.visibility import Visibility
+from rifflux.session.license_policy import LicensePolicy
 from rifflux.text.licenses import Permission
 from rifflux.types import UNTOLD, Document, Filter
 from rifflux.works.model import told_names, work_of
@@ -25,7 +25,7 @@ class WorkSummary:
 
 
 def of_whom(
-    outlines: Iterable[tuple[str, Document]], wanted: Filter, visible: Visibility
+    outlines: Iterable[tuple[str, Document]], wanted: Filter, visible: LicensePolicy
 ) -> Iterator[tuple[str, Document]]:
     """Yield the works of the authors, venues and years of a filter, as far as these are told."""
     for namespace, outline in outlines:
@@ -41,7 +41,7 @@ def _listed(value: object) -> set[object]:
     return {*value} if isinstance(value, list | tuple) else {value}
 
 
-def summary(visible: Visibility, namespace: str, outline: Document) -> WorkSummary:
+def summary(visible: LicensePolicy, namespace: str, outline: Document) -> WorkSummary:
     """Return what is told of a work in a list."""
     work = work_of(visible.document(namespace, outline))
     withheld = visible.permission(namespace, outline.license) is Permission.NOTHING

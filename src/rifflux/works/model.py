@@ -48,12 +48,14 @@ class Passage:
     """A stretch of a work's text: `kind` is its role, such as `section`, `theorem`, `definition`, `proof`, `page`.
 
     `headings` is the breadcrumb it stands under, its own last; `label` is what references inside the work call it.
+    `page` is the page of its file that it begins on, counted from 1.
     """
 
     text: str
     kind: str = "section"
     headings: tuple[str, ...] = ()
     label: str = ""
+    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ def _composed(work: Work) -> tuple[str, tuple[Part, ...]]:
     for passage in (Passage(work.abstract, ABSTRACT), *work.passages):
         if passage.text:
             end = start + len(passage.text)
-            parts.append(Part(passage.kind, (start, end), passage.headings, passage.label))
+            parts.append(Part(passage.kind, (start, end), passage.headings, passage.label, passage.page))
             pieces.append(passage.text)
             start = end + len(_BETWEEN)
     return _BETWEEN.join(pieces), tuple(parts)
@@ -177,4 +179,4 @@ def _composed(work: Work) -> tuple[str, tuple[Part, ...]]:
 
 def _passage(text: str, part: Part) -> Passage:
     start, end = part.span
-    return Passage(text[start:end], part.kind, part.headings, part.label)
+    return Passage(text[start:end], part.kind, part.headings, part.label, part.page)

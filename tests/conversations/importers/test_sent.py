@@ -19,13 +19,15 @@ from rifflux.conversations.importers.sent import LIMITS, read_sent
 from rifflux.ingest.parallel.apart import Limits
 from rifflux.models.hashing import HashEmbedder
 from rifflux.types import Failure, Vectors
+from tests.support.commands import PATIENCE
 
 CHAT = json.dumps([{"role": "user", "content": "kingfisher"}, {"role": "assistant", "content": "heron"}]).encode()
 
 
 def failure(name: str, data: bytes, limits: Limits = LIMITS) -> str:
     """The reason for which nothing is read of an export."""
-    (found,) = read_sent(name, data, None, Tally(), limits)
+    with read_sent(name, data, None, Tally(), limits) as read:
+        (found,) = read.items()
     assert isinstance(found, Failure)
     assert found.path == name
     return found.reason
@@ -68,7 +70,8 @@ def test_an_export_of_an_unknown_shape_is_refused_with_the_reason(
 def test_an_answer_that_is_no_conversation_is_none(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def answered(call: str, path: Path, limits: Limits, **options: Any) -> Any:
         path.with_name(f"{path.name}.threads").write_text(line)
-        return {"recognized": {}, "skipped": {}, "notes": {}, "undated": 0}
+        counts = {"count": 1, "messages": 1, "characters": 1}
+        return {"recognized": {}, "skipped": {}, "notes": {}, "undated": 0, **counts}
 
     monkeypatch.setattr(sent, "apart", answered)
     assert "no conversation" in failure("chat.json", CHAT)
@@ -94,7 +97,7 @@ def test_vectors_that_take_long_follow(tmp_path: Path) -> None:
 
     class Slow(HashEmbedder):
         def embed_documents(self, texts: Sequence[str]) -> Vectors:
-            go_on.wait(30)
+            go_on.wait(PATIENCE)
             return super().embed_documents(texts)
 
     with rifflux.open(tmp_path / "index.db", model=Slow()) as index:

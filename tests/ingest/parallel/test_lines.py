@@ -15,6 +15,8 @@ from rifflux import Index
 from rifflux.ingest import sync
 from rifflux.ingest.parallel import job
 from rifflux.ingest.parallel.job import lines_of, scan
+from rifflux.ingest.walk.find import Finder, Found
+from rifflux.ingest.walk.inside import Place
 
 
 @pytest.fixture
@@ -38,6 +40,13 @@ def records(path: Path, number: int, **changed: str) -> Path:
     return path
 
 
+def place(path: Path) -> Place:
+    """Where a file lies."""
+    (found,) = Finder()(path.parent.resolve(), path)
+    assert isinstance(found, Found)
+    return found.place
+
+
 def contents(index: Index) -> list[tuple[str, str, str]]:
     found = index.search("heron record egret", mode="lexical", top_k=1000)
     return sorted((hit.document, hit.chunk_id, hit.content) for hit in found)
@@ -50,7 +59,7 @@ def test_what_is_found_is_the_same(index: Index, tmp_path: Path, monkeypatch: py
     assert (report.indexed_files, len(whole)) == (1, 61)
     monkeypatch.setattr(job, "WHOLE", 0)
     monkeypatch.setattr(job, "STRETCH", 300)
-    assert len(list(lines_of(path))) > 10
+    assert len(list(lines_of(place(path)))) > 10
     again = index.add(path, force=True)
     assert (again.indexed_files, again.chunks, again.embedded_chunks) == (1, 61, 0)
     assert contents(index) == whole
@@ -148,10 +157,10 @@ def test_lines_are_whole_and_numbered(tmp_path_factory: pytest.TempPathFactory, 
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(job, "STRETCH", 100)
-        found = list(lines_of(path))
+        found = list(lines_of(place(path)))
     assert b"".join(each.data for each in found) == data
     assert [each.last for each in found] == [False] * (len(found) - 1) + [True] * bool(found)
     for each in found:
         numbered = data.splitlines(keepends=True)[each.first - 1 :]
         assert b"".join(numbered).startswith(each.data)
-    assert scan(path)[1]
+    assert scan(place(path))[1]

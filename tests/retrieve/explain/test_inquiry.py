@@ -168,6 +168,15 @@ class TestReasons:
         moved = {verdict.stage for verdict in verdicts if " moved it from " in verdict.reason}
         assert moved & {"anchors", "rerank"}
 
+    def test_the_stage_that_is_named_is_the_one_that_moved_it(self, small: Index) -> None:
+        """Also where a hit was on the page before and after: a stage "put" a hit only where it stayed."""
+        verdicts = [small.why("otter near D40", f"d{n}", top_k=60, fusion="linear", rerank="none") for n in range(60)]
+        put = {verdict.rank: verdict.reason for verdict in verdicts if verdict.rank and " put it " in verdict.reason}
+        assert all(f" put it {ordinal(rank)}" in reason for rank, reason in put.items())
+        (named,) = [verdict for verdict in verdicts if verdict.rank == 1]
+        assert named.stage == "anchors"
+        assert "×" in named.reason
+
     def test_terms_held_and_missed(self, small: Index) -> None:
         terms = {term.word: term for term in small.why("otters zebras", "bare").terms}
         assert (terms["otters"].held, terms["otters"].term, terms["zebras"].held) == (True, "otter", False)

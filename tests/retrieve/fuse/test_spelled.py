@@ -45,13 +45,3 @@ def test_text_names_a_fusion(text: str, fusion: Fuse) -> None:
 def test_what_cannot_be_meant_is_refused_with_what_can(text: str, told: str) -> None:
     with pytest.raises(InvalidArgument, match=told):
         fusion_of(text)
-
-
-def test_k_and_weights_are_those_of_rrf() -> None:
-    assert fusion_of("linear", k=None, weights={}) == Linear()
-    assert fusion_of(k=10.0) == ReciprocalRank(10.0)
-    assert fusion_of("rrf:5", weights={"lexical": 2.0}) == ReciprocalRank(5.0, {"lexical": 2.0, "semantic": 1.0})
-    with pytest.raises(InvalidArgument, match="not to linear"):
-        fusion_of("linear", k=10.0)
-    with pytest.raises(InvalidArgument, match="choose from lexical, semantic"):
-        fusion_of("rrf", weights={"titles": 1.0})

@@ -63,6 +63,36 @@ def test_a_question_that_is_one_identifier_skips_the_embedder(index: Index) -> N
     assert index.search("Tell me about region D40").trace.effective_mode == "hybrid"
 
 
+@pytest.mark.parametrize(
+    "question", ["Aboleth", "aboleth", "D-40", "D 40", "d40", "30CFR75.17", "30 cfr 75.17", "pii 2024 0042"]
+)
+def test_what_is_classified_as_one_identifier_skips_the_embedder(index: Index, question: str) -> None:
+    """Names of one word and other spellings of codes too: one classification decides both."""
+    index.add(
+        Document("rule", "30 CFR 75.17: operators shall inspect the lamps.", title="§ 75.17"),
+        Document("ticket", "PII-2024-0042 was closed.", title="Ticket"),
+        *(Document(f"t{n}", f"PII-2024-00{n} is open.", title="Ticket") for n in range(50, 90)),
+    )
+    understood, found = index.classify(question), index.search(question)
+    assert (understood.kind, understood.specificity) == ("identifier", 1.0)
+    assert "embed" not in found.trace.milliseconds
+    assert found[0].document in ("aboleth", "r40", "rule", "ticket")
+
+
+@pytest.mark.parametrize("question", ["a chest", "Tell me about D40", "door 40", "helmets and lamps"])
+def test_every_other_question_is_embedded(index: Index, question: str) -> None:
+    assert "embed" in index.search(question).trace.milliseconds
+
+
+def test_a_rare_word_that_nothing_is_called_by_is_searched_by_meaning_too(index: Index) -> None:
+    index.add(
+        Document("soup", "The ladle hangs by the stove.", title="Kitchen"),
+        *(Document(f"w{number}", f"Wall {number} of the keep.", title=f"Wall {number}") for number in range(60)),
+    )
+    assert index.classify("ladle").names == ("ladle",)
+    assert index.search("ladle").trace.effective_mode == "hybrid"
+
+
 def test_an_identifier_that_occurs_nowhere_is_searched_by_meaning_too(index: Index) -> None:
     assert index.search("Q99").trace.effective_mode == "hybrid"
 

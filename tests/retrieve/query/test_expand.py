@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -108,7 +108,13 @@ class TestSpelling:
         word, known = f"q{tail}", {f"q{other}": len(other) for other in others} | {"other": 9}
         known.pop(word, None)
         query = understand(word, Analyzer("none"))
-        found = [each.clause[0] for each in spellings(query, lambda terms: {}, lambda *_: known)]
+
+        def vocabulary(
+            start: str, shortest: int, longest: int, like: Callable[[str], bool] | None = None
+        ) -> dict[str, int]:
+            return {each: count for each, count in known.items() if like is None or like(each)}
+
+        found = [each.clause[0] for each in spellings(query, lambda terms: {}, vocabulary)]
         most = 2 if len(word) >= 8 else 1
         distances = {each: distance(word, each, most) for each in known if each.isalpha()}
         nearest = min(distances.values(), default=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -26,9 +26,13 @@ from rifflux.errors import (
 )
 from rifflux.store import Event, FieldWeights, FileState, LogEntry, Store, Token, open_store
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection import locks
+from rifflux.store.sqlite.connection import locks, schema
+from rifflux.store.sqlite.connection.background import BackgroundBuilder
+from rifflux.store.sqlite.connection.connect import connect
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
+from rifflux.store.sqlite.lexical import postings_index, word_index
 from rifflux.store.sqlite.registry import registry
+from rifflux.store.sqlite.semantic import vector_index
 from rifflux.testing import (
     AccountsContract,
     GenerationContract,
@@ -42,7 +46,9 @@ from rifflux.testing import (
 )
 from rifflux.testing.making import embedded
 from rifflux.types import Filter
-from tests.support.first_version import first_version
+
+#: Migrations by the version that they start from.
+Steps = dict[int, Callable[[apsw.Connection], object]]
 
 
 class TestSqliteFile(StoreContract):
@@ -92,6 +98,21 @@ def crowd(store: Store, first_id: int) -> None:
 class TestSqliteOwners(OwnerContract, UnitedContract):
     @pytest.fixture
     def opened(self, tmp_path: Path) -> Iterator[Store]:
+        store = SqliteStore.open(str(tmp_path / "index.db"))
+        yield store
+        assert [problem for problem in store.check() if "have no vector" not in problem.what] == []
+        store.close()
+
+
+class TestSqliteOwnersOfALargeIndex(OwnerContract, UnitedContract):
+    """The same where every derived file is wanted, however little there is; it is built when a test asks for that."""
+
+    @pytest.fixture
+    def opened(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+        for module, threshold in ((postings_index, "LEAST"), (vector_index, "LEAST"), (word_index, "LEAST_CHUNKS")):
+            monkeypatch.setattr(module, threshold, 1)
+        monkeypatch.setattr(BackgroundBuilder, "require", lambda self: None)
+        monkeypatch.setattr(BackgroundBuilder, "suggest", lambda self: None)
         store = SqliteStore.open(str(tmp_path / "index.db"))
         yield store
         assert [problem for problem in store.check() if "have no vector" not in problem.what] == []
@@ -187,6 +208,51 @@ def test_an_index_of_a_newer_version_is_refused(path: Path) -> None:
     connection.close()
     with pytest.raises(NewerIndex, match="upgrade"):
         SqliteStore.open(str(path))
+
+
+def test_an_index_of_a_version_that_cannot_be_migrated_is_refused_as_it_is(path: Path) -> None:
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.pragma("user_version", SCHEMA_VERSION - 1)
+    with pytest.raises(UnusableIndex, match="index your files again"):
+        SqliteStore.open(str(path))
+    with closing(apsw.Connection(str(path))) as connection:
+        assert connection.pragma("user_version") == SCHEMA_VERSION - 1
+
+
+class TestMigration:
+    @pytest.fixture
+    def steps(self, monkeypatch: pytest.MonkeyPatch) -> Steps:
+        """Return the migrations of a package that knows one version more."""
+        steps: Steps = {}
+        monkeypatch.setattr(schema, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+        monkeypatch.setattr(schema, "MIGRATIONS", steps)
+        return steps
+
+    def test_tables_of_an_earlier_version_are_changed_once(self, path: Path, steps: Steps) -> None:
+        steps[SCHEMA_VERSION] = lambda connection: connection.execute("create table added (id integer)")
+        for _ in range(2):
+            with closing(SqliteStore.open(str(path))) as store:
+                assert store.counts()["documents"] == 1
+                assert store.view.engine.connection.execute("select count(*) from added").get == 0
+        with closing(apsw.Connection(str(path))) as connection:
+            assert connection.pragma("user_version") == SCHEMA_VERSION + 1
+
+    def test_a_migration_that_fails_leaves_the_index_as_it_was(self, path: Path, steps: Steps) -> None:
+        def fail(connection: apsw.Connection) -> None:
+            connection.execute("drop table setting")
+            raise RuntimeError("no room")
+
+        steps[SCHEMA_VERSION] = fail
+        with pytest.raises(RuntimeError, match="no room"):
+            SqliteStore.open(str(path))
+        with closing(apsw.Connection(str(path))) as connection:
+            assert connection.pragma("user_version") == SCHEMA_VERSION
+            assert connection.execute("select count(*) from setting").get
+
+    def test_an_index_that_is_only_read_names_where_it_is_migrated(self, path: Path, steps: Steps) -> None:
+        steps[SCHEMA_VERSION] = lambda connection: None
+        with pytest.raises(UnusableIndex, match="open it once where it can be written"):
+            connect(str(path), create=False, read_only=True)
 
 
 def test_a_truncated_index_says_so(path: Path) -> None:
@@ -305,27 +371,6 @@ def test_an_unknown_engine_names_those_there_are() -> None:
         open_store("oracle://x")
 
 
-def test_rows_of_an_older_index_stay_as_they_are_and_are_told_to_nobody(path: Path) -> None:
-    with first_version(path.with_name("old.db")) as old:
-        old.execute("insert into document (id, collection, key, path, kind, title) values (7, 'c', 'a', 'p', 'k', 'T')")
-        old.execute("insert into document_text values (7, 'words')")
-        old.execute("insert into chunk values (5, 42, 7, 0, '[]', 'words', 0, 5, 1)")
-        old.execute("insert into model values (1, 'tiny', 'hash', 2, 'f', 'tiny', 'active')")
-        old.execute("insert into vector values (3, 1, 5, 1, zeroblob(8))")
-    store = SqliteStore.open(str(path.with_name("old.db")))
-    found = store.catalog.document("c", "a")
-    assert found is not None
-    assert (found.title, found.kind, found.text) == ("T", "k", "words")
-    assert (store.semantic.embedded(), store.counts()["chunks"]) == (1, 1)
-    connection = store.view.engine.connection
-    assert connection.execute("select id, chunk from vector").fetchall() == [(3, 5)]
-    assert connection.execute("select count(*) from touched").get == 0
-    assert connection.execute("select count(*) from sqlite_master where name like 'old_%'").get == 0
-    fresh = SqliteStore.open(":memory:").view.engine.connection
-    listed = "select name, tbl_name, sql from sqlite_master order by name"
-    assert connection.execute(listed).fetchall() == fresh.execute(listed).fetchall()
-
-
 @pytest.mark.slow
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_in_metadata_is_found_by_a_filter(value: str, other: str) -> None:
@@ -356,43 +401,6 @@ def test_what_is_asked_often_is_read_once_in_a_block_until_something_changed(pat
         assert store.counts()["documents"] == 2
     other.registry.set("name", "other")
     assert store.registry.setting("name") == "other"
-
-
-def test_the_lengths_of_everybodys_chunks_are_counted_when_an_older_index_is_opened(path: Path) -> None:
-    with closing(SqliteStore.open(str(path))) as store:
-        store.of("ann").catalog.put("c", change("b", "some more words", title="a title", first_id=77))
-    with closing(apsw.Connection(str(path))) as connection:
-        known = connection.execute("select id, length from chunk order by id").fetchall()
-        connection.execute("update chunk set length = 0 where owner = 0")
-        connection.pragma("user_version", 14)
-    with closing(SqliteStore.open(str(path))) as store:
-        assert store.view.rows("select id, length from chunk order by id") == known
-    assert all(length for _, length in known)
-
-
-def test_authors_of_an_older_index_are_looked_up(path: Path) -> None:
-    put = change("a", "a text", metadata={"authors": ["Kurt Gödel"], "venue": "Acta Mathematica"})
-    with closing(SqliteStore.open(str(path))) as store:
-        store.catalog.put("works/c", put)
-    with closing(apsw.Connection(str(path))) as connection:
-        connection.execute("drop table credit")
-        connection.pragma("user_version", 19)
-    with closing(SqliteStore.open(str(path))) as store:
-        assert [each.name for each in store.catalog.credited("authors", ["godel"])] == ["Kurt Gödel"]
-        assert [each.name for each in store.catalog.credited("venue", ["act mat"])] == ["Acta Mathematica"]
-
-
-def test_tokens_of_an_older_index_stay_valid_and_never_expire(path: Path) -> None:
-    token = Token("1", "ann", "user", "laptop", 1.0, 2.0)
-    with closing(SqliteStore.open(str(path))) as store:
-        store.registry.put_token(token, b"digest")
-    with closing(apsw.Connection(str(path))) as connection:
-        connection.execute("alter table token drop column expires_at; drop table admin_log")
-        connection.pragma("user_version", 17)
-    with closing(SqliteStore.open(str(path))) as store:
-        assert store.registry.token("1") == (token, b"digest")
-        store.registry.revoke("1", 3.0, LogEntry("root", "token.revoke", 3.0, "1", "ann"))
-        assert [each.target for each in store.registry.log()] == ["1"]
 
 
 def test_nobody_pushes_what_others_did_out_of_the_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,10 @@ def test_what_an_answer_stood_on_can_be_verified(run: Any) -> None:
         "replayed": "",
         "note": "",
     }
+    unsealed = json.loads(json.dumps(answer))
+    del unsealed["pack"]["digest"]
+    (run.folder / "answer.json").write_text(json.dumps(unsealed))
+    assert not run.json("verify", "answer.json", status=1)["sound"]
     answer["pack"]["items"][0]["text"] = "Cache entries live for ever."
     (run.folder / "answer.json").write_text(json.dumps(answer))
     assert not run.json("verify", "answer.json", status=1)["sound"]

@@ -15,13 +15,24 @@ from typing import Any
 
 import pytest
 
+from tests.support.commands import PATIENCE
+
 #: They start processes.
 pytestmark = pytest.mark.slow
 
 COMMANDS = ("index", "search", "get", "status", "doctor", "config", "mcp")
 REPORT = {
-    *("indexed_files", "skipped_files", "deleted_files", "failed", "skipped", "chunks", "embedded_chunks"),
-    *("indexed_paths", "embedding_model", "embedding_backend", "seconds", "waited_for", "degraded"),
+    *(
+        "indexed_files",
+        "skipped_files",
+        "deleted_files",
+        "failed",
+        "skipped",
+        "skipped_kinds",
+        "chunks",
+        "embedded_chunks",
+    ),
+    *("indexed_paths", "embedding_model", "embedding_backend", "seconds", "waited_for", "degraded", "remarks"),
 }
 SEARCH = {"query", "mode", "effective_mode", "fusion", "reranker", "count", "results", "diagnostics"}
 HIT = {
@@ -56,6 +67,28 @@ def indexed(run: Any, notes: Path) -> Any:
     """The command line in a folder whose notes are indexed."""
     assert run("index", notes).returncode == 0
     return run
+
+
+class TestLanguages:
+    def test_a_folder_has_its_language_whoever_indexes_it_later(self, indexed: Any, notes: Path) -> None:
+        german = notes.parent / "deutsch"
+        german.mkdir()
+        (german / "umzug.md").write_text("Alte Häuser werden verkauft.", "utf-8")
+        indexed("index", german, "--language", "german")
+        (german / "wege.md").write_text("Die Straßen sind gesperrt.", "utf-8")
+        indexed("index")
+        for query, document in (("Haus", "umzug.md"), ("Straße", "wege.md")):
+            found = indexed.json("search", query, "--mode", "lexical")["results"]
+            assert [hit["document"] for hit in found] == [document]
+        assert "(german)" in indexed("status").stdout
+        again = indexed("index", german, "--language", "none")
+        assert "analyzed again in none instead of german" in again.stderr
+        assert "german" in indexed.refusal("index", german, "--language", "klingon")
+
+    def test_the_setting_is_that_of_a_new_index(self, run: Any, notes: Path) -> None:
+        run.settings["RIFFLUX_LANGUAGE"] = "german"
+        run("index", notes)
+        assert run.json("status")["language"] == "german"
 
 
 class TestHelp:
@@ -325,7 +358,8 @@ class TestRefusals:
             (["search", "x", "--colour"], "--colour"),
             (["index", "nowhere"], "nowhere"),
             (["index", "--threads", "0", "."], "threads"),
-            (["search", "x", "--model", "hash:32"], "model='hash:64'"),
+            (["index", ".", "--model", "hash:32"], "model='hash:64'"),
+            (["index", ".", "--model", "hash:32"], "'rifflux models switch hash:32'"),
             (["mcp", "--http", "nonsense"], "HOST:PORT"),
         ],
         ids=" ".join,
@@ -363,7 +397,7 @@ def terminal(run: Any, *arguments: object) -> tuple[str, str]:
     process = subprocess.Popen(
         run.command(*arguments), cwd=run.folder, env=environment, stdout=outputs[0][1], stderr=outputs[1][1]
     )
-    process.wait(60)
+    process.wait(PATIENCE)
     return tuple(_drained(*pair) for pair in outputs)  # type: ignore[return-value]
 
 
@@ -438,7 +472,7 @@ class TestOutput:
         process.stdout.close()
         assert process.stderr
         assert process.stderr.read() == b""
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
 
     def test_text_is_utf_8_whatever_the_locale(self, run: Any, notes: Path) -> None:
         (notes / "umlaut.txt").write_text("Der Eisvögel 🐦 taucht.", encoding="utf-8")
@@ -468,3 +502,19 @@ class TestMemories:
     def test_what_does_not_matter_is_refused_with_the_reason(self, run: Any) -> None:
         done = run("memories", "add", "It rained", "--importance", "3", "--db", "m.db")
         assert (done.returncode, done.stdout) == (1, "refused: importance 3 is below 7\n")
+
+
+def test_files_that_are_not_read_are_told_in_one_line_for_each_reason(run: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for number in range(30):
+        (folder / f"{number}.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (folder / "book.epub").write_bytes(b"PK\x03\x04")
+    done = run("index", folder, "--db", tmp_path / "i.db", "--no-embed")
+    told = [line for line in done.stderr.splitlines() if line.startswith("skipped: ")]
+    assert done.returncode == 0
+    assert len(told) == 2
+    assert "30 files" in told[0] + told[1]
+    assert "book.epub" in told[0] + told[1]
+    assert "30 image" in run("status", "--db", tmp_path / "i.db").stdout
+    assert run.json("status", "--db", tmp_path / "i.db")["left_out"] == {"image": 30, "ebook": 1}

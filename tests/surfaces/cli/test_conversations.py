@@ -50,7 +50,7 @@ def test_messages_are_found_with_their_neighbours(ask: Any) -> None:
     assert "Caches" in shown
     assert " 1  user (2024-05-01T12:00): How long" in shown
     assert "lexical" in shown
-    nothing = ask("conversations", "search", "cache", "--user", "ann", "--to", "2024-04-30")
+    nothing = ask("conversations", "search", "cache", "--user", "ann", "--until", "2024-04-30")
     assert (nothing.stdout, nothing.stderr) == ("", "nothing found\nnote: nothing is from 2024-04-30 or before\n")
 
 
@@ -79,14 +79,39 @@ def test_another_user_sees_nothing_and_none_must_be_said_who(ask: Any) -> None:
 
 
 def test_an_administrator_turns_hybrid_search_on_and_off(ask: Any) -> None:
+    search = ("conversations", "search", "cache entries", "--user", "ann")
     assert ask.json("config", "list")["hybrid_search"] is False
-    assert ask("config", "set", "hybrid_search", "on").stdout.startswith("hybrid_search   on")
+    assert ask("config", "set", "hybrid_search", "on").stdout.split()[:2] == ["hybrid_search", "on"]
     assert ask.json("config", "get", "hybrid_search") == {"hybrid_search": True}
     ask("index", ".")
-    assert ask.json("conversations", "search", "cache", "--user", "ann")["diagnostics"]["effective_mode"] == "hybrid"
-    chosen = ask.json("conversations", "search", "cache", "--user", "ann", "--fusion", "rrf:k=10")
+    assert ask.json(*search)["diagnostics"]["effective_mode"] == "hybrid"
+    chosen = ask.json(*search, "--fusion", "rrf:k=10")
     assert chosen["diagnostics"]["fusion"] == "rrf"
     ask("config", "set", "hybrid_search", "off")
-    assert ask.json("conversations", "search", "cache", "--user", "ann")["diagnostics"]["effective_mode"] == "lexical"
+    assert ask.json(*search)["diagnostics"]["effective_mode"] == "lexical"
     assert "hybrid_search" in ask.refusal("config", "set", "hybrid", "on")
     assert "on or off" in ask.refusal("config", "set", "hybrid_search", "maybe")
+
+
+def test_messages_from_before_the_switch_get_vectors(ask: Any) -> None:
+    assert "hybrid_search" in ask.refusal("conversations", "embed", "--user", "ann")
+    ask("config", "set", "hybrid_search", "on")
+    assert ask.json("conversations", "embed", "--user", "bob")["embedded"] == 0
+    assert ask.json("conversations", "embed") == {"embedded": 2, "waiting": 0, "degraded": []}
+    found = ask.json("conversations", "search", "how long are results kept", "--user", "ann")
+    assert found["diagnostics"]["effective_mode"] == "hybrid"
+
+
+def test_a_message_among_all_sources_names_its_conversation_speaker_and_date(ask: Any) -> None:
+    shown = ask("everything", "cache entries", "--user", "ann").stdout
+    assert "Caches (t1)" in shown
+    assert "user, 2024-05-01" in shown
+
+
+def test_what_is_deleted_is_counted_in_words(ask: Any) -> None:
+    for memory in ("Ann drinks tea without milk", "Ann lives at a lake in the north"):
+        ask("memories", "add", memory, "--user", "ann")
+    told = ask("users", "delete", "ann", "--yes").stdout
+    assert "1 conversation, " in told
+    assert "2 messages" in told
+    assert "2 memories" in told

@@ -34,26 +34,23 @@ def test_rrf_has_its_k_and_weights(notes: Any) -> None:
     def scores(*flags: str, **variables: str) -> list[float]:
         return [hit["score"] for hit in notes.json("search", "cache ttl", *flags, **variables)["results"]]
 
-    usual, sharper = scores("--fusion", "rrf"), scores("--rrf-k", "1")
+    usual = scores("--fusion", "rrf")
+    sharper = scores("--fusion", "rrf:k=1")
     assert usual[0] < sharper[0]
-    assert scores("--fusion", "rrf", RIFFLUX_RRF_K="1") == scores("--fusion", "rrf:1") == sharper
-    words = scores("--fusion", "rrf", RIFFLUX_RRF_WEIGHTS='{"semantic": 0}')
-    assert words == scores("--fusion", "rrf:semantic=0")
-    assert words != usual
-    # What is said of rrf waits until rrf is chosen.
-    assert notes.json("search", "cache", RIFFLUX_RRF_K="1")["fusion"] == "adaptive"
-    assert notes.json("search", "cache", "--fusion", "linear", RIFFLUX_RRF_K="1")["fusion"] == "linear"
+    assert scores(RIFFLUX_FUSION="rrf:k=1") == sharper
+    assert scores("--fusion", "rrf:semantic=0") != usual
+    # The setting rrf_k is that of search_rifflux alone.
+    assert scores("--fusion", "rrf", RIFFLUX_RRF_K="1") == usual
 
 
 @pytest.mark.parametrize(
     ("flags", "variables", "told"),
     [
         (("--fusion", "magic"), {}, "choose one of rrf"),
-        (("--fusion", "linear", "--rrf-k", "2"), {}, "belong to the fusion rrf"),
-        (("--rrf-k", "nan"), {}, "finite number"),
+        (("--fusion", "rrf:k=nan"), {}, "finite number"),
         ((), {"RIFFLUX_FUSION": "magic"}, "choose one of rrf"),
         ((), {"RIFFLUX_RERANKER": "magic"}, "no reranker 'magic'"),
-        (("--fusion", "rrf"), {"RIFFLUX_RRF_WEIGHTS": '{"titles": 1}'}, "no channel 'titles'"),
+        (("--fusion", "rrf:titles=1"), {}, "k=NUMBER, lexical=NUMBER, semantic=NUMBER"),
         ((), {"RIFFLUX_BOOSTS": '{"magic": 2}'}, "no boost 'magic'; choose from boost, title_boost"),
         (("--boost", "magic=2"), {}, "no boost 'magic'; choose from boost, title_boost"),
         (("--boost", "identified"), {}, "is not NAME=FACTOR"),
@@ -96,7 +93,7 @@ def test_pages_are_numbered_on(notes: Any) -> None:
 
 
 def test_why_ranks_as_search_does(notes: Any) -> None:
-    told = notes.json("why", "cache ttl", "notes/0.md", "--rrf-k", "3")
+    told = notes.json("why", "cache ttl", "notes/0.md", "--fusion", "rrf:k=3")
     assert [step["stage"] for step in told["trail"]][2] == "rrf"
 
 

@@ -20,6 +20,7 @@ import pytest
 import rifflux
 from rifflux.surfaces.export.export import export
 from rifflux.surfaces.shared.config import load
+from tests.support.commands import PATIENCE
 from tests.support.elsewhere import as_user, packages, python_of
 from tests.support.places import read_only_view
 from tests.support.server import Running, free_port, ready
@@ -98,7 +99,7 @@ def place() -> Iterator[Place]:
 
 def stop(service: Running, number: int) -> None:
     os.killpg(service.process.pid, number)
-    service.process.wait(30)
+    service.process.wait(PATIENCE)
 
 
 def test_it_is_started_asked_killed_and_started_again(place: Place) -> None:

@@ -129,7 +129,7 @@ class TestTokens:
             connection.execute("update token set expires_at = 1e9 where id = ?", (made["id"],))
         for reply in (dora("GET", "/stats") for _ in range(MANY)):
             assert (reply.status_code, reply.json()["error"]["code"]) == (401, "token_expired")
-            assert "tokens create --user dora" in reply.json()["error"]["message"]
+            assert "ask an administrator for another" in reply.json()["error"]["message"]
             assert 'error="invalid_token"' in reply.headers["www-authenticate"]
         guessed = Caller(service, made["token"][:-2])("GET", "/stats")
         assert guessed.json()["error"]["code"] == "no_token"

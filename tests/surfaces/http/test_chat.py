@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -11,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.commands import PATIENCE
 from tests.support.server import Running, serving
-from tests.support.stream_server import HANG, StreamServer, frames, stream_server
+from tests.support.stream_server import HANG, StreamServer, frame, frames, stream_server
 
 #: They start processes.
 pytestmark = pytest.mark.slow
@@ -65,9 +68,9 @@ def events(text: str) -> list[tuple[str, Any]]:
     """The events of a stream, each with its data; every frame must be whole."""
     assert text.endswith("\n\n")
     found = []
-    for frame in text.removesuffix("\n\n").split("\n\n"):
-        if not frame.startswith(":"):
-            name, data = frame.split("\n")
+    for each in text.removesuffix("\n\n").split("\n\n"):
+        if not each.startswith(":"):
+            name, data = each.split("\n")
             found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
     assert found[0][0] == "sources"
     assert found[-1][0] in ("done", "error")
@@ -86,6 +89,71 @@ def test_an_answer_comes_as_events_and_as_json(client: Any, server: StreamServer
     assert whole["text"] == "Cache entries live for ten minutes. [1]"
     assert whole["by"] == "gpt"
     assert whole["pack"]["items"][0]["document"] == "cache.md"
+
+
+@pytest.mark.parametrize(
+    ("accept", "asked", "media"),
+    [
+        ("application/json", {}, "application/json"),
+        ("application/json, text/plain, */*", {}, "application/json"),
+        ("application/*", {}, "application/json"),
+        ("text/event-stream;q=0.5, application/json", {}, "application/json"),
+        ("application/json;q=0.5, text/event-stream", {}, "text/event-stream"),
+        ("application/json, text/event-stream", {}, "text/event-stream"),
+        ("text/event-stream", {}, "text/event-stream"),
+        ("*/*", {}, "text/event-stream"),
+        ("", {}, "text/event-stream"),
+        ("application/json;q=x, ;;,", {}, "application/json"),
+        ("application/json", {"stream": True}, "text/event-stream"),
+        ("text/event-stream", {"stream": False}, "application/json"),
+    ],
+)
+def test_an_answer_comes_as_the_client_prefers(client: Any, accept: str, asked: dict[str, bool], media: str) -> None:
+    answer = client.post("/chat", json={"question": QUESTION, **asked}, headers={"Accept": accept})
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith(media)
+
+
+def test_a_service_that_stops_answers_what_is_under_way_or_says_that_it_cannot(run: Any, server: StreamServer) -> None:
+    """Of three answers under way, one is done in time; the other two are waited for, and end properly."""
+    released = threading.Event()
+    ended = threading.Event()
+
+    def says(body: dict[str, Any]) -> Iterator[bytes]:
+        if "how many jobs" in json.dumps(body["messages"][-1]):
+            yield from frames("The queue", end=False)
+            released.wait(PATIENCE)
+            yield from frames(" holds 500 jobs [1].")
+        else:
+            yield from frames(RIGHT + " The", end=False)
+            while not ended.wait(0.2):
+                yield frame(" entries")
+
+    server.status, server.says = 200, says
+    tokens = [run.json("tokens", "create", "--user", user)["token"] for user in ("ann", "cleo")]
+    run.json("index", "cache.md", "--user", "cleo")
+    with ThreadPoolExecutor(3) as pool, ExitStack() as stack:
+        service = stack.enter_context(serving(run, "--workers", 2))
+        clients = [stack.enter_context(service.client(token)) for token in tokens]
+        for each in clients:
+            each.timeout = PATIENCE
+        asked = len(server.asked)
+        streamed = pool.submit(clients[0].post, "/chat", json={"question": QUESTION})
+        whole = pool.submit(clients[0].post, "/chat", json={"question": QUESTION, "stream": False})
+        quick = pool.submit(clients[1].post, "/chat", json={"question": "how many jobs does the queue hold"})
+        while len(server.asked) < asked + 3:
+            time.sleep(0.05)
+        service.process.terminate()
+        time.sleep(1)  # until the signal is heard
+        released.set()
+        name, answer = events(quick.result().text)[-1]
+        assert (name, answer["by"]) == ("done", "gpt")
+        name, answer = events(streamed.result().text)[-1]
+        assert (name, answer["error"]["code"]) == ("error", "stopping")
+        refused = whole.result()
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "stopping")
+        service.process.wait(PATIENCE)
+    ended.set()
 
 
 def test_answers_are_counted_by_how_they_end(run: Any, service: tuple[Running, str], client: Any) -> None:
@@ -172,25 +240,33 @@ def begun(stream: Any) -> Iterator[str]:
     return rest
 
 
-def test_a_token_has_two_answers_under_way_over_all_workers(client: Any, server: StreamServer) -> None:
+def test_a_user_has_two_answers_under_way_over_all_tokens_and_workers(
+    service: tuple[Running, str], client: Any, server: StreamServer
+) -> None:
+    with service[0].client(client.post("/tokens", json={"label": "other"}).json()["token"]) as other:
+        held_back(client, other, server)
+
+
+def held_back(client: Any, other: Any, server: StreamServer) -> None:
+    """Refuse a third answer while each client reads one."""
     server.says = lambda body: [*frames(RIGHT + " The", end=False), HANG]
     asked = {"question": QUESTION}
     with ExitStack() as open_streams:
-        streams = [open_streams.enter_context(client.stream("POST", "/chat", json=asked)) for _ in range(2)]
+        streams = [open_streams.enter_context(each.stream("POST", "/chat", json=asked)) for each in (client, other)]
         held = [*map(begun, streams)]
         for _ in range(6):  # whichever worker takes it
-            refused = client.post("/chat", json=asked)
+            refused = other.post("/chat", json=asked)
             assert refused.status_code == 429
             assert refused.json()["error"]["code"] == "too_many_streams"
         assert len(held) == 2
-    assert server.left.wait(10)
+    assert server.left.wait(PATIENCE)
 
 
 def test_a_model_is_stopped_when_the_reader_leaves(client: Any, server: StreamServer) -> None:
     server.says = lambda body: [*frames(RIGHT + " The", end=False), HANG]
     with client.stream("POST", "/chat", json={"question": QUESTION}) as stream:
         held = begun(stream)
-    assert server.left.wait(10)
+    assert server.left.wait(PATIENCE)
     assert held is not None
     server.says = lambda body: frames(RIGHT)
     for _ in range(50):  # the lease is given back as soon as the thread has ended

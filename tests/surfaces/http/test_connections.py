@@ -11,9 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx2 as httpx
 import pytest
 
 from rifflux.surfaces.http.connections import MOST_CONNECTIONS
+from tests.support.commands import PATIENCE
 from tests.support.server import Running, serving
 
 pytestmark = pytest.mark.slow
@@ -28,6 +30,27 @@ def fails():
 
 
 rifflux.surfaces.shared.nouns.version_json = fails
+"""
+
+
+#: A module that a process loads when it starts, after which it logs how each connection sends.
+WATCHED = """
+import json
+import socket
+import sys
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+made = H11Protocol.connection_made
+
+
+def connection_made(self, transport):
+    at_once = transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    print(json.dumps({"event": "connection", "at_once": bool(at_once)}), file=sys.stderr, flush=True)
+    made(self, transport)
+
+
+H11Protocol.connection_made = connection_made
 """
 
 
@@ -50,12 +73,32 @@ def service(run: Any) -> Iterator[Running]:
 def raw(service: Running, sent: bytes) -> bytes:
     """Send bytes on a connection of their own, and read until the service closes it."""
     host, _, port = service.url.removeprefix("http://").partition(":")
-    with closing(socket.create_connection((host, int(port)), timeout=30)) as connection:
+    with closing(socket.create_connection((host, int(port)), timeout=PATIENCE)) as connection:
         connection.sendall(sent)
         read = b""
         while some := connection.recv(65_536):
             read += some
         return read
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_small_answers_are_sent_at_once_on_every_connection(run: Any, tmp_path: Path, workers: int) -> None:
+    (tmp_path / "sitecustomize.py").write_text(WATCHED)
+    path = f"{tmp_path}{os.pathsep}{run.environment['PYTHONPATH']}"
+    watched = replace(run, settings={"PYTHONPATH": path})
+    with serving(watched, "--db", "index.db", "--workers", workers, "--host", "localhost") as service:
+        addresses = service.awaited(lambda line: line["event"] == "starting")["addresses"]
+        for _ in range(10):
+            assert [httpx.get(f"{each}/health").status_code for each in addresses] == [200] * len(addresses)
+        connections = [line["at_once"] for line in service.lines if line["event"] == "connection"]
+    assert len(connections) >= 10 * len(addresses)
+    assert all(connections)
+
+
+def test_a_port_that_is_taken_is_told_with_the_cure(service: Running, run: Any) -> None:
+    told = run("serve", "--db", "index.db", "--port", service.url.rpartition(":")[2])
+    assert told.returncode == 2
+    assert "choose another port" in told.stderr
 
 
 def test_a_body_that_does_not_come_gets_an_answer_and_an_end(service: Running, run: Any) -> None:
@@ -109,6 +152,71 @@ def test_an_origin_of_any_form_is_refused(service: Running, origin: str) -> None
     assert reply.headers["x-request-id"]
 
 
+def test_a_page_of_the_same_name_by_another_scheme_is_another_page(service: Running, run: Any) -> None:
+    token = run.json("tokens", "create", "--user", "ann", "--db", "index.db")["token"]
+    host = service.url.removeprefix("http://")
+    with service.client(token) as client:
+        for origin, status in ((f"http://{host}", 200), (f"https://{host}", 403), (f"HTTP://{host.upper()}", 200)):
+            asked = client.post("/search", json={"query": "herons"}, headers={"Origin": origin})
+            assert asked.status_code == status
+
+
+def test_the_scheme_of_a_page_is_that_of_the_proxy(run: Any) -> None:
+    token = run.json("tokens", "create", "--user", "ann", "--db", "index.db")["token"]
+    secure = {"X-Forwarded-Proto": "https"}
+    for options, scheme in ((("--proxy", "127.0.0.1"), "https"), ((), "http")):
+        with serving(run, "--db", "index.db", *options) as service, service.client(token) as client:
+            host = service.url.removeprefix("http://")
+            statuses = {
+                each: client.post(
+                    "/search", json={"query": "herons"}, headers={**secure, "Origin": f"{each}://{host}"}
+                ).status_code
+                for each in ("http", "https")
+            }
+        assert [each for each, status in statuses.items() if status == 200] == [scheme]
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 5",
+        b"Transfer-Encoding: Chunked\r\nContent-Length: 0",
+    ],
+)
+@pytest.mark.parametrize("path", [b"/health", b"/search", b"/nowhere"])
+def test_a_body_with_two_lengths_is_refused_and_nothing_after_it_is_a_request(
+    service: Running, lengths: bytes, path: bytes
+) -> None:
+    first = b"POST " + path + b" HTTP/1.1\r\nHost: localhost\r\n" + lengths + b"\r\n\r\n0\r\n\r\n"
+    told = raw(service, first + b"GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert told.startswith(b"HTTP/1.1 400 ")
+    assert told.count(b"HTTP/1.1 ") == 1
+    assert b"connection: close" in told.lower()
+
+
+def test_no_answer_may_be_stored_or_taken_for_something_else(service: Running, run: Any) -> None:
+    token = run.json("tokens", "create", "--user", "ann", "--db", "index.db")["token"]
+    with service.client(token) as client:
+        answers = [
+            client.post("/search", json={"query": "herons"}),
+            client.post("/search", json={"quarry": "herons"}),
+            client.post("/chat", json={"question": "where do herons fish"}),
+            client.get("/metrics"),
+            client.get("/", headers={"Accept": "text/html"}),
+            client.get("/me", headers={"Origin": "https://example.org"}),
+            client.delete("/me"),
+            *(client.get(path) for path in ("/me", "/documents", "/openapi.json", "/stats", "/nowhere", "/health")),
+        ]
+        asset = client.get("/assets/dom.js")
+    for answer in answers:
+        assert answer.headers["cache-control"] == "no-store", answer.url
+        assert answer.headers["x-content-type-options"] == "nosniff", answer.url
+    assert "no-store" not in asset.headers["cache-control"]
+    refused = raw(service, b"NONSENSE\r\n\r\n").lower()
+    assert b"cache-control: no-store" in refused
+
+
 def test_the_token_is_looked_at_before_the_body(service: Running) -> None:
     with service.client() as client:
         reply = client.post("/search", content=b"{bad", headers={"Content-Type": "application/json"})
@@ -123,10 +231,29 @@ def test_parameters_that_nobody_knows_are_refused(service: Running, run: Any) ->
     assert "do you mean since?" in reply.json()["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/usage?since=2026-01-01&since=2026-01-02", 422),
+        ("/documents?limit=5&limit=x", 422),
+        ("/documents?limit=5&limit=5", 422),
+        ("/documents?collection=library&collection=library&limit=5", 200),
+        ("/?q=herons&q=owls", 422),
+        ("/?q=herons&kind=note&kind=page", 200),
+    ],
+)
+def test_a_parameter_that_is_given_twice_is_refused_unless_it_is_a_list(
+    service: Running, run: Any, path: str, status: int
+) -> None:
+    token = run.json("tokens", "create", "--user", "ann", "--db", "index.db")["token"]
+    with service.client(token) as client:
+        assert client.get(path).status_code == status
+
+
 def test_more_connections_than_a_worker_holds_are_refused(run: Any) -> None:
     with serving(run, "--db", "index.db") as service, ExitStack() as open_ones:
         host, _, port = service.url.removeprefix("http://").partition(":")
-        held = [socket.create_connection((host, int(port)), timeout=30) for _ in range(MOST_CONNECTIONS + 1)]
+        held = [socket.create_connection((host, int(port)), timeout=PATIENCE) for _ in range(MOST_CONNECTIONS + 1)]
         for each in held:
             open_ones.enter_context(closing(each))
         assert held[-1].recv(100).startswith(b"HTTP/1.1 503 ")

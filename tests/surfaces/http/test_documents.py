@@ -93,6 +93,17 @@ class TestText:
         refusal(ann.get("/documents/bird"), 404)
         refusal(ann.delete("/documents/bird"), 404)
 
+    def test_a_document_may_have_its_own_language(self, ann: httpx.Client) -> None:
+        ann.put("/documents/umzug", json={"text": "Alte Häuser werden verkauft", "language": "german"})
+        file = {"file": ("neu.md", "Neue Gärten im Frühjahr".encode())}
+        ann.put("/documents/neu", files=file, data={"language": "german"})
+        assert [each for each, _ in found(ann, "Haus")] == ["umzug"]
+        assert [each for each, _ in found(ann, "Garten")] == ["neu"]
+        assert ann.get("/status").json()["languages"] == ["german"]
+        refused = ann.put("/documents/x", json={"text": "x", "language": "klingon"})
+        assert refused.status_code == 422
+        assert "german" in refused.text
+
     def test_a_key_is_drawn(self, ann: httpx.Client) -> None:
         drawn = [ann.post("/documents", json={"text": "heron"}).json()["document"] for _ in range(2)]
         assert keys(ann) == sorted(drawn)

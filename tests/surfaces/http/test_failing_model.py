@@ -131,7 +131,7 @@ def test_the_command_line_counts_its_calls_and_tells_no_cause(run: Any, server: 
     assert features["ann", "store"] == 2
     assert features["ann", "search"] == 1
     server.mode = "fails"
-    done = run("search", "cache", "--json")
+    done = run("search", "entries of the cache", "--json")
     assert json.loads(done.stdout)["results"]
     untold(done.stdout)
     assert SECRET in done.stderr

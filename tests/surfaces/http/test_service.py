@@ -74,7 +74,7 @@ def test_a_model_that_cannot_be_loaded_keeps_no_service_from_starting(
     service.prepare()
     trace = service.of(Caller("", "admin")).search("herons").trace
     assert trace.effective_mode == "lexical"
-    assert "its file is damaged" in trace.degraded[0]
+    assert "its file is damaged" in trace.degraded[0].text
 
 
 def test_what_is_shared_is_fast_from_the_first_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

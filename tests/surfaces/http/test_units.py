@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import rifflux
+from tests.support.commands import PATIENCE
 from tests.support.elsewhere import as_user, packages, python_of
 from tests.support.server import Running, free_port, ready
 
@@ -64,13 +65,13 @@ class Machine:
     def run(self, unit: str, number: int) -> None:
         """Run a command of a unit to its end."""
         process = self.start(unit, number, stderr=subprocess.PIPE)
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, told
 
     def token(self) -> str:
         """Make a token, as whom the service runs as."""
         made = self.start("rifflux.service", 0, instead=f"{PROGRAM} tokens create --user ann", stdout=subprocess.PIPE)
-        told, _ = made.communicate(timeout=60)
+        told, _ = made.communicate(timeout=PATIENCE)
         return told.decode().strip()
 
     def serve(self) -> Running:
@@ -99,7 +100,7 @@ def machine() -> Iterator[Machine]:
 def stop(service: Running, number: int) -> None:
     """Send a signal to all processes of a service, and wait for its end."""
     os.killpg(service.process.pid, number)
-    service.process.wait(30)
+    service.process.wait(PATIENCE)
 
 
 def test_what_was_answered_survives_being_killed(machine: Machine) -> None:

@@ -21,6 +21,7 @@ from rifflux import Document, Scope
 from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.surfaces.mcp.server import TOOLS
 from tests.support.agents import served_http, write_files
+from tests.support.commands import PATIENCE
 
 INSPECTOR = Path(__file__).parents[3] / ".inspector" / "node_modules" / ".bin" / "mcp-inspector"
 
@@ -66,7 +67,7 @@ class Inspector:
             env=os.environ | {"HOME": str(self.home)},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE,
             check=False,
         )
         assert done.returncode in (0, TOOL_ERROR), done.stderr

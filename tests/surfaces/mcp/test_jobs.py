@@ -13,6 +13,7 @@ import pytest
 
 from rifflux.surfaces.mcp import Workspace, server
 from tests.support.agents import Agent, Chosen, agent_of, at, eventually
+from tests.support.commands import PATIENCE
 
 #: They start servers.
 pytestmark = pytest.mark.slow
@@ -27,7 +28,7 @@ class Slow(Chosen):
 
     def embed_documents(self, texts: Any) -> Any:
         self.reached.set()
-        assert self.go_on.wait(20)
+        assert self.go_on.wait(PATIENCE)
         return super().embed_documents(texts)
 
 
@@ -50,7 +51,7 @@ def agent(files: Path, slow: Slow, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 def test_a_job_goes_on_until_it_is_done(agent: Agent, slow: Slow) -> None:
     job = agent.ask("reindex_job", action="start", path=str(agent.files))
     assert job["state"] == "running"
-    assert slow.reached.wait(20)
+    assert slow.reached.wait(PATIENCE)
     assert agent.ask("search_rifflux", query="heron", mode="lexical")["count"] == 1
     slow.go_on.set()
     eventually(lambda: agent.ask("reindex_job", action="status", job=job["job"])["state"] == "done")
@@ -61,7 +62,7 @@ def test_a_job_goes_on_until_it_is_done(agent: Agent, slow: Slow) -> None:
 
 def test_a_second_run_is_told_of_the_first(agent: Agent, slow: Slow) -> None:
     job = agent.ask("reindex_job", action="start", path=str(agent.files))["job"]
-    assert slow.reached.wait(20)
+    assert slow.reached.wait(PATIENCE)
     for tool, more in (("reindex", {}), ("reindex_job", {"action": "start"})):
         refusal = agent.refusal(tool, path=str(agent.files), **more)
         assert f"files are being indexed already (job {job}: " in refusal
@@ -72,7 +73,7 @@ def test_a_second_run_is_told_of_the_first(agent: Agent, slow: Slow) -> None:
 
 def test_a_job_that_is_cancelled_keeps_what_it_did(agent: Agent, slow: Slow) -> None:
     job = agent.ask("reindex_job", action="start", path=str(agent.files))["job"]
-    assert slow.reached.wait(20)
+    assert slow.reached.wait(PATIENCE)
     agent.ask("reindex_job", action="cancel", job=job)
     slow.go_on.set()
     eventually(lambda: agent.ask("reindex_job", action="status", job=job)["state"] == "cancelled")

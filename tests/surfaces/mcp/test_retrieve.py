@@ -126,7 +126,7 @@ def test_passages_stand_in_a_fence(agent: Agent) -> None:
         ("retrieve", {"query": "x", "cite": "endnote"}, "bibtex or csl"),
         ("retrieve", {"query": ""}, "empty"),
         ("retrieve", {"query": "x", "max_tokens": 0}, "max_tokens"),
-        ("verify", {"evidence_pack": {}}, "no evidence pack"),
+        ("verify", {"evidence_pack": {}}, "not an evidence pack"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(agent: Agent, tool: str, arguments: dict[str, object], told: str) -> None:

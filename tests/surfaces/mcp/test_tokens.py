@@ -17,6 +17,7 @@ from rifflux import Document, Scope
 from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.surfaces.mcp import serve
 from tests.support.agents import Agent, served_http, with_token, write_files
+from tests.support.commands import PATIENCE
 
 #: They start processes.
 pytestmark = pytest.mark.slow
@@ -35,6 +36,10 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
         index.add(files / "beta", collection="birds")
         for user, text in USERS.items():
             index.scoped(Scope(user)).add(Document("own.md", text))
+            talk = index.scoped(Scope(user)).conversations
+            talk.add("Rivers", id="c")
+            talk.add_message("c", f"{user} asks where herons stand", created_at="2024-05-01T12:00:00Z")
+            talk.add_message("c", "Herons stand in rivers", role="assistant", created_at="2024-05-02T12:00:00Z")
             index.scoped(Scope(user)).memories.add(f"{user} likes the river best of all", importance=9)
         accounts = Accounts(index.admin.store.registry)
         made = {user: accounts.create(user)[1] for user in USERS} | {"root": accounts.create("root", ADMIN)[1]}
@@ -100,6 +105,16 @@ class TestTwoUsers:
             (memory,) = each.ask("recall", query="likes the river")["memories"]
             assert memory["content"].startswith(user)
 
+    def test_messages_are_of_the_user_and_narrowed_by_role_and_date(self, ann: Agent, carl: Agent) -> None:
+        found = ann.ask("search_conversations", query="herons stand")["messages"]
+        assert {each["role"] for each in found} == {"user", "assistant"}
+        assert not any("bob" in each["text"] for each in found)
+        (answer,) = ann.ask("search_conversations", query="herons", role="assistant")["messages"]
+        assert (answer["title"], answer["conversation_id"], answer["created_at"][:10]) == ("Rivers", "c", "2024-05-02")
+        (question,) = ann.ask("search_conversations", query="herons", until="2024-05-01")["messages"]
+        assert question["role"] == "user"
+        assert carl.ask("search_conversations", query="herons")["count"] == 0
+
     def test_another_index_is_refused(self, ann: Agent) -> None:
         assert "leave db_path out" in ann.refusal("search_rifflux", query="x", db_path="other.db")
 
@@ -153,7 +168,7 @@ class TestWithoutAToken:
 
     def test_one_that_expired_is_told_so_with_the_cure(self, tokens: dict[str, str]) -> None:
         request = urllib.request.Request(tokens["url"], b"{}", {"Authorization": f"Bearer {tokens['expired']}"})
-        with pytest.raises(urllib.error.HTTPError) as refused, urllib.request.urlopen(request, timeout=20):
+        with pytest.raises(urllib.error.HTTPError) as refused, urllib.request.urlopen(request, timeout=PATIENCE):
             pass
         told = json.loads(refused.value.read())
         assert (refused.value.code, told["error"], told["code"]) == (401, "invalid_token", "token_expired")
@@ -178,7 +193,7 @@ def _post(url: str, message: object, **headers: str) -> tuple[int, str]:
     kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     request = urllib.request.Request(url, json.dumps(message).encode(), kinds | headers)
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return int(answer.status), answer.headers.get("mcp-session-id", "")
     except urllib.error.HTTPError as error:
         return error.code, ""

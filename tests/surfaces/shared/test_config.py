@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,12 @@ class TestValues:
             ("exclude = [1]", "exclude"),
             ("[top_k]\nvalue = 5", "top_k"),
             ("origins = 'x'", "origins"),
+            ("top_k = -5", "top_k"),
+            ("rrf_k = -5", "rrf_k"),
+            ("rrf_k = nan", "rrf_k"),
+            ("mode = 'psychic'", "psychic"),
+            ("fusion = 'psychic'", "psychic"),
+            ("max_file_mb = 0", "max_file_mb"),
             ("top_k = ", "config.toml"),
             ("\x00", "config.toml"),
         ],
@@ -137,6 +144,10 @@ class TestValues:
         with pytest.raises(InvalidArgument, match=named) as refused:
             load({})
         assert str(path) in str(refused.value)
+
+    def test_a_value_that_no_search_could_use_is_refused_in_a_variable_too(self) -> None:
+        with pytest.raises(InvalidArgument, match="RIFFLUX_RRF_K"):
+            load({"RIFFLUX_RRF_K": "-5"})
 
     def test_an_unknown_name_lists_the_known_ones(self) -> None:
         with pytest.raises(InvalidArgument, match="top_k, mode"):
@@ -173,6 +184,13 @@ class TestCommand:
         assert shown["settings"].keys() == Settings().shown().keys()
         assert shown["origins"] == {"top_k": str(path), "model": "environment", "api_key": "environment"}
         assert shown["settings"]["api_key"] == "(set)"
+
+    @pytest.mark.slow
+    def test_its_columns_stand_apart(self, run: Any) -> None:
+        lines = run("config").stdout.splitlines()
+        for name, line in zip(Settings().shown(), lines, strict=True):
+            assert line.startswith(f"{name}  ")
+            assert re.search(r"  (default|environment)$", line)
 
     @pytest.mark.slow
     def test_people_read_no_secret_either(self, run: Any) -> None:

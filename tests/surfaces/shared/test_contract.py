@@ -287,11 +287,25 @@ class TestValidation:
                 cosines = [
                     r["score_breakdown"]["cosine"] for r in SearchService(index).search("cache", mode="semantic")
                 ]
-                assert cosines == pytest.approx([scale * cosine for cosine in COSINES.values()], abs=1e-6)
+                assert cosines == pytest.approx([scale * cosine for cosine in COSINES.values()], abs=5e-5)  # of 16 bits
                 answers.append(
                     [(key, r["score_breakdown"]) for key, r in zip(keys_of(index, results), results, strict=True)]
                 )
         assert answers[0] == answers[1]
+
+    def test_one_code_is_searched_by_words_with_the_keys_of_hybrid(self, tmp_path: Path) -> None:
+        with rifflux.open(tmp_path / "index.db", model="hash") as index:
+            index.add(
+                *(Document(f"r{n}", f"Region D{n} holds a chest, and a door to D{n + 1}.") for n in range(30, 50))
+            )
+            service = SearchService(index)
+            results = service.results("D40")
+            (first, *_) = service.search("D40")
+            assert first["content"].startswith("Region D")
+            assert first["score_breakdown"] == {"rrf": 1 / 61, "lexical_rank": 1, "semantic_rank": None}
+            assert (results.trace.mode, results.trace.effective_mode) == ("hybrid", "lexical")
+            assert any("identifier" in note for note in results.trace.notes)
+            assert service.results("chest").trace.effective_mode == "hybrid"
 
     @pytest.mark.parametrize("mode", MODES)
     @pytest.mark.parametrize("top_k", [1, 7])
@@ -305,8 +319,11 @@ class TestValidation:
 
     @pytest.mark.parametrize("mode", ["fuzzy", "", "HYBRID", None])
     def test_unknown_mode_is_refused(self, service: SearchService, mode: Any) -> None:
-        with pytest.raises(InvalidArgument, match="choose one of lexical, semantic, hybrid"):
+        with pytest.raises(InvalidArgument, match="choose one of lexical, semantic, hybrid") as refused:
             service.search("cache", mode=mode)
+        offered = str(refused.value).partition("choose one of ")[2].split(", ")
+        for each in offered:
+            service.search("cache", mode=each)
 
     @pytest.mark.parametrize("top_k", [0, -1, 1001, 2.5, True, None])
     def test_impossible_top_k_is_refused(self, service: SearchService, top_k: Any) -> None:
@@ -319,9 +336,9 @@ class TestValidation:
             service.search(query)
 
     def test_a_mode_that_would_rerank_is_refused(self, service: SearchService) -> None:
-        with pytest.raises(InvalidArgument, match="never reranked"):
+        with pytest.raises(InvalidArgument, match="never reranks"):
             service.search("cache", mode="hybrid-rerank")
-        with pytest.raises(InvalidArgument, match="never reranked"):
+        with pytest.raises(InvalidArgument, match="never reranks"):
             service.why("cache", "cache.md", mode="hybrid-rerank")
 
     @pytest.mark.parametrize("query", ["", " \n"])

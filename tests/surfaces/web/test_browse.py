@@ -18,6 +18,7 @@ from playwright.sync_api import expect
 import rifflux
 from rifflux import Document
 from tests.support.browser import needs_browser, opened
+from tests.support.commands import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +50,7 @@ def browsing(run: Any, *arguments: str, **more: str) -> Iterator[tuple[str, str]
         yield host, secret
     finally:
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=30)
+        _, told = process.communicate(timeout=PATIENCE)
         assert "Traceback" not in told, told
 
 
@@ -95,7 +96,7 @@ def test_a_browser_is_opened_without_telling_others_the_pass(run: Any, tmp_path:
 def test_a_port_in_use_is_told(run: Any) -> None:
     with browsing(run, "--no-window") as (host, _):
         told = run.refusal("browse", "--db", "index.db", "--no-window", "--port", host.rpartition(":")[2])
-    assert "give another --port" in told
+    assert "choose another port" in told
 
 
 class TestInABrowser:
@@ -110,3 +111,14 @@ class TestInABrowser:
             expect(page.locator(".hit")).to_have_count(1)
             page.reload()
             expect(page.locator(".hit")).to_have_count(1)
+
+    def test_opened_a_second_time_it_says_that_it_was_used(self, run: Any, browser: Any) -> None:
+        with browsing(run, "--no-window") as (host, secret):
+            with opened(browser, host) as tab:
+                expect(tab.goto(f"/#pass={secret}").locator(".ask input")).to_be_focused()
+            with opened(browser, host) as tab:
+                tab.forgiven.append("401")
+                page = tab.goto(f"/#pass={secret}")
+                expect(page.get_by_role("heading")).to_have_text("This address was used")
+                expect(page.locator("main")).to_contain_text("rifflux browse again")
+                assert tab.violations() == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,7 +72,7 @@ class TestWorks:
         for mode in ("generic", "keywords"):
             page.get_by_label("Intent").select_option(mode)
             page.get_by_role("button", name="Find").click()
-            expect(page.locator("main .soft").first).to_contain_text(f"works · {mode}: asked for by name")
+            expect(page.locator("main .soft").first).to_contain_text(f"{mode}: asked for by name")
         lacking = page.get_by_text("no work here has the identifier doi:10.5555/absent: the nearest titles here are")
         expect(lacking).to_contain_text("'On caching'")
 
@@ -216,6 +217,21 @@ class TestLibrary:
         page.get_by_role("dialog").get_by_role("button", name="Really?").click()
         expect(plans).to_have_count(0)
 
+    def test_an_import_that_goes_on_shows_how_far_it_is(self, tab: Tab, tmp_path: Path) -> None:
+        ann = tab("ann")
+        view(ann.page, "Library")
+        file = tmp_path / "talks.zip"
+        with zipfile.ZipFile(file, "w") as archive:
+            for number in range(3000):
+                archive.writestr(f"talk-{number}.json", json.dumps([{"role": "user", "content": f"wombat {number}"}]))
+        upload = ann.page.get_by_role("region", name="Upload")
+        upload.get_by_label("Files").set_input_files(file)
+        upload.get_by_label("Each is").select_option("an export of conversations")
+        upload.get_by_role("button", name="Upload").click()
+        told = upload.get_by_role("status")
+        expect(told).to_contain_text(re.compile(r"storing… \d+ of 3000"), timeout=180_000)
+        expect(told).to_contain_text("3000 conversations", timeout=180_000)
+
     def test_what_cannot_be_read_is_told(self, tab: Tab, tmp_path: Path) -> None:
         ann = tab("ann")
         ann.forgiven.append("422")
@@ -255,6 +271,9 @@ class TestSettings:
         with page.expect_response("**/admin/settings") as told:
             page.get_by_label("Search conversations by meaning, too").check()
         assert told.value.ok
+        with page.expect_response("**/admin/messages/vectors") as made:
+            page.get_by_role("button", name="Make vectors for everybody's messages").click()
+        assert made.value.ok
         groups = page.locator("section", has=page.get_by_role("heading", name="Groups"))
         groups.get_by_label("Name").fill("team")
         groups.get_by_label("Members, separated by commas").fill("ann, ben")

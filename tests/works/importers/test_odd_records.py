@@ -206,3 +206,28 @@ def test_a_key_that_is_an_identifier_names_the_work(write: Any) -> None:
         "T", "x", ("A. One", "B. Two"), identifiers=(Identifier("doi", "10.1000/x"),),
         tags=(Tag("msc", "14F05"), Tag("msc", "14A15")), citations=(Link("doi:10.1000/y"),),
     )  # fmt: skip
+
+
+def test_subjects_of_a_record_are_its_subjects_in_any_form(index: Index, write: Any) -> None:
+    index.works.import_files(
+        write(
+            "subjects.jsonl",
+            {"id": 1, "title": "Links and knots", "license": "cc0", "subjects": ["math.GT", "57M25", "knot theory"]},
+            {"id": 2, "title": "Braids and knots", "license": "cc0", "subjects": "math.GT; msc:20F36"},
+            {"id": 3, "title": "Fields and knots", "license": "cc0", "subjects": {"arxiv": ["hep-th"]}},
+            {"id": 4, "title": "Knots in ropes", "license": "cc0"},
+        ),
+        embed=False,
+    )
+    assert set(index.works.get("subjects:1").work.tags) == {
+        Tag("arxiv", "math.GT"),
+        Tag("keyword", "knot theory"),
+        Tag("msc", "57M25"),
+    }
+    found = {subject: index.retrieve("knots", subjects=subject) for subject in ("math.GT", "20F36", "hep-th")}
+    titles = {subject: {hit.title for hit in each.reranked} for subject, each in found.items()}
+    assert titles == {
+        "math.GT": {"Links and knots", "Braids and knots"},
+        "20F36": {"Braids and knots"},
+        "hep-th": {"Fields and knots"},
+    }

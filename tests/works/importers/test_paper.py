@@ -254,3 +254,108 @@ def test_authors_in_blocks_side_by_side_and_over_several_lines(tmp_path: Path) -
     kept = [each for each in first if not 640 < each.y < 665]
     work = read(tmp_path / "a.pdf", typeset([[*kept, *names], *others])).work
     assert work.authors == ("Anna Lee", "Jürgen Ober", "Carla M. Ruiz", "Dora Quist")
+
+
+def first_page(
+    *, head: Sequence[str] = (), below_title: Sequence[str] = (), body: Sequence[str] = (), foot: Sequence[str] = ()
+) -> list[list[Set]]:
+    """A paper of one page: running head, title, author, lines below them, text, and notes in small print."""
+    return [
+        [
+            *column(head, 54, 765, 500, 8, indent=False),
+            *centered(TITLE, 720, 15, BOLD),
+            *centered(["Anna Lee"], 670, 10),
+            *column(below_title, 120, 650, 370, 8, indent=False),
+            *column(["# Abstract", ABSTRACT, "# 1 Introduction", WAITING * 3, *body], 90, 600, 430),
+            *column(foot, 90, 70, 430, 7, indent=False),
+        ]
+    ]
+
+
+OWN, OTHERS = "10.1000/heron", "10.2307/1969915"
+SERRE = "J.-P. Serre, Faisceaux algébriques cohérents, Annals of Mathematics 61 (1955)"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        {"head": [f"Annals of Waterside Studies 12 (2004), 1-9      doi:{OWN}"]},
+        {"head": [f"Lee et al. Waterside Studies (2004) 16:99 DOI {OWN}"]},
+        {"below_title": [f"https://doi.org/{OWN}"]},
+        {"below_title": [f"Received: 3 May 2003 / Accepted: 9 June 2004. Published online. DOI: {OWN}"]},
+        {"foot": [f"Copyright 2004 ACM 0-89791-88-6/97/05 ...$5.00. DOI: https://doi.org/{OWN}"]},
+        {"foot": [f"0022-1236/$ - see front matter © 2004 Elsevier Ltd. All rights reserved. doi:{OWN}"]},
+        {"foot": [f"The final publication is available at Springer via http://dx.doi.org/{OWN}"]},
+        {"foot": [f"Citation: Lee A (2004) {' '.join(TITLE)}. Waterside Studies 12: 1-9. doi:{OWN}"]},
+    ],
+)
+def test_a_doi_in_a_publishers_form_is_the_papers_own(tmp_path: Path, page: dict[str, list[str]]) -> None:
+    work = read(tmp_path / "own.pdf", typeset(first_page(**page))).work
+    assert work.identifier("doi") == OWN
+    assert work.citations == ()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        {"foot": [f"* This note extends {SERRE}, doi:{OTHERS}."]},
+        {"foot": [f"1 See also doi:{OTHERS}."]},
+        {"foot": [f"1 doi:{OTHERS}"]},
+        {"foot": [f"{SERRE}, doi:{OTHERS}"]},
+        {"foot": [f"This note extends a theorem of Serre. https://doi.org/{OTHERS} has the original."]},
+        {"head": [f"Comment on Annals of Mathematics 61 (1955), doi:{OTHERS}"]},
+        {"below_title": [f"A reply to {SERRE}, doi:{OTHERS}"]},
+        {"body": [f"We go on with {SERRE}, https://doi.org/{OTHERS}, and count."]},
+        {"body": ["# References", f"[1] {SERRE}. doi:{OTHERS}"]},
+        {"body": ["# References", f"{SERRE}. doi:{OTHERS}", "D. Quist. Personal communication, 2003."]},
+        {"body": [f"[1] {SERRE}. doi:{OTHERS}"]},
+    ],
+)
+def test_a_doi_that_another_work_is_mentioned_by_is_cited(tmp_path: Path, page: dict[str, list[str]]) -> None:
+    work = read(tmp_path / "mention.pdf", typeset(first_page(**page))).work
+    assert work.identifiers == ()
+    assert Link(f"doi:{OTHERS}") in work.citations
+
+
+def test_a_paper_with_both_has_its_own_and_cites_the_other(tmp_path: Path) -> None:
+    page = first_page(head=[f"Waterside Studies 12 doi:{OWN}"], foot=[f"* This note extends {SERRE}, doi:{OTHERS}."])
+    work = read(tmp_path / "both.pdf", typeset(page)).work
+    assert work.identifiers == (Identifier("doi", OWN),)
+    assert work.citations == (Link(f"doi:{OTHERS}"),)
+
+
+@pytest.mark.parametrize("info", [f"/doi ({OWN})", f"/Subject (Waterside Studies, 12 \\(2004\\) 1-9. doi:{OWN})"])
+def test_properties_of_the_file_tell_its_doi(tmp_path: Path, info: str) -> None:
+    page = first_page(foot=[f"doi:{OTHERS}"])
+    work = read(tmp_path / "stated.pdf", typeset(page, info=info)).work
+    assert work.identifiers == (Identifier("doi", OWN),)
+    assert work.citations == (Link(f"doi:{OTHERS}"),)
+
+
+def test_several_dois_in_the_form_of_its_own_are_none_of_them_and_told(tmp_path: Path) -> None:
+    entry = read(tmp_path / "two.pdf", typeset(first_page(head=[f"doi:{OWN}"], foot=[f"doi:{OTHERS}"])))
+    assert entry.work.identifiers == ()
+    assert entry.work.citations == ()
+    assert any(OWN in note and OTHERS in note for note in entry.notes)
+
+
+def test_an_arxiv_stamp_is_a_line_by_itself_and_no_reference(tmp_path: Path) -> None:
+    stamp = "arXiv:math/0211159v1 [math.DG] 11 Nov 2002"
+    own = read(tmp_path / "own.pdf", typeset(first_page(head=[stamp]))).work
+    assert own.identifier("arxiv") == "math/0211159"
+    for body in (["# References", f"[1] G. Perelman, The entropy formula. {stamp}"], [f"It follows from {stamp}."]):
+        mention = read(tmp_path / "mention.pdf", typeset(first_page(body=body))).work
+        assert mention.identifiers == ()
+
+
+def test_a_note_that_mentions_a_work_takes_over_none_of_its_citations(index: Index, tmp_path: Path) -> None:
+    note, refs = tmp_path / "note.pdf", tmp_path / "refs.bib"
+    note.write_bytes(typeset(first_page(foot=[f"* This note extends {SERRE}, doi:{OTHERS}."])))
+    refs.write_text(
+        f"@article{{fac, title={{Faisceaux algébriques cohérents}}, author={{Serre, J.-P.}}, doi={{{OTHERS}}}}}"
+    )
+    index.works.import_files(note, refs, embed=False)
+    serre = index.works.get(f"doi:{OTHERS}")
+    assert serre.work.title == "Faisceaux algébriques cohérents"
+    assert [hit.title for hit in serre.cited_by] == [" ".join(TITLE)]
+    assert index.works.doubts() == []

@@ -385,6 +385,12 @@ def test_users_keep_their_works_apart(index: Index, write: Any) -> None:
     assert index.status().documents == 0
 
 
+def test_a_merged_work_does_not_cite_itself() -> None:
+    doi = Identifier("doi", "10.1000/a")
+    works = {"list": Work("A work", identifiers=(doi,)), "paper": Work("A work", citations=(Link(str(doi)),))}
+    assert merged(works).citations == ()
+
+
 def test_merging_does_not_depend_on_the_order() -> None:
     works = {
         "a": Work("Short", "text", ("A. B.",), 2001, tags=(Tag("msc", "14"),), license="CC0-1.0"),

@@ -11,7 +11,7 @@ import pytest
 
 from rifflux import Index
 from rifflux.errors import InvalidArgument
-from rifflux.types import Identifier
+from rifflux.types import Identifier, Link
 from rifflux.works import Work
 from rifflux.works.merging import matching
 
@@ -95,6 +95,28 @@ def test_what_was_merged_by_mistake_is_taken_apart_and_stays_so(index: Index) ->
     assert index.works.doubts() == []
     index.works.decide("a:arxiv:1001.0001", "b:doi:10.1000/b", same=True)
     assert index.status().documents == 1
+
+
+def test_an_identifier_of_two_works_stays_with_the_one_it_is_said_to_be_of(index: Index) -> None:
+    doi = Identifier("doi", "10.2307/1969915")
+    note = Work("A short note on sheaves", authors=("A. Lee",), identifiers=(doi,), license="CC0-1.0")
+    serre = Work("Coherent sheaves", authors=("J.-P. Serre",), venue="Annals", identifiers=(doi,), license="CC0-1.0")
+    citing = Work("On later sheaves", authors=("B. Ober",), citations=(Link(str(doi)),), license="CC0-1.0")
+    works = {"notes": note, "list": serre, "later": citing}
+    for source, work in works.items():
+        index.works.add(work, source=source, embed=False)
+    (doubt,) = index.works.doubts()
+    assert doubt.one.startswith("list:")  # which says where the work was published
+    index.works.decide(doubt.one, doubt.other, same=False)
+    for _ in range(2):
+        assert index.works.get(str(doi)).work.title == serre.title
+        assert [hit.title for hit in index.works.get(str(doi)).cited_by] == [citing.title]
+        assert index.works.get(doubt.other).cited_by == ()
+        assert index.works.doubts() == []
+        for source, work in works.items():
+            index.works.add(work, source=source, embed=False)
+    index.works.decide(doubt.one, doubt.other, same=True)
+    assert index.status().documents == 2
 
 
 def test_a_work_is_found_by_any_title_that_a_source_gave_it(index: Index) -> None:

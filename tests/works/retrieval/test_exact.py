@@ -59,3 +59,40 @@ def test_new_identifiers_are_searched_too(works: Index, write: Any) -> None:
     assert (report.updated, report.unchanged) == (1, len(LEMMAS) - 1)
     assert works.search("10.1000/abc", mode="lexical")[0].document == "06Z4"
     assert not any(hit.document == "06Z4" for hit in works.search('"10.1000/xyz"', mode="lexical"))
+
+
+THEOREMS: list[dict[str, Any]] = [
+    {"_id": "hb", "title": "The Hahn-Banach theorem", "text": "A bounded functional on a subspace extends."},
+    {
+        "_id": "sep",
+        "title": "Separation",
+        "sections": [{"heading": "Theorem 2.1 (Banach–Steinhaus)", "text": "Bounded at each point."}],
+    },
+    {"_id": "use", "title": "Uses of the Hahn-Banach theorem", "text": "Of the Hahn-Banach theorem, many uses."},
+    *({"_id": f"y{n}", "title": f"Filler {n}", "text": f"A lemma and a theorem, number {n}."} for n in range(6)),
+]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "the Hahn-Banach theorem",
+        "State the Hahn-Banach theorem",
+        "proof of the Hahn-Banach theorem",
+        "How is the Hahn–Banach theorem proved?",
+        "where can I find a proof of the Hahn-Banach theorem",
+        "in which form does one need the Hahn-Banach theorem",
+    ],
+)
+def test_the_source_of_a_named_result_is_exact_however_it_is_asked_for(write: Any, question: str) -> None:
+    with rifflux.open(":memory:", profile="works", model="hash:64") as index:
+        index.works.import_files(write("theorems.jsonl", *THEOREMS), license="CC0-1.0")
+        found = index.retrieve(question)
+        assert {item.key for item in found.evidence.items if item.exact} == {"hb"}
+
+
+def test_a_passage_that_states_a_named_result_is_exact(write: Any) -> None:
+    with rifflux.open(":memory:", profile="works", model="hash:64") as index:
+        index.works.import_files(write("theorems.jsonl", *THEOREMS), license="CC0-1.0")
+        found = index.retrieve("what is the proof of the Banach-Steinhaus theorem?")
+        assert {item.key for item in found.evidence.items if item.exact} == {"sep"}

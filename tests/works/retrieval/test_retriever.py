@@ -304,12 +304,12 @@ class TestStages:
                 found = replace(index.retrieve, settings=quick)("sheaf cohomology")
                 assert found.reranked[0].title == "Sheaf cohomology"
                 assert found.trace.reranker == reranker
-                reasons += [reason for reason in found.trace.degraded if told in reason]
+                reasons += [notice.text for notice in found.trace.degraded if told in notice.text]
                 assert set(found.trace.degraded) <= set(found.evidence.notes)
             assert ["not done in time" in reason for reason in reasons] == [True] * 4 + [False] * 2
             assert "still busy with 4 earlier requests" in reasons[-1]
             scoped = replace(index.using(index.profile).retrieve, settings=quick)
-            assert any("still busy" in reason for reason in scoped("sheaf cohomology").trace.degraded)
+            assert any("still busy" in reason.text for reason in scoped("sheaf cohomology").trace.degraded)
         finally:
             ended.set()
 
@@ -321,8 +321,8 @@ class TestStages:
         found = own(method, fails).retrieve("sheaf cohomology")
         assert found.reranked[0].title == "Sheaf cohomology"
         assert found.trace.reranker == reranker
-        (reason,) = [reason for reason in found.trace.degraded if told in reason]
-        assert "ZeroDivisionError" in reason
+        (reason,) = [notice for notice in found.trace.degraded if told in notice.text]
+        assert "ZeroDivisionError" in reason.text
         assert SECRET not in str(found)
         assert reason in found.evidence.notes
 
@@ -437,8 +437,20 @@ class TestEvidence:
     def test_values_that_cannot_be_are_refused_with_their_place(self, index: Index, name: str, value: object) -> None:
         told = noun_json(index.retrieve("etale cohomology").evidence)
         told["items"][0][name] = value
-        with pytest.raises(InvalidArgument, match=f"this is no evidence pack: the '{name}' of item 1 cannot be"):
+        with pytest.raises(InvalidArgument, match=f"this is not an evidence pack: the '{name}' of item 1 cannot be"):
             read_pack(json.dumps(told))
+
+    @pytest.mark.parametrize("item", [False, True], ids=["pack", "item"])
+    @pytest.mark.parametrize("change", ["more", "fewer"])
+    def test_a_pack_of_another_format_is_refused_with_the_cure(self, index: Index, item: bool, change: str) -> None:
+        pack = noun_json(index.retrieve("etale cohomology").evidence)
+        part = pack["items"][0] if item else pack
+        if change == "more":
+            part["grade"] = 1
+        else:
+            del part["relevance" if item else "min_relevance"]
+        with pytest.raises(InvalidArgument, match=r"another format.*retrieve again"):
+            read_pack(json.dumps(pack))
 
     def test_a_pack_that_is_none_is_refused(self) -> None:
         for text in (
@@ -447,11 +459,10 @@ class TestEvidence:
             "",
             "[]",
             "{}",
-            '{"items": [{}]}',
             '{"items": {}}',
-            '{"items": [3]}',
+            '{"query": "", "items": 3}',
             "3",
             "no json",
         ):
-            with pytest.raises(InvalidArgument, match="no evidence pack"):
+            with pytest.raises(InvalidArgument, match="not an evidence pack"):
                 read_pack(text)

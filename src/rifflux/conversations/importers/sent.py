@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,54 +14,84 @@ from rifflux.conversations.importers import read
 from rifflux.conversations.importers.base import Item, Tally
 from rifflux.conversations.model import Conversation, Message, Thread
 from rifflux.errors import Unreadable
-from rifflux.ingest.parallel.apart import MOST, Limits, apart, safe_name, sent
+from rifflux.ingest.parallel.apart import MOST, Limits, Place, apart, safe_name, sent
 from rifflux.types import Failure
 
-__all__ = ["read_here", "read_sent"]
+__all__ = ["Read", "read_here", "read_sent"]
 
 #: What an export may take. Its conversations are told one a line, so that but one of them is held here at a time.
 LIMITS = replace(MOST, answer_mb=512)
 #: Bytes of one of them.
 LONGEST_LINE = 64_000_000
+_NO_ANSWER = "could not be read: what its reader answered is no conversation"
 
 
-def read_sent(name: str, data: bytes, format: str | None, tally: Tally, limits: Limits = LIMITS) -> Iterator[Item]:
-    """Yield the conversations of an export under the name that its sender gave it, as `read` does.
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read of an export: `items` yields its conversations and failures, as often as it is called."""
 
-    All of it is read before the first is yielded. Where it cannot be, or takes more than the limits, a `Failure` says
-    so.
+    items: Callable[[], Iterator[Item]]
+    count: int = 1
+    messages: int = 0
+    characters: int = 0
+
+
+@contextmanager
+def read_sent(
+    name: str,
+    data: bytes,
+    format: str | None,
+    tally: Tally,
+    limits: Limits = LIMITS,
+    place: Place = nullcontext,
+) -> Iterator[Read]:
+    """Read the conversations of an export under the name that its sender gave it, as `read` does.
+
+    All of it is read before the block begins, and is there until the block ends. Where it cannot be read, or takes more
+    than the limits, the only item is a `Failure` that says so.
     """
     with sent(name, data) as path:
         try:
-            counts = apart(f"{__name__}:read_here", path, limits, format=format)
+            with place():
+                counts = apart(f"{__name__}:read_here", path, limits, format=format)
             tally.add(counts)
-            yield from _told(path)
-        except Unreadable as error:
-            yield Failure(safe_name(name), str(error))
+            sizes = {each: int(counts[each]) for each in ("count", "messages", "characters")}
+        except (Unreadable, KeyError, TypeError, ValueError) as error:
+            reason = str(error) if isinstance(error, Unreadable) else _NO_ANSWER
+            failure = Failure(safe_name(name), reason)
+            yield Read(lambda: iter((failure,)))
+        else:
+            yield Read(partial(_items, path, safe_name(name)), **sizes)
 
 
 def read_here(path: Path, format: str | None) -> dict[str, Any]:
     """Write the conversations of an export beside it, in the process apart; return what became of the rest."""
     tally = Tally()
+    count = messages = characters = 0
     with _lines(path).open("w", encoding="ascii") as lines:
         for item in read([path], format, tally):
             told = item.within(path.parent) if isinstance(item, Failure) else item
+            count += 1
+            if isinstance(told, Thread):
+                messages += len(told.messages)
+                characters += sum(len(message.text) for message in told.messages)
             lines.write(json.dumps(asdict(told)) + "\n")
-    return tally.told()
+    return {**tally.told(), "count": count, "messages": messages, "characters": characters}
 
 
 def _lines(path: Path) -> Path:
     return path.with_name(f"{path.name}.threads")
 
 
-def _told(path: Path) -> Iterator[Item]:
-    """Yield what `read_here` wrote. Raises `Unreadable` for what is no conversation."""
+def _items(path: Path, name: str) -> Iterator[Item]:
+    """Yield what `read_here` wrote; what is no conversation ends it with a `Failure`."""
     with _lines(path).open("rb") as lines:
         while line := lines.readline(LONGEST_LINE):
             try:
                 yield _item(json.loads(line))
-            except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-                raise Unreadable("could not be read: what its reader answered is no conversation") from error
+            except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+                yield Failure(name, _NO_ANSWER)
+                return
 
 
 def _item(told: Mapping[str, Any]) -> Item:

@@ -11,8 +11,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
@@ -21,7 +21,10 @@ from typing import Any
 
 from rifflux.errors import MissingExtra, RiffluxError, Unreadable
 
-__all__ = ["MOST", "Limits", "answer", "apart", "safe_name", "sent"]
+__all__ = ["MOST", "Limits", "Place", "answer", "apart", "safe_name", "sent"]
+
+#: Returns the context in which a file is read: it is entered once there is room for another reader.
+Place = Callable[[], AbstractContextManager[object]]
 
 _START = (
     "import json, sys; asked = json.loads(sys.stdin.readline()); sys.path[:] = asked['paths']; "

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain, pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from rifflux.errors import Unreadable
@@ -15,10 +14,12 @@ from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read import READER_VERSION, read, read_lines, reader_for
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.jsonl import Records
+from rifflux.ingest.read.unread import kind_of, reason_of
 from rifflux.ingest.walk.find import Found
+from rifflux.ingest.walk.inside import Place
 from rifflux.models.cores import available_cores
 from rifflux.store import DocumentChange, FileState
-from rifflux.types import Document, Failure, Parsed
+from rifflux.types import Document, Failure, LeftOut, Parsed
 
 if TYPE_CHECKING:
     from rifflux.ingest.parallel.pool import WorkerPool
@@ -62,7 +63,8 @@ class Job:
     """A file to read; it is not parsed if its content has the hash `known`, and not even opened if it is `unchanged`.
 
     With `lines`, only those are meant, and `known` is the hash that the file will be remembered by. Messages call it by
-    its `name`; its `size` is the number of bytes to read.
+    its `name`; its `size` is the number of bytes to read. Its documents are analyzed in `language`, empty for that of
+    the index.
     """
 
     root: str
@@ -70,6 +72,7 @@ class Job:
     known: str = ""
     unchanged: bool = False
     lines: Lines | None = None
+    language: str = ""
 
     @property
     def name(self) -> str:
@@ -116,13 +119,14 @@ class FileChange:
 class JobResult:
     """What became of a job. `change` is None where nothing is to be stored; `numbers` are the documents' lines.
 
-    `prepared` is a document that was given.
+    `prepared` is a document that was given, `left_out` a file that no reader takes.
     """
 
     change: FileChange | None = None
     failures: tuple[Failure, ...] = ()
     numbers: tuple[int, ...] = ()
     prepared: DocumentChange | None = None
+    left_out: LeftOut | None = None
 
 
 def do(job: Job | Given, prepare: Preparer) -> JobResult:
@@ -133,14 +137,18 @@ def do(job: Job | Given, prepare: Preparer) -> JobResult:
     return _file(job, prepare) if job.lines is None else _lines(job, job.lines, prepare)
 
 
-def fingerprint(digest: str) -> str:
-    """Identify what was read and by which version of the readers, so that better ones read a file again."""
-    return f"{READER_VERSION}:{digest}"
+def fingerprint(digest: str, language: str = "") -> str:
+    """Identify what was read, by which version of the readers and in which language it was analyzed.
+
+    A file whose fingerprint differs is read again.
+    """
+    how = f"{READER_VERSION}-{language}" if language else READER_VERSION
+    return f"{how}:{digest}"
 
 
-def is_current(hash: str) -> bool:
-    """Return True if what was read is what the readers of today would read."""
-    return hash.startswith(fingerprint(""))
+def is_current(hash: str, language: str = "") -> bool:
+    """Return True if today's readers would read and analyze a file as it was when it got this fingerprint."""
+    return hash.startswith(fingerprint("", language))
 
 
 def _file(job: Job, prepare: Preparer) -> JobResult:
@@ -148,12 +156,13 @@ def _file(job: Job, prepare: Preparer) -> JobResult:
     if job.unchanged:
         return JobResult(FileChange(FileState(found.path, found.size, found.mtime_ns, job.known)))
     try:
-        data = _bytes(found.absolute, found.path)
+        head, data = _bytes(found)
     except OSError as error:
         return JobResult(failures=(_failure(job, found.path, f"cannot be read: {error.strerror}"),))
     if data is None:
-        return JobResult()
-    hash = fingerprint(blake2b(data, digest_size=16).hexdigest())
+        kind = kind_of(found.path, head)
+        return JobResult(left_out=LeftOut(job.name, reason_of(kind), kind))
+    hash = fingerprint(blake2b(data, digest_size=16).hexdigest(), job.language)
     state = FileState(found.path, found.size, found.mtime_ns, hash)
     if job.known == hash:
         return JobResult(FileChange(state))
@@ -193,15 +202,16 @@ def _prepared(
             failures.append(_failure(job, part.path, part.reason))
         else:
             namespace = job.root if part.document.key == path else f"{job.root}/{path}"
-            documents.append((namespace, prepare(namespace, part.document, part.blocks, path)))
+            document = replace(part.document, language=job.language) if job.language else part.document
+            documents.append((namespace, prepare(namespace, document, part.blocks, path)))
     return documents, tuple(failures)
 
 
-def _bytes(absolute: Path, path: str) -> bytes | None:
-    """Return the file's content, or None for one that no reader takes: only its first bytes were read then."""
-    with absolute.open("rb") as file:
+def _bytes(found: Found) -> tuple[bytes, bytes | None]:
+    """Return the first bytes of a file and its content, None for one that no reader takes: the rest is not read."""
+    with found.place.open() as file:
         head = file.read(HEAD_BYTES)
-        return head + file.read() if reader_for(path, head) else None
+        return head, head + file.read() if reader_for(found.path, head) else None
 
 
 def _failure(job: Job, path: str, reason: str) -> Failure:
@@ -225,25 +235,25 @@ def jobs_of(job: Job) -> Iterator[Job]:
         yield job
         return
     try:
-        hash, plain = scan(found.absolute)
+        hash, plain = scan(found.place, job.language)
         if hash == job.known or not plain:
             yield replace(job, unchanged=hash == job.known)
         else:
-            yield from (replace(job, known=hash, lines=lines) for lines in lines_of(found.absolute))
+            yield from (replace(job, known=hash, lines=lines) for lines in lines_of(found.place))
     except OSError:
         yield job  # which will tell why it cannot be read
 
 
-def scan(path: Path) -> tuple[str, bool]:
+def scan(place: Place, language: str = "") -> tuple[str, bool]:
     """Return the fingerprint of a file, and whether its lines can be parted without decoding it as a whole.
 
     They can in UTF-8 where only line feeds end lines. Raises `OSError`.
     """
     digest, plain = blake2b(digest_size=16), True
-    for block in _blocks(path, _BLOCK):
+    for block in _blocks(place, _BLOCK):
         digest.update(block)
         plain = plain and _is_plain(block)
-    return fingerprint(digest.hexdigest()), plain
+    return fingerprint(digest.hexdigest(), language), plain
 
 
 def _is_plain(block: bytes) -> bool:
@@ -254,17 +264,17 @@ def _is_plain(block: bytes) -> bool:
     return b"\0" not in block and block.count(b"\r") == block.count(b"\r\n")
 
 
-def lines_of(path: Path) -> Iterator[Lines]:
+def lines_of(place: Place) -> Iterator[Lines]:
     """Yield the lines of a file, some at a time."""
     first = 1
-    for data, following in pairwise(chain(_blocks(path, STRETCH), [b""])):
+    for data, following in pairwise(chain(_blocks(place, STRETCH), [b""])):
         yield Lines(first, data, last=not following)
         first += data.count(b"\n")
 
 
-def _blocks(path: Path, size: int) -> Iterator[bytes]:
+def _blocks(place: Place, size: int) -> Iterator[bytes]:
     """Yield the content in blocks of about `size` bytes that end with a line."""
-    with path.open("rb") as file:
+    with place.open() as file:
         while block := file.read(size):
             yield block + file.readline()
 

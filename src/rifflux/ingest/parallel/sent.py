@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.parallel.apart import MOST, Limits, apart, safe_name, sent
+from rifflux.ingest.parallel.apart import MOST, Limits, Place, apart, safe_name, sent
 from rifflux.ingest.read import FORMATS, read, reader_for
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.decode import what_is
@@ -19,7 +20,7 @@ __all__ = ["read_here", "read_sent"]
 _HEAD = 8192
 
 
-def read_sent(name: str, data: bytes, limits: Limits = MOST) -> list[Parsed | Failure]:
+def read_sent(name: str, data: bytes, limits: Limits = MOST, place: Place = nullcontext) -> list[Parsed | Failure]:
     """Return the documents of a file under the name that its sender gave it, as `ingest.read.read` does.
 
     The key of what the file is as a whole is `safe_name(name)`. Raises `Unreadable` with the reason.
@@ -27,7 +28,7 @@ def read_sent(name: str, data: bytes, limits: Limits = MOST) -> list[Parsed | Fa
     if reader_for(safe_name(name), data[:_HEAD]) is None:
         holds = what_is(data) or "data that is not text"
         raise Unreadable(f"holds {holds}, which is not read: send text, or one of {', '.join(sorted(FORMATS))}")
-    with sent(name, data) as path:
+    with sent(name, data) as path, place():
         parts = apart(f"{__name__}:read_here", path, limits)
     try:
         return [_part(each) for each in parts]

@@ -22,12 +22,13 @@ from rifflux.errors import MissingExtra, Unreadable
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.code import LANGUAGES
 from rifflux.ingest.read.decode import OLE, is_encrypted_office, looks_like_text, what_is
+from rifflux.ingest.read.unread import UNREAD_TEXT
 from rifflux.types import LONGEST_TITLE, Failure, Parsed, bounded_title
 
 __all__ = ["FORMATS", "READER_VERSION", "SUFFIXES", "File", "Reader", "read", "read_lines", "reader_for"]
 
 #: Files are read again when this changes: raise it whenever a reader gives other text or blocks than before.
-READER_VERSION: int = 6
+READER_VERSION: int = 7
 
 Read = TypeVar("Read")
 #: Makes documents of a file, and a failure for each part that could not be read. Raises `Unreadable`.
@@ -74,8 +75,6 @@ SUFFIXES: Mapping[str, str] = {
 _CODE_NAMES = frozenset(
     ["CMakeLists.txt", "Dockerfile", "Gemfile", "Jenkinsfile", "Justfile", "Makefile", "Rakefile", "Vagrantfile"]
 )
-#: Text that nobody wrote and nobody reads: pictures, databases (our own too), minified code.
-_NOT_READ = (".svg", ".db", ".sqlite", ".sqlite3", ".map", ".min.js", ".min.css")
 _ARCHIVES = frozenset({"docx", "pptx", "spreadsheet"})
 _MAY_BE_EMPTY = frozenset(FORMATS) - _ARCHIVES - {"pdf", "notebook", "mail"}
 #: What no database takes: NUL, and halves of surrogate pairs.
@@ -137,7 +136,7 @@ def _short(error: BaseException) -> str:
 
 def _format(path: str, head: bytes) -> str | None:
     name = PurePosixPath(path).name
-    if name.lower().endswith(_NOT_READ):
+    if name.lower().endswith(UNREAD_TEXT):
         return None
     if name in _CODE_NAMES:
         return "code"

@@ -68,6 +68,7 @@ class _Section:
     title: str
     start: int
     end: int
+    page: int | None
     bare: bool = True
 
 
@@ -77,9 +78,10 @@ class Outline:
 
     Call `heading` and `block` in reading order, then `finish`. A heading is no block of its own, as it is in
     the breadcrumb of what follows; one with nothing under it becomes a `heading` block of its parent, so that
-    it can still be found.
+    it can still be found. `page` is the page or slide that is being read, in formats that have pages.
     """
 
+    page: int | None = None
     _blocks: list[Block] = field(default_factory=list)
     _open: list[_Section] = field(default_factory=list)
     _path: tuple[str, ...] = ()
@@ -89,7 +91,7 @@ class Outline:
         self._close(level)
         for parent in self._open:
             parent.bare = False
-        self._open.append(_Section(level, title, start, end))
+        self._open.append(_Section(level, title, start, end, self.page))
         self._path = (*self._path, title) if title else self._path
 
     def block(self, start: int, end: int, kind: str = "paragraph", header: str = "") -> None:
@@ -100,7 +102,7 @@ class Outline:
             if not section.bare:
                 break
             section.bare = False
-        self._blocks.append(Block(start, end, kind, self._path, header))
+        self._blocks.append(Block(start, end, kind, self._path, header, self.page))
 
     def finish(self) -> tuple[Block, ...]:
         """Close all sections; the blocks in reading order."""
@@ -112,7 +114,7 @@ class Outline:
             last = self._open.pop()
             self._path = tuple(filter(None, map(attrgetter("title"), self._open)))
             if last.bare and last.title:
-                self._blocks.append(Block(last.start, last.end, "heading", self._path))
+                self._blocks.append(Block(last.start, last.end, "heading", self._path, page=last.page))
 
 
 @dataclass(slots=True)
@@ -132,6 +134,10 @@ class TextBuilder:
     _pieces: list[str] = field(default_factory=list)
     _length: int = 0
     _outline: Outline = field(default_factory=Outline)
+
+    def begin_page(self, number: int) -> None:
+        """Begin a page or slide, counted from 1; what is appended from here on stands on it."""
+        self._outline.page = number
 
     def heading(self, level: int, title: str) -> None:
         """Append a heading (1 is the outermost level) under which the next pieces stand."""

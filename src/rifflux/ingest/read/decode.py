@@ -86,6 +86,7 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 _SIGNATURES = {
     "a PDF": (b"%PDF-",),
+    "an RTF document": (b"{\\rtf1",),
     "a ZIP archive": (ZIP,),
     "an empty ZIP archive": (b"PK\x05\x06",),
     "an old or encrypted Office file": (OLE,),

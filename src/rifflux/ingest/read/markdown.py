@@ -17,6 +17,7 @@ from markdown_it.rules_block import StateBlock
 
 from rifflux.ingest.read.base import LONGEST_HEADING, File, Outline, document_of, plain_heading
 from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.tags import MOST_TAGS, tags_in
 from rifflux.types import Block, Parsed
 
 __all__ = ["FrontMatter", "date_in", "front_matter", "markdown_blocks", "read_markdown"]
@@ -24,11 +25,6 @@ __all__ = ["FrontMatter", "date_in", "front_matter", "markdown_blocks", "read_ma
 _KINDS = {"fence": "code", "code_block": "code", "table_open": "table", "html_block": "paragraph"}
 _LEAVES = {"paragraph_open", "heading_open", *_KINDS}
 _NEWLINE = re.compile(r"\r\n?|\n")
-#: A tag in a text, of one level or several: `#boat`, `#kitchen/cold`; no number, nor a part of a link.
-_TAG = re.compile(r"(?<!\S)#(?=[\w/-]*[^\W\d_])(\w[\w/-]*)")
-_CODE_SPAN = re.compile(r"(`+).+?\1", re.DOTALL)
-#: Tags of a document.
-MOST_TAGS = 100
 # Comments, and tags that say nothing by themselves: closing ones, and those with no attributes but these.
 _SILENT_HTML = re.compile(
     r"<!--.*?(?:-->|\Z)|</[a-z][^<>]*>"
@@ -66,9 +62,7 @@ def _tags(given: Value | None, text: str, blocks: Iterable[Block]) -> list[str]:
     """Return the tags of the front matter, and those that stand in prose, each once."""
     listed = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else []
     found = [each.strip().removeprefix("#") for each in listed]
-    for block in blocks:
-        if block.kind in ("paragraph", "item") and "#" in (prose := text[block.start : block.end]):
-            found += [tag.rstrip("/-") for tag in _TAG.findall(_CODE_SPAN.sub(" ", prose))]
+    found += tags_in(text, blocks)
     return list(dict.fromkeys(filter(None, found)))[:MOST_TAGS]
 
 

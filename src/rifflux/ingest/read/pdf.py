@@ -42,6 +42,7 @@ def read(file: File) -> Iterator[Parsed]:
         written = 0
         for number in range(pages):
             paragraphs = _paragraphs(_page_text(pdf, number))
+            build.begin_page(number + 1)
             if paragraphs:
                 written += 1
                 build.heading(1, f"page {number + 1}")
@@ -55,6 +56,10 @@ def read(file: File) -> Iterator[Parsed]:
     yield build.parsed(file, "pdf", facts.get("title", ""), created, updated, pages=pages, **said)
 
 
+#: The properties that publishers give a DOI in.
+_DOI_NAMES = ("doi", "DOI", "WPS-ARTICLEDOI")
+
+
 def open_pdf(data: bytes) -> pypdfium2.PdfDocument:
     """Return a document. Raises `Unreadable` for one that is encrypted or broken."""
     try:
@@ -66,8 +71,14 @@ def open_pdf(data: bytes) -> pypdfium2.PdfDocument:
 
 
 def properties(pdf: pypdfium2.PdfDocument) -> dict[str, str]:
-    """Return what the file says of itself, by lower-case names: `title`, unless a program put its words there, ..."""
+    """Return what the file says of itself, by lower-case names: `title`, unless a program put its words there, ...
+
+    `doi` is what a publisher's own property says.
+    """
     facts = {name.lower(): value.strip() for name, value in pdf.get_metadata_dict(skip_empty=True).items()}
+    said_dois = filter(None, map(str.strip, map(pdf.get_metadata_value, _DOI_NAMES)))
+    if doi := next(said_dois, ""):
+        facts["doi"] = doi
     return {name: said for name, value in facts.items() if (said := _title(value) if name == "title" else value)}
 
 

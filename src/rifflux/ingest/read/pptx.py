@@ -37,6 +37,7 @@ def _add_slide(build: TextBuilder, number: int, slide: Slide) -> None:
     spoken = notes.text.strip() if notes is not None else ""
     if not words and not spoken and not any(_has_text(shape) for shape in shapes):
         return
+    build.begin_page(number)
     build.heading(1, f"Slide {number}: {words}" if words else f"Slide {number}")
     for shape in shapes:
         _add_shape(build, shape)

@@ -1,19 +1,31 @@
-"""Finding the files of a folder: what is ignored, hidden, generated or too large stays out."""
+"""Find the files of a folder: what is ignored, hidden, generated or too large stays out.
+
+A folder ends where it ends. One rule holds for walking a folder, for following its changes and for single files: a path
+that meets a link is judged by its real place. What really lies inside the root is taken under its own path, or under
+the link's if a rule leaves its own path out. What lies outside is not read. See `inside` for how files are opened.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
 
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.ingest.walk.ignore import Ignores, read_lines
+from rifflux.ingest.walk.ignore import IGNORE_FILES, Ignores, lines_in, read_lines
+from rifflux.ingest.walk.inside import Place, Root, open_root
+from rifflux.store import database_of, is_database
 
-__all__ = ["GENERATED", "Finder", "Found", "Skipped"]
+__all__ = ["GENERATED", "Finder", "Found", "Links", "Skipped", "belongs_to_index", "real_place"]
+__all__ += ["until_link"]
+
+#: Links that were met, by the places that they lead to.
+Links = dict[Path, set[Path]]
 
 #: Folders that tools make and nobody writes in, and version control's own.
 GENERATED = frozenset(
@@ -31,15 +43,22 @@ COLLECTIONS = (".jsonl", ".ndjson", ".mbox")
 #: What a folder holds that is a cache by its own word: https://bford.info/cachedir/
 CACHE_SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
 
+#: The kind of what an index keeps beside its database.
+INDEX = "index"
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file to index. `path` is relative to the root, with forward slashes; `size` is in bytes."""
+    """A file to index. `path` is relative to the root, with forward slashes; `size` is in bytes.
+
+    `place` is where it really lies, and what it is opened by.
+    """
 
     path: str
     absolute: Path
     size: int
     mtime_ns: int
+    place: Place
     birth_ns: int | None = None
 
     @property
@@ -55,32 +74,33 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file or folder left out for a reason worth telling; a folder's path ends in a slash.
+    """A file or folder left out for a reason worth reporting; a folder's path ends in a slash.
 
-    `failed` is true where it was not left out on purpose: what was indexed from there should be kept.
+    `kind` names the reason for programs: `name`, `link`, `size`, `permission`. `failed` is true where the file was not
+    left out on purpose: what was indexed from there should be kept.
     """
 
     path: str
     reason: str
+    kind: str
     failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder on the way: its real place, its path from the root (empty, or ending in a slash), its rules.
+    """A folder on the way: its path from the root (empty, or ending in a slash), its real place, its rules.
 
-    Rules see paths from where the outermost ignore file stands, which is `lead` above the root's paths.
+    `named` is true for a folder that the user named, which is walked even if a tool made it.
     """
 
-    absolute: Path
     path: str
-    lead: str
+    real: tuple[str, ...]
     ignores: Ignores
+    named: bool = False
 
-    def child(self, name: str) -> _Folder:
-        """Return the folder `name` inside, with its own rules in force."""
-        path, absolute = f"{self.path}{name}/", self.absolute / name
-        return _Folder(absolute, path, self.lead, self.ignores.inside(absolute, self.lead + path))
+    def child(self, name: str, real: tuple[str, ...] | None = None, *, named: bool = False) -> _Folder:
+        """Return the folder `name` inside; `real` is its real place if that is elsewhere."""
+        return _Folder(f"{self.path}{name}/", real or (*self.real, name), self.ignores, named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +109,20 @@ class Finder:
 
     Left out without a word: what `.gitignore`, `.riffluxignore` and `.git/info/exclude` ignore (nested ones,
     and those above the root up to the top of its git repository), names that start with a dot (unless
-    `hidden`), folders that tools generate, devices and sockets. `exclude` are more patterns in the syntax of
-    `.gitignore`, relative to the root, which nothing overrides. Files over `max_bytes` are skipped with a
+    `hidden`), folders that tools generate, the files of an index, devices and sockets. `exclude` are more patterns in
+    the syntax of `.gitignore`, relative to the root, which nothing overrides. Files over `max_bytes` are skipped with a
     reason; those that hold many documents (JSON Lines, mailboxes) only over `max_collection_bytes`.
 
     What is named itself is taken, hidden or ignored as it may be; the rules are for what is below it.
-    Symbolic links are followed to what lies inside the root and is not met under its own path.
+    Symbolic links are followed to what lies inside the root, and inside one of `allowed` if that is not empty, and is
+    not met under its own path.
     """
 
     max_bytes: int = 20 * 2**20
     max_collection_bytes: int = 512 * 2**20
     hidden: bool = False
     exclude: tuple[str, ...] = ()
+    allowed: tuple[Path, ...] = ()
 
     def __call__(self, root: Path, within: Path | None = None) -> Iterator[Found | Skipped]:
         """Return the files of `root`; only those at or below `within` if given. Paths are relative to `root`.
@@ -109,134 +131,336 @@ class Finder:
         there, `InvalidArgument` where `within` is not inside `root`.
         """
         root, parts = _named(root, within)
-        walk = _Walk(self, root, Path(os.path.realpath(root)), Ignores().under("", self.exclude))
-        return walk.named(parts)
+        return self._walk(root, os.path.realpath(root), parts, {}, noticed=False)
+
+    def within(
+        self, root: Path, within: Path, *, noticed: bool = False, links: dict[Path, set[Path]] | None = None
+    ) -> Iterator[Found | Skipped]:
+        """Return the files of a root at or below a path; the root must be its own real place.
+
+        With `noticed`, the path is one that the system reported: it may be gone, and the rules hold for it too. If it
+        meets a link, it must end there: see `until_link`. Links that are met are added to `links`. Raises `NotFound`
+        where nothing is there, unless `noticed`.
+        """
+        parts = within.relative_to(root).parts
+        if not noticed and not within.exists():
+            raise NotFound(f"there is no file or folder {printable(str(within))}")
+        return self._walk(root, str(root), parts, {} if links is None else links, noticed=noticed)
+
+    def _walk(
+        self, root: Path, real: str, parts: Sequence[str], links: Links, *, noticed: bool
+    ) -> Iterator[Found | Skipped]:
+        if belongs_to_index(Path(real)):
+            yield Skipped("./", "it belongs to an index", INDEX)
+            return
+        try:
+            inside = open_root(real)
+        except OSError as error:
+            yield Skipped("./", _unopened(real, error), "permission", failed=True)
+            return
+        try:
+            walk = _Walk(self, root, Path(real), inside, Ignores().under("", self.exclude), links)
+            yield from walk.noticed(parts) if noticed else walk.named(parts)
+        finally:
+            inside.close()
 
     def meets(self, root: Path, path: Path) -> bool:
         """Return True if a walk of `root` comes by `path` below it: no rule leaves it or a folder above it out."""
-        root, parts = Path(os.path.abspath(root)), path.relative_to(root).parts  # noqa: PTH100 (links stay)
-        return _Walk(self, root, Path(os.path.realpath(root)), Ignores().under("", self.exclude)).comes_by(parts)
+        root = Path(os.path.abspath(root))  # noqa: PTH100 (links stay)
+        parts, real = path.relative_to(root).parts, os.path.realpath(root)
+        try:
+            inside = open_root(real)
+        except OSError:
+            return False
+        try:
+            return _Walk(self, root, Path(real), inside, Ignores().under("", self.exclude), {}).comes_by(parts)
+        finally:
+            inside.close()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Walk:
     finder: Finder
     root: Path
     real_root: Path
+    inside: Root
     exclude: Ignores
+    links: Links
+    #: What rules see before the root's paths: they begin where the outermost ignore file stands.
+    lead: str = ""
 
-    def named(self, parts: tuple[str, ...]) -> Iterator[Found | Skipped]:
+    def named(self, parts: Sequence[str]) -> Iterator[Found | Skipped]:
         """Walk what stands at `parts` below the root, whatever the rules say of it."""
-        if parts and not self.root.joinpath(*parts).is_dir():
-            return iter(self._file(self.root.joinpath(*parts), "/".join(parts)))
         folder = self._start()
-        for name in parts:
+        for place, name in enumerate(parts, start=1):
+            path = folder.path + name
+            if printable(name) != name:
+                yield _unnamable(path)
+                return
+            real = self._real(parts[:place], path)
+            if isinstance(real, Skipped):
+                yield real
+                return
+            try:
+                if not stat.S_ISDIR(self.inside.status(real).st_mode):
+                    if place == len(parts):
+                        yield from self._judge(path, real)
+                    return
+            except OSError as error:
+                yield _unreadable(path, error)
+                return
+            folder = self._ruled(folder).child(name, real, named=True)
+        yield from self._below(folder)
+
+    def noticed(self, parts: Sequence[str]) -> Iterator[Found | Skipped]:
+        """Walk what stands at `parts` below the root as a walk of all of it would: by the rules, and if it is there."""
+        folder = self._start()
+        inner: list[_Folder] = []
+        for place, name in enumerate(parts, start=1):
+            try:
+                mode = self.inside.status((*folder.real, name)).st_mode
+                if stat.S_ISLNK(mode) or (place == len(parts) and not stat.S_ISDIR(mode)):
+                    yield from self._noticed_entry(folder, name, inner)
+                    break
+            except OSError as error:
+                if error.errno != errno.ENOENT:
+                    yield _unreadable(folder.path + name, error)
+                return
+            folder = self._ruled(folder)
+            if not stat.S_ISDIR(mode) or self._unwanted(folder, name, is_folder=True) or printable(name) != name:
+                return
             folder = folder.child(name)
-        return self._below(folder)
+        else:
+            inner.append(folder)
+        for each in inner:
+            yield from self._below(each)
+
+    def _noticed_entry(self, folder: _Folder, name: str, inner: list[_Folder]) -> Iterator[Found | Skipped]:
+        """Yield one file of a folder, if it is wanted; a folder that it leads to is added to `inner`."""
+        with self.inside.scan(folder.real) as scan:
+            ruled = self._entered(folder, {each.name for each in scan.entries})
+            for entry in scan.entries:
+                if ruled and entry.name == name:
+                    yield from self._entry(ruled, entry, inner)
 
     def _start(self) -> _Folder:
-        """Return the root, with the rules of the git repository it stands in."""
+        """Return the root, with the rules above it in the git repository that it stands in."""
+        self.lead = ""
         for top in (self.real_root, *self.real_root.parents):
             if (top / ".git").exists():
                 break
         else:
-            return _Folder(self.root, "", "", Ignores().inside(self.root, ""))
-        ignores = Ignores().under("", read_lines(top / ".git" / "info" / "exclude")).inside(top, "")
-        lead = ""
+            return _Folder("", (), Ignores(), named=True)
+        ignores = Ignores().under("", read_lines(top / ".git" / "info" / "exclude"))
+        above = top
         for name in self.real_root.relative_to(top).parts:
-            if ignores(lead + name, folder=True):
+            ignores = ignores.inside(above, self.lead)
+            if ignores(self.lead + name, folder=True):
                 # Its owner named a folder that git ignores, so the rules that ignore it are not meant.
                 ignores = Ignores()
-            lead += f"{name}/"
-            ignores = ignores.inside(top / lead, lead)
-        return _Folder(self.root, "", lead, ignores)
+            self.lead += f"{name}/"
+            above /= name
+        return _Folder("", (), ignores, named=True)
 
     def _below(self, start: _Folder) -> Iterator[Found | Skipped]:
         waiting = [start]
-        entered: set[tuple[int, int]] = set()
+        known: set[tuple[int, int]] = set()
         while waiting:
             folder = waiting.pop()
-            try:
-                status = folder.absolute.stat()
-                entries = sorted(os.scandir(folder.absolute), key=attrgetter("name"))
-            except OSError as error:
-                yield Skipped(folder.path or "./", f"the folder cannot be opened: {_words(error)}", failed=True)
-                continue
-            if (status.st_dev, status.st_ino) in entered:
-                continue
-            entered.add((status.st_dev, status.st_ino))
             inner: list[_Folder] = []
-            for entry in entries:
-                yield from self._entry(folder, entry, inner)
+            try:
+                scan = self.inside.scan(folder.real)
+            except OSError as error:
+                reason = f"the folder cannot be opened: {_words(error)}"
+                yield Skipped(folder.path or "./", reason, "permission", failed=True)
+                continue
+            with scan:
+                if scan.identity in known:
+                    continue
+                known.add(scan.identity)
+                ruled = self._entered(folder, {entry.name for entry in scan.entries})
+                if ruled is None:
+                    continue
+                for entry in sorted(scan.entries, key=attrgetter("name")):
+                    yield from self._entry(ruled, entry, inner)
             waiting.extend(reversed(inner))
+
+    def _entered(self, folder: _Folder, names: Collection[str]) -> _Folder | None:
+        """Return a folder with its own rules in force, or None if it says that a tool made it."""
+        if not folder.named and self._is_generated(folder.real, names):
+            return None
+        return self._ruled(folder, names)
+
+    def _ruled(self, folder: _Folder, names: Collection[str] = IGNORE_FILES) -> _Folder:
+        """Return a folder with the rules of its ignore files in force."""
+        lines: list[str] = []
+        for name in IGNORE_FILES:
+            if name in names:
+                real = self._real((*folder.real, name), folder.path + name)
+                lines += [] if isinstance(real, Skipped) else lines_in(self._content(real))
+        return replace(folder, ignores=folder.ignores.under(self.lead + folder.path, lines)) if lines else folder
+
+    def _is_generated(self, real: tuple[str, ...], names: Collection[str] | None = None) -> bool:
+        """Return True if a folder says that a tool made it: a virtual environment, or a cache."""
+        if names is not None and "pyvenv.cfg" not in names and "CACHEDIR.TAG" not in names:
+            return False
+        if self._exists((*real, "pyvenv.cfg")):
+            return True
+        return self._content((*real, "CACHEDIR.TAG"), len(CACHE_SIGNATURE)) == CACHE_SIGNATURE
+
+    def _content(self, real: tuple[str, ...], size: int = -1) -> bytes:
+        """Return the first bytes of a file; none if it can't be read."""
+        try:
+            with self.inside.open(real) as file:
+                return file.read(size)
+        except OSError:
+            return b""
+
+    def _exists(self, real: tuple[str, ...]) -> bool:
+        try:
+            self.inside.status(real)
+        except OSError:
+            return False
+        return True
 
     def _entry(self, folder: _Folder, entry: os.DirEntry[str], inner: list[_Folder]) -> Iterator[Found | Skipped]:
         """Yield the file that `entry` is, if it is wanted; a folder is added to `inner`."""
-        path = folder.path + entry.name
+        name = entry.name
+        path = folder.path + name
         try:
             is_folder = _is_folder(entry)
-            if self._unwanted(folder, entry.name, is_folder):
+            if self._unwanted(folder, name, is_folder):
                 return
-            if printable(entry.name) != entry.name:
-                yield Skipped(printable(path), "its name is not valid UTF-8: rename it")
-            elif entry.is_symlink() and (reason := self._not_followed(entry)) is not None:
-                yield from [Skipped(path, reason)] if reason else []
+            if printable(name) != name:
+                yield _unnamable(path)
+            elif entry.is_symlink():
+                yield from self._link(folder, name, inner)
             elif is_folder:
-                inner.append(folder.child(entry.name))
+                inner.append(folder.child(name))
             else:
-                yield from self._judge(path, Path(entry.path), entry.stat())
+                yield from self._judge(path, (*folder.real, name), entry.stat(follow_symlinks=False))
         except OSError as error:
-            yield Skipped(printable(path), f"it cannot be opened: {_words(error)}", failed=True)
+            yield _unreadable(path, error)
+
+    def _link(self, folder: _Folder, name: str, inner: list[_Folder]) -> Iterator[Found | Skipped]:
+        """Yield the file that a link leads to, unless the walk comes by that itself; a folder is added to `inner`."""
+        path = folder.path + name
+        target = Path(os.path.realpath(self.real_root.joinpath(*folder.real, name)))
+        self.links.setdefault(target, set()).add(self.root / path)
+        real = self._real((*folder.real, name), path)
+        if isinstance(real, Skipped):
+            if real.kind != INDEX:
+                yield real
+        elif self.comes_by(real):
+            return
+        elif stat.S_ISDIR(self.inside.status(real).st_mode):
+            inner.append(folder.child(name, real))
+        else:
+            yield from self._judge(path, real)
+
+    def _real(self, parts: Sequence[str], path: str) -> tuple[str, ...] | Skipped:
+        """Return the real place of what stands at `parts` below the root, or why it is not read."""
+        absolute = self.real_root.joinpath(*parts)
+        try:
+            target = Path(os.path.realpath(absolute, strict=True))
+        except OSError as error:
+            if not absolute.is_symlink():
+                return _unreadable(path, error)
+            return Skipped(path, f"its link leads nowhere: {printable(str(absolute.readlink()))}", "link")
+        if not target.is_relative_to(self.real_root):
+            return Skipped(path, f"its link leads out of the root: {printable(str(target))}", "link")
+        if self.finder.allowed and not any(target.is_relative_to(each) for each in self.finder.allowed):
+            return Skipped(path, f"its link leads out of the allowed folders: {printable(str(target))}", "link")
+        real = target.relative_to(self.real_root).parts
+        if any(self._is_own(real[:end]) for end in range(1, len(real) + 1)):
+            return Skipped(path, "it belongs to an index", INDEX)
+        return real
+
+    def comes_by(self, parts: Sequence[str]) -> bool:
+        """Return True if a walk of the root comes by the real place at `parts` by itself."""
+        folder = self._ruled(self._start())
+        for place, name in enumerate(parts, start=1):
+            try:
+                mode = self.inside.status((*folder.real, name)).st_mode
+            except OSError:
+                return False
+            is_folder = place < len(parts) or stat.S_ISDIR(mode)
+            if self._unwanted(folder, name, is_folder) or (is_folder and self._is_generated((*folder.real, name))):
+                return False
+            folder = self._ruled(folder.child(name)) if is_folder else folder
+        return True
 
     def _unwanted(self, folder: _Folder, name: str, is_folder: bool) -> bool:
         """Return True if the entry `name` of `folder` is to be left out without a word."""
         if name.startswith(".") and not self.finder.hidden:
             return True
-        if is_folder and _is_generated(folder.absolute / name):
+        if is_folder and (name in GENERATED or name.endswith(".egg-info")):
+            return True
+        if self._is_own((*folder.real, name)):
             return True
         path = folder.path + name
-        return self.exclude(path, folder=is_folder) or folder.ignores(folder.lead + path, folder=is_folder)
+        return self.exclude(path, folder=is_folder) or folder.ignores(self.lead + path, folder=is_folder)
 
-    def _not_followed(self, link: os.DirEntry[str]) -> str | None:
-        """Return the reason not to follow a link: empty if there is nothing to report, None to follow it."""
-        try:
-            target = Path(os.path.realpath(link.path, strict=True))
-        except OSError:
-            return f"its link leads nowhere: {printable(str(Path(link.path).readlink()))}"
-        if not target.is_relative_to(self.real_root):
-            return f"its link leads out of the root: {printable(str(target))}"
-        return "" if self.comes_by(target.relative_to(self.real_root).parts) else None
+    def _is_own(self, real: tuple[str, ...]) -> bool:
+        """Return True for what an index keeps beside its database: logs, locks, derived files."""
+        name = database_of(real[-1])
+        if name is None:
+            return False
+        folder = real[:-1]
+        return is_database(lambda each, size: self._content((*folder, each), size), name)
 
-    def comes_by(self, parts: tuple[str, ...]) -> bool:
-        """Return True if a walk of the root comes by the path of these parts by itself."""
-        folder = self._start()
-        for place, name in enumerate(parts, start=1):
-            if self._unwanted(folder, name, place < len(parts) or (folder.absolute / name).is_dir()):
-                return False
-            folder = folder.child(name)
-        return True
-
-    def _file(self, absolute: Path, path: str) -> list[Found | Skipped]:
-        """Return the one file that was named."""
-        if printable(path) != path:
-            return [Skipped(printable(path), "its name is not valid UTF-8: rename it")]
-        try:
-            return list(self._judge(path, absolute, absolute.stat()))
-        except OSError as error:
-            return [Skipped(path, f"it cannot be opened: {_words(error)}", failed=True)]
-
-    def _judge(self, path: str, absolute: Path, status: os.stat_result) -> Iterator[Found | Skipped]:
+    def _judge(
+        self, path: str, real: tuple[str, ...], status: os.stat_result | None = None
+    ) -> Iterator[Found | Skipped]:
+        status = status or self.inside.status(real)
         if not stat.S_ISREG(status.st_mode):
             return  # a pipe, a socket or a device
         many = path.lower().endswith(COLLECTIONS)
         limit = max(self.finder.max_bytes, self.finder.max_collection_bytes) if many else self.finder.max_bytes
         if status.st_size > limit:
             size = f"{status.st_size / 2**20:.1f} MB, over the limit of {limit / 2**20:.1f} MB"
-            yield Skipped(path, f"too large: {size}; raise max_file_mb (max_bytes in Python) to index it")
+            yield Skipped(path, f"too large: {size}; raise max_file_mb (max_bytes in Python) to index it", "size")
         else:
             birth = getattr(status, "st_birthtime", None)
             birth_ns = None if birth is None else int(birth * 1e9)
-            yield Found(path, absolute, status.st_size, status.st_mtime_ns, birth_ns)
+            place = Place(str(self.real_root), self.inside.identity, "/".join(real))
+            yield Found(path, self.root / path, status.st_size, status.st_mtime_ns, place, birth_ns)
+
+
+def belongs_to_index(path: Path) -> bool:
+    """Return True for what an index keeps beside its database, and for what is in a folder of it."""
+
+    def content(name: str, size: int) -> bytes:
+        beside = folder / name
+        try:
+            if not beside.is_file():
+                return b""
+            with beside.open("rb") as file:
+                return file.read(size)
+        except OSError:
+            return b""
+
+    for place in (path, *path.parents):
+        folder = place.parent
+        name = database_of(place.name)
+        if name is not None and is_database(content, name):
+            return True
+    return False
+
+
+def until_link(root: Path, path: Path) -> Path:
+    """Return a path below a root up to the first link on it: what is behind that goes by the link's own rule."""
+    reached = root
+    for name in path.relative_to(root).parts:
+        reached /= name
+        if reached.is_symlink():
+            break
+    return reached
+
+
+def real_place(path: Path) -> Path:
+    """Return where the folder of a path really is, with its name; what is at the path may be gone, or a link itself."""
+    return Path(os.path.realpath(path.parent), path.name)
 
 
 def printable(path: str) -> str:
@@ -267,17 +491,20 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_generated(folder: Path) -> bool:
-    """Return True if a tool made this folder: by its name, as a virtual environment, or by its own word."""
-    if folder.name in GENERATED or folder.name.endswith(".egg-info"):
-        return True
-    if (folder / "pyvenv.cfg").exists():
-        return True
-    try:
-        with (folder / "CACHEDIR.TAG").open("rb") as tag:
-            return tag.read(len(CACHE_SIGNATURE)) == CACHE_SIGNATURE
-    except OSError:
-        return False
+def _unnamable(path: str) -> Skipped:
+    return Skipped(printable(path), "its name is not valid UTF-8: rename it", "name")
+
+
+def _unreadable(path: str, error: OSError) -> Skipped:
+    return Skipped(printable(path), f"it cannot be opened: {_words(error)}", "permission", failed=True)
+
+
+def _unopened(root: str, error: OSError) -> str:
+    """Return the reason why a root cannot be opened."""
+    real = os.path.realpath(root)
+    if real != root:
+        return f"the folder is behind a link now, which leads to {printable(real)}: index that folder if you mean it"
+    return f"the folder cannot be opened: {_words(error)}"
 
 
 def _iso(nanoseconds: int) -> str:

@@ -84,9 +84,14 @@ class Ignores:
 def read_lines(file: Path) -> list[str]:
     """Return the lines of an ignore file; none if it can't be read. Undecodable bytes match the same in names."""
     try:
-        text = file.read_bytes().decode("utf-8-sig", "surrogateescape")
+        return lines_in(file.read_bytes())
     except OSError:
         return []
+
+
+def lines_in(data: bytes) -> list[str]:
+    """Return the lines of an ignore file's content."""
+    text = data.decode("utf-8-sig", "surrogateescape")
     return text.replace("\r\n", "\n").removesuffix("\r").split("\n")
 
 

@@ -17,7 +17,7 @@ from rifflux.retrieve.explain.changes import changes
 from rifflux.retrieve.explain.obstacles import Obstacle, Tells, obstacles
 from rifflux.retrieve.explain.verdict import Change, QueryTerm, Verdict
 from rifflux.retrieve.fuse.base import chunks_of, frequencies_of
-from rifflux.retrieve.pipeline import RERANK, Channel, Plan, counted
+from rifflux.retrieve.pipeline import RERANK, Channel, Plan, counted, left_out_notices
 from rifflux.retrieve.query.reading import shown
 from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
 from rifflux.retrieve.steps.beginnings import STAGE as BEGINNING
@@ -26,7 +26,7 @@ from rifflux.retrieve.table import RANK, SCORE, SEMANTIC, Candidates, page, plac
 from rifflux.store import Store
 from rifflux.text.analyzer import idf
 from rifflux.text.numbers import ordinal
-from rifflux.types import Clause, Hit, Ids, Query, Ranking, Trace
+from rifflux.types import Clause, Hit, Ids, Notice, Query, Ranking, Trace
 
 __all__ = ["Inquiry", "Place", "Whole", "deep"]
 
@@ -83,7 +83,7 @@ class Inquiry:
     top_k: int
     tells: Tells
     typed: Mapping[str, str] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict, init=False)
+    left_out: dict[str, Notice] = field(default_factory=dict, init=False)
 
     def __call__(self) -> Verdict:
         """Return the verdict on the best of the chunks."""
@@ -164,7 +164,7 @@ class Inquiry:
     def trace(self) -> Trace:
         """Return the search's trace as far as it went."""
         trace = self.plan.trace
-        degraded = (*trace.degraded, *map(": ".join, self.left_out.items()))
+        degraded = (*trace.degraded, *left_out_notices(self.left_out))
         trace = replace(trace, reranker=None) if RERANK in self.left_out else trace
         return replace(
             trace, milliseconds=self.plan.clock.milliseconds, counts=counted(self.candidates), degraded=degraded
@@ -258,16 +258,29 @@ class Inquiry:
         return row
 
     def _decisive(self, id: int, rank: int) -> tuple[str, str]:
-        """Return the last stage that moved a chunk onto the page or off it (else the first), and how."""
+        """Return the stage that decided a chunk's rank, and how.
+
+        That is the last stage that moved it onto the page or off it. Where none did, it is the one that moved it
+        furthest, or the first stage if nothing was moved.
+        """
         journey = list(self._journey(id, rank))
-        first, decisive = journey[0], journey[0]
-        for before, stage in pairwise(journey):
-            if (before[1] <= self.top_k) != (stage[1] <= self.top_k):
-                decisive, first = stage, before
-        name, place = decisive
-        if decisive == first:
+        moves = [(before, after) for before, after in pairwise(journey) if before[1] != after[1]]
+        crossings = [move for move in moves if (move[0][1] <= self.top_k) != (move[1][1] <= self.top_k)]
+        if not moves:
+            name, place = journey[0]
             return name, f"{name} put it {ordinal(place)}"
-        return name, f"{name} moved it from {ordinal(first[1])} to {ordinal(place)}"
+        if crossings:
+            before, after = crossings[-1]
+        else:
+            before, after = max(moves, key=lambda move: abs(move[0][1] - move[1][1]))
+        name, place = after
+        evidence = f" ({', '.join(self._lifted_by(id))})" if name == ANCHORS and place < before[1] else ""
+        return name, f"{name} moved it from {ordinal(before[1])} to {ordinal(place)}{evidence}"
+
+    def _lifted_by(self, id: int) -> list[str]:
+        """Return what of the question a chunk was lifted for, with the factors."""
+        row = self.candidates.take([self.candidates.place(id) or 0])
+        return [f"{part} ×{factor:g}" for part, factor in _numbers(row, ANCHORS).items()]
 
     def _journey(self, id: int, rank: int) -> Iterator[tuple[str, int]]:
         """Yield the chunk's rank after each stage that orders candidates."""

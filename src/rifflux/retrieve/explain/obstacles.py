@@ -19,9 +19,12 @@ __all__ = ["Obstacle", "Tells", "obstacles"]
 Tells: TypeAlias = Callable[[Hit, Collection[str]], bool]
 
 #: The parts of a filter besides metadata, whose fields are parts of their own.
-_PARTS = ("paths", "kinds", "not_kinds", "documents", "namespaces", "since", "until", "tags", "bounds", "without")
+_PARTS = (
+    *("paths", "folders", "kinds", "not_kinds", "documents", "namespaces"),
+    *("since", "until", "tags", "bounds", "without"),
+)
 #: The parts that ask for what a work is called, which is told of every work.
-_NAMES = ("paths", "documents", "namespaces")
+_NAMES = ("paths", "folders", "documents", "namespaces")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,8 @@ def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
     date = f"it is of {dated}" if dated else "it has no date"
     if part.paths:
         return "path", f"its path is {hit.path}, asked for {_any(part.paths)}"
+    if part.folders:
+        return "folder", f"its path is {hit.path}, and another folder is asked for"
     if part.kinds:
         return "kind", f"its kind is {hit.kind or 'unknown'}, asked for {_any(part.kinds)}"
     if part.not_kinds:

@@ -119,15 +119,20 @@ def fused(table: Candidates, name: str, scores: Scores, addends: Mapping[str, Sc
 def frequencies_of(store: Store, query: Query, clauses: Iterable[Clause]) -> Mapping[Clause, int]:
     """Return how many chunks hold each clause at most: a phrase is no more frequent than its rarest word.
 
-    The store is asked only about terms that the query does not tell of.
+    The chunks of other languages hold another form of it. The store is asked only about terms that the query does not
+    tell of.
     """
     clauses, known = dict.fromkeys(clauses), dict(query.statistics.frequencies) if query.statistics else {}
-    missing = [*filterfalse(known.__contains__, chain.from_iterable(clauses))]
+    every = {clause: (clause, *query.forms.get(clause, ())) for clause in clauses}
+    missing = [*filterfalse(known.__contains__, chain.from_iterable(chain.from_iterable(every.values())))]
     if missing:
         known |= store.lexical.document_frequencies(missing)
     found = {}
     for clause in clauses:
-        found[clause] = min(map(known.get, clause, repeat(0)), default=0)
+        found[clause] = sum(min(map(known.get, form, repeat(0)), default=0) for form in every[clause])
+    if query.forms:
+        most = chunks_of(store, query)
+        found = {clause: min(count, most) for clause, count in found.items()}
     return found
 
 
@@ -158,7 +163,8 @@ class StoreEvidence:
         total = sum(weights.values())
         share = np.zeros(len(ids))
         for clause, weight in weights.items():
-            share += weight * np.isin(ids, self.store.lexical.holding(clause, ids))
+            holders = [self.store.lexical.holding(form, ids) for form in (clause, *self.query.forms.get(clause, ()))]
+            share += weight * np.isin(ids, np.concatenate(holders))
         return share / total if total else share
 
     def kinds(self, ids: Ids) -> Sequence[str]:

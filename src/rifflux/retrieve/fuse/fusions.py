@@ -226,6 +226,10 @@ class Adaptive(_Weighted):
     hundredth, less `usual_gap`, times `slope`. Gaps are told in the cosines of a usual model (`retrieve/scale.py`);
     where nothing is known of the vectors, none is looked at.
 
+    `explained` is how far words count for what their best match explains of the question, from 0 to 1. BM25 is scaled
+    by its best score, so a match of a word that nearly every passage holds counts like any other; with 1, it counts the
+    share of the question's terms, weighted by idf, that this match holds.
+
     Chosen on development collections by bench/quality/fusion.py, which also tells what leaving one out changes.
     """
 
@@ -234,10 +238,11 @@ class Adaptive(_Weighted):
     slope: float = 3.33
     usual_gap: float = 0.25
     looked_at: int = 10
+    explained: float = 0.0
     name: str = "adaptive"
 
     def __post_init__(self) -> None:
-        for share in (*self.priors.values(), self.prior):
+        for share in (*self.priors.values(), self.prior, self.explained):
             _check_share(share)
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
@@ -263,6 +268,15 @@ class Adaptive(_Weighted):
     def enough(self, pool: int) -> int:
         """Return less than the depth for a usual pool: the missing cosines are extrapolated from how they fall."""
         return ENOUGH if pool <= ENOUGH else self.depth(pool)
+
+    def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
+        """Return BM25 as a share of the best score, times what that match explains of the question."""
+        shares = super().lexical(table, evidence)
+        if not self.explained or not shares.any():
+            return shares
+        best = int(np.argmax(shares))
+        coverage = float(evidence.coverage(table.ids[best : best + 1])[0])
+        return shares * (1 - self.explained + self.explained * coverage)
 
     def semantic(self, table: Candidates) -> Scores:
         """Return cosines scaled from the last of the ranking (0) to its best (1); of one further down if it was cut."""

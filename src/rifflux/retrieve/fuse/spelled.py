@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import Fuse
-from rifflux.retrieve.fuse.fusions import BY_SPECIFICITY, FUSIONS, ReciprocalRank
+from rifflux.retrieve.fuse.fusions import BY_SPECIFICITY, FUSIONS
 from rifflux.retrieve.table import LEXICAL, SEMANTIC
 
 __all__ = ["fusion_of"]
@@ -39,25 +39,11 @@ _SPELLINGS: Mapping[str, _Spelling] = {
 }
 
 
-def fusion_of(
-    choice: str | Fuse = "rrf", *, k: float | None = None, weights: Mapping[str, float] | None = None
-) -> Fuse:
-    """Return the fusion that a text names, such as `linear:by-specificity`; a fusion is returned as it is.
+def fusion_of(choice: str | Fuse) -> Fuse:
+    """Return the fusion that a text names, such as `rrf:k=10`; a fusion is returned as it is.
 
-    `k` and `weights` (by channel: `lexical`, `semantic`) are for `rrf` alone. Raises `InvalidArgument` for a name or a
-    knob that is unknown, and for a value that cannot be meant.
+    Raises `InvalidArgument` for a name or a knob that is unknown, and for a value that cannot be meant.
     """
-    fusion = _named(choice)
-    if k is None and not weights:
-        return fusion
-    if not isinstance(fusion, ReciprocalRank):
-        raise InvalidArgument(f"rrf_k and rrf_weights belong to the fusion rrf, not to {fusion.name}: leave them out")
-    if unknown := sorted(set(weights or ()) - {LEXICAL, SEMANTIC}):
-        raise InvalidArgument(f"no channel {unknown[0]!r} to weigh; choose from {LEXICAL}, {SEMANTIC}")
-    return replace(fusion, k=fusion.k if k is None else k, weights={**_EVEN, **weights} if weights else fusion.weights)
-
-
-def _named(choice: str | Fuse) -> Fuse:
     if callable(choice) and hasattr(choice, "anchored"):
         return choice
     name, *parts = str(choice).split(":")

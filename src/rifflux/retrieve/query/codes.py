@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise, product
+from typing import Protocol
 
 from rifflux.text.analyzer import fold
 from rifflux.types import Clause, Query
 
-__all__ = ["Frequencies", "Vocabulary", "codes", "parted", "shortened"]
+__all__ = ["Frequencies", "Vocabulary", "codes", "parted", "shortened", "spelled_code"]
 
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _SHORTENED = re.compile(r"\b([^\W\d_]{1,6})(\.?)\s?(\d+)")
@@ -22,12 +23,22 @@ MOST_DIGITS = 12
 #: A question has so many numbers looked at: a pasted page must not cost seconds.
 MOST_NUMBERS = 8
 
+#: A code has so many runs of letters and digits at most, its letters stand in runs of so many, and so many clauses are
+#: tried for each way to group its parts.
+MOST_PARTS, MOST_LETTERS, MOST_CLAUSES = 6, 4, 4
+
 #: A clause to search by, and the words and terms it stands beside.
 Way = tuple[Clause, str, Clause]
 #: In how many chunks terms occur, of those that do.
 Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
-#: The terms that begin with a text and have so many characters, with the number of chunks that hold each.
-Vocabulary = Callable[[str, int, int], Mapping[str, int]]
+
+
+class Vocabulary(Protocol):
+    """Count the chunks that hold each term of a beginning and length, as `Lexical.vocabulary` does."""
+
+    def __call__(
+        self, start: str, shortest: int, longest: int, like: Callable[[str], bool] | None = None, /
+    ) -> Mapping[str, int]: ...
 
 
 def codes(query: Query, frequencies: Frequencies, held: Callable[[Clause], bool]) -> Iterator[Way]:
@@ -57,8 +68,53 @@ def codes(query: Query, frequencies: Frequencies, held: Callable[[Clause], bool]
         token, terms = query.tokens[place]
         parts = tuple(map(_bare, _PIECE.findall(fold(token))))
         if len(parts) > 1 and terms and not frequencies(terms[:1]):
-            spelled = [parts] if held(parts) else filter(held, _cut(parts, frequencies))
+            regrouped = regroup(parts, frequencies, held)
+            spelled = [regrouped] if regrouped else filter(held, _cut(parts, frequencies))
             yield from ((clause, token, terms) for clause in spelled)
+    whole = spelled_code(query, frequencies, held) if len(query.tokens) > 1 else None
+    if whole and whole != _as_typed(query):
+        yield whole, query.semantic_text, query.terms
+
+
+def spelled_code(query: Query, frequencies: Frequencies, held: Callable[[Clause], bool]) -> Clause | None:
+    """Return how the index writes the code that the whole question spells: `pii 2024 0042` as `pii-2024-0042`.
+
+    Of a question of several words, one term of the index must join letters and digits or numbers: words stand side by
+    side for other reasons too.
+    """
+    parts = _PIECE.findall(fold(query.semantic_text))
+    if not _is_code(parts):
+        return None
+    found = regroup(parts, frequencies, held) or regroup([*map(_bare, parts)], frequencies, held)
+    joined = found and any(len(_PIECE.findall(term)) > 1 for term in found)
+    return found if joined or len(query.tokens) == 1 else None
+
+
+def _as_typed(query: Query) -> Clause:
+    """Return the terms that the tokens of a question are as a whole."""
+    return tuple(terms[0] for _, terms in query.tokens if terms)
+
+
+def _is_code(parts: Sequence[str]) -> bool:
+    """Return True if the parts of a question may be one code: numbers, and some letters at least."""
+    letters = [part for part in parts if not part.isdecimal()]
+    return 1 < len(parts) <= MOST_PARTS and 0 < len(letters) < len(parts) and max(map(len, letters)) <= MOST_LETTERS
+
+
+def regroup(parts: Sequence[str], frequencies: Frequencies, held: Callable[[Clause], bool]) -> Clause | None:
+    """Return the parts of a code in the groups that the index has side by side: `30CFR75.1` as `30`, `cfr`, `75.1`."""
+    if len(parts) > MOST_PARTS:
+        return tuple(parts) if held(tuple(parts)) else None
+    spans = [(start, end) for start in range(len(parts)) for end in range(start + 1, len(parts) + 1)]
+    spelled = {(start, end): dict.fromkeys(joint.join(parts[start:end]) for joint in JOINTS) for start, end in spans}
+    known = frequencies([*dict.fromkeys(chain.from_iterable(spelled.values()))])
+    for cuts in sorted(product((False, True), repeat=len(parts) - 1), key=sum):
+        ends = [place for place, cut in enumerate(cuts, start=1) if cut]
+        groups = [spelled[span] for span in pairwise([0, *ends, len(parts)])]
+        for clause in islice(product(*([term for term in group if known.get(term)] for group in groups)), MOST_CLAUSES):
+            if len(clause) == 1 or held(clause):
+                return clause
+    return None
 
 
 def _cut(parts: Sequence[str], frequencies: Frequencies) -> Iterator[Clause]:
@@ -108,12 +164,19 @@ def _filled(number: str) -> Iterator[str]:
     yield from map(bare.zfill, range(len(bare) + 1, WIDEST + 1))
 
 
-def shortened(query: Query, frequencies: Frequencies, vocabulary: Vocabulary) -> Iterator[Way]:
-    """Yield the words that one before a number may be short for, with that number: `ch. 7`, `chapter 7`."""
+def shortened(
+    query: Query, frequencies: Frequencies, vocabulary: Vocabulary, held: Callable[[Clause], bool]
+) -> Iterator[Way]:
+    """Yield the words that one before a number is short for, with that number, where the index has both side by side.
+
+    So `ch. 7` is `chapter 7` where there is one, and no word that merely begins alike.
+    """
     for found in islice(_SHORTENED.finditer(query.semantic_text), MOST_NUMBERS):
         word, number = fold(found[1]), found[3]
         if not found[2] and (len(word) == 1 or frequencies([word])):
             continue
         longer = vocabulary(word, len(word) + 1, LONGEST)
-        for term in sorted(longer, key=lambda each: (-longer[each], each))[:MOST]:
-            yield (term, number), f"{found[1]} {number}", (word,)
+        words = [term for term in longer if term.isalpha()]
+        for term in sorted(words, key=lambda each: (-longer[each], each))[:MOST]:
+            if held((term, number)):
+                yield (term, number), f"{found[1]} {number}", (word,)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, permutations, product, starmap
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -82,18 +83,20 @@ def expand(
     vocabulary: Vocabulary,
     known: Synonyms | None,
     held: Callable[[Clause], bool] = lambda _: False,
+    elsewhere: Frequencies = lambda _: {},
 ) -> Query:
     """Return the query with its variants, and a note of each word or formula that got some.
 
-    `held` tells whether terms stand side by side in the index.
+    `held` tells whether terms stand side by side in the index, `elsewhere` how often terms occur in other stores that
+    are searched for the same question.
     """
     numbered = any(map(str.isdecimal, chain(query.semantic_text, *map(itemgetter(0), query.tokens))))
     found = [
-        *spellings(query, frequencies, vocabulary),
+        *spellings(query, frequencies, vocabulary, elsewhere),
         *(synonyms(query, known) if known else ()),
         *(_numbers(query, frequencies, vocabulary, held) if numbered else ()),
     ]
-    asked = {*query.clauses, *query.required, *query.excluded}
+    asked = {*query.clauses, *query.required, *query.excluded, *query.variants}
     # A dictionary, because two words may lead to the same variant.
     fresh: dict[Clause, Variant] = {}
     for variant in found:
@@ -105,7 +108,12 @@ def expand(
         return query
     variants.update(zip(fresh, map(attrgetter("beside"), fresh.values()), strict=True))
     notes = [*_notes(fresh.values()), *map("{!r} is a formula: also searched as a whole".format, whole)]
-    return replace(query, variants=tuple(variants), beside=tuple(variants.values()), notes=(*query.notes, *notes))
+    return replace(
+        query,
+        variants=(*query.variants, *variants),
+        beside=(*query.beside, *variants.values()),
+        notes=(*query.notes, *notes),
+    )
 
 
 def _numbers(
@@ -114,7 +122,7 @@ def _numbers(
     """Return other ways to write numbers and codes; what finds them is imported for questions that have some."""
     from rifflux.retrieve.query.codes import codes, shortened
 
-    return starmap(_written, chain(codes(query, frequencies, held), shortened(query, frequencies, vocabulary)))
+    return starmap(_written, chain(codes(query, frequencies, held), shortened(query, frequencies, vocabulary, held)))
 
 
 def _written(clause: Clause, word: str, beside: Clause) -> Variant:
@@ -132,46 +140,44 @@ def _notes(variants: Iterable[Variant]) -> Iterator[str]:
 # Spelling
 
 
-def spellings(query: Query, frequencies: Frequencies, vocabulary: Vocabulary) -> Iterator[Variant]:
-    """Near terms for each plain word that no chunk holds, the most frequent of the nearest first."""
+def spellings(
+    query: Query, frequencies: Frequencies, vocabulary: Vocabulary, elsewhere: Frequencies = lambda _: {}
+) -> Iterator[Variant]:
+    """Yield near terms for each plain word that occurs neither here nor `elsewhere`, the most frequent first."""
     asked, words = set(query.clauses), dict[str, str]()
     for word, terms in query.words.items():
         # What holds a digit or humps is a name.
         if len(terms) == 1 and terms in asked and terms[0].isalpha() and len(terms[0]) >= SHORTEST:
             words[terms[0]] = word
-    held, mended = frequencies(list(words)) if words else {}, 0
-    for term, word in words.items():
-        if not held.get(term) and mended < MOST_MENDED:
-            mended += 1
-            for near in _near(term, vocabulary):
-                yield Variant((near,), near, word, (term,), "{!r} occurs nowhere")
+    alternatives = [*zip(query.variants, query.beside, strict=True)]
+    held = frequencies([*words, *chain.from_iterable(variant for variant, _ in alternatives)]) if words else {}
+    # A word that the texts of another language hold in its form there is not misspelt.
+    known = {term for variant, beside in alternatives if all(map(held.get, variant)) for term in beside}
+    unknown = [term for term in words if not held.get(term) and term not in known]
+    known_elsewhere = elsewhere(unknown) if unknown else {}
+    unknown = [term for term in unknown if not known_elsewhere.get(term)]
+    for term in unknown[:MOST_MENDED]:
+        for near in _near(term, vocabulary):
+            yield Variant((near,), near, words[term], (term,), "{!r} occurs nowhere")
 
 
 def _near(term: str, vocabulary: Vocabulary) -> list[str]:
     """Return the nearest terms with the same first letter, which is seldom mistyped; the most frequent first."""
     most = 2 if len(term) >= SHORTEST_FOR_TWO else 1
-    known = vocabulary(term[0], len(term) - most, len(term) + most)
     # Where one letter explains it, two are no explanation.
-    near: list[str] = []
     for letters in range(1, most + 1):
-        near = near or _within(term, known, letters)
-    counts = dict(zip(near, map(known.__getitem__, near), strict=True))
-    return sorted(filter(counts.get, near), key=lambda each: (-counts[each], each))[:MOST_SPELLINGS]
+        like = partial(_is_near, term, frozenset(term), letters)
+        if near := vocabulary(term[0], len(term) - letters, len(term) + letters, like):
+            return sorted(near, key=lambda each: (-near[each], each))[:MOST_SPELLINGS]
+    return []
 
 
-def _within(term: str, known: Iterable[str], most: int) -> list[str]:
-    """Return the terms that are nearest, if that is at most so many letters."""
-    letters, differing, least = set(term), 2 * most, most
-    nearest: list[str] = []
-    for each in known:
-        # A changed letter makes a difference of two between the sets of letters, which are compared much sooner.
-        if len(letters.symmetric_difference(each)) <= differing and each.isalpha():
-            value = distance(term, each, most)
-            if value < least:
-                least, nearest = value, []
-            if value == least:
-                nearest.append(each)
-    return nearest
+def _is_near(term: str, letters: frozenset[str], most: int, other: str) -> bool:
+    """Return whether another word is a spelling of a term, whose `letters` are given, with at most `most` changes."""
+    # A changed letter makes a difference of two between the sets of letters, which are compared much sooner.
+    if len(letters.symmetric_difference(other)) > 2 * most:
+        return False
+    return other.isalpha() and distance(term, other, most) <= most
 
 
 def distance(one: str, other: str, most: int) -> int:

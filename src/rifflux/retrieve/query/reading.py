@@ -150,10 +150,12 @@ def understand(
     facets: Collection[str] = (),
     filter: Filter | None = None,
     held: Callable[[Clause], bool] = lambda _: False,
+    others: Sequence[Analyzer] = (),
 ) -> Query:
     """Analyze a question. `facets` are the metadata fields that `field:value` may name, besides kind and path.
 
-    `held` tells whether terms stand side by side in the index: words that close a question may belong to what is asked.
+    `others` are the analyzers of further languages of the content. `held` tells whether terms stand side by side in the
+    index: words that close a question may belong to what is asked.
     """
     text = _comparable(text)
     reading, words = _read(text, {*facets, "kind", "path"}), Words(analyzer)
@@ -180,10 +182,18 @@ def understand(
         terms=_joined(tokens),
         tokens=tuple(tokens),
         words=words,
+        language=analyzer.language,
         asked=asked,
         limits=limits,
         filter=_limits(reading.facets) if reading.facets else Filter(),
     )
+    if others:
+        from rifflux.retrieve.query.languages import in_other_languages
+
+        texts = [part for sort, part in meaning if sort == PHRASE]
+        spelled = [(text, tuple(words[text])) for text in texts]
+        prefixes = [part for sort, part in meaning if sort == PREFIX]
+        query = in_other_languages(query, others, spelled, reading.excluded, prefixes)
     return within(query, filter) if filter else query
 
 
@@ -299,8 +309,17 @@ _QUOTED = re.compile(r'"([^"]+)"')
 _DASH = re.compile(r"(?<=[^\W\d_])\s?(?:--?|[‐‑–—−])\s?(?=[^\W\d_])")
 
 
-def classify(query: Query, analyzer: Analyzer, frequencies: Frequencies, documents: int) -> Understanding:
-    """Classify a question; `frequencies` tells in how many of the `documents` chunks terms occur in this very index."""
+def classify(
+    query: Query,
+    analyzer: Analyzer,
+    frequencies: Frequencies,
+    documents: int,
+    held: Callable[[Clause], bool] = lambda _: False,
+) -> Understanding:
+    """Classify a question; `frequencies` tells in how many of the `documents` chunks terms occur in this very index.
+
+    `held` tells whether terms stand side by side in it.
+    """
     rest, terms = _QUOTED.sub(" ", query.text), query.words
     # A single word in quotes is mostly meant ironically or as a word; alone, it is what is looked for.
     quoted = [each for each in _QUOTED.findall(query.text) if len(terms[each]) > 1 or not rest.strip()]
@@ -318,6 +337,10 @@ def classify(query: Query, analyzer: Analyzer, frequencies: Frequencies, documen
     names = _rare(names, terms, frequencies, documents) if names else []
     specific = len(codes) + len(quoted) + len(names)
     share = specific / max(1, len(codes) + len(quoted) + len(words))
+    if any(map(str.isdecimal, query.semantic_text)) and not query.asking:
+        first = [terms[code][0] for code in codes if terms[code]]
+        if not (share == 1 and frequencies(first)) and (spelled := _spelled_code(query, frequencies, held)):
+            return spelled
     return Understanding(
         kind="identifier" if share > IDENTIFIER_SHARE else "mixed" if share > MIXED_SHARE else "conceptual",
         specificity=share,
@@ -325,6 +348,18 @@ def classify(query: Query, analyzer: Analyzer, frequencies: Frequencies, documen
         names=tuple(names),
         reasons=_reasons(results, codes, quoted, names, len(words)),
     )
+
+
+def _spelled_code(query: Query, frequencies: Frequencies, held: Callable[[Clause], bool]) -> Understanding | None:
+    """Return what a question is that spells one code of the index in another way; None for any other."""
+    from rifflux.retrieve.query.codes import spelled_code
+
+    spelled = spelled_code(query, frequencies, held)
+    if spelled is None:
+        return None
+    code = " ".join(spelled)
+    reason = f"{query.semantic_text!r} spells the identifier {code!r}"
+    return Understanding(kind="identifier", specificity=1.0, identifiers=(code,), reasons=(reason,))
 
 
 def _codes(text: str, analyzer: Analyzer) -> tuple[list[str], str]:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from itertools import chain
+from types import MappingProxyType
 
 import numpy as np
 
@@ -70,7 +71,7 @@ class Anchors:
         near[:LOOKED_AT_FIRST] = True
         names = self.store.catalog.names(table.ids[near])
         table = begun(query, table, {**names, **self._further(table, ranks)})
-        factors = {**self._by_title(query, table.ids, names), **self._factors(query.anchors, table.ids)}
+        factors = {**self._by_title(query, table.ids, names), **self._factors(query, table.ids)}
         if any(name.startswith(f"{IDENTIFIED}: ") and name != BY_TITLE for name in factors):
             factors.pop(BY_TITLE, None)
         if not factors:
@@ -99,25 +100,24 @@ class Anchors:
         asked = atoms(parted(query), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         wanted = {*chain(*query.clauses, *query.required)}
         titles, headings, whole = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list), list[int]()
+        languages: dict[str, str] = {}
         for id, each in names.items():
             for name in {each.title, *each.aliases}:
                 titles[name].append(id)
+                languages[name] = each.language
             for name in each.headings[-1:]:
                 headings[name].append(id)
-            if wanted and any(self._says(name, wanted) for name in (each.title, *each.aliases)):
+                languages.setdefault(name, each.language)
+            analyzer = self.analyzer.beside(query.stands_for, each.language)
+            if wanted and any(_says(analyzer, name, wanted) for name in (each.title, *each.aliases)):
                 whole.append(id)
         rarity = {clause[0]: value for clause, value in weights_of(self.store, query).items() if len(clause) == 1}
-        found = self._named({**headings, **titles}, rarity, asked, query, titles)
+        found = self._named({**headings, **titles}, rarity, asked, query, titles, languages)
         named: Sequence[int] = [id for name in found for id in (titles if name in titles else headings)[name]]
         if asked and not named and any(each.is_path for each in names.values()):
             named = self._by_key(names, rarity, query)
         factors = {"whole title": (whole, self.exact_title), BY_TITLE: (named, self.identified)}
         return {name: _where(ids, holders, factor) for name, (holders, factor) in factors.items() if holders}
-
-    def _says(self, name: str, wanted: Collection[str]) -> bool:
-        """Return True if a name has the terms that are wanted and no others."""
-        terms = self.analyzer.of_word(name)
-        return len(terms) >= len(wanted) and all(map(wanted.__contains__, terms)) and {*terms} == wanted
 
     def _by_key(self, names: Mapping[int, ChunkNames], rarity: Mapping[str, float], query: Query) -> Sequence[int]:
         """Return the chunks of files that the question names by their folder and name, or else by name."""
@@ -141,9 +141,17 @@ class Anchors:
         asked: Sequence[Atom],
         query: Query,
         wholes: Collection[str] = (),
+        languages: Mapping[str, str] = MappingProxyType({}),
     ) -> Collection[str]:
-        """Return the names that the question says; `wholes` are those of documents, not of their parts."""
-        read = {name: found for name in sorted(names) if (found := _read(self.analyzer, name)) or not asked}
+        """Return the names that the question says; `wholes` are those of documents, not of their parts.
+
+        `languages` are those of the names, as far as they are not in that of the index.
+        """
+        read = {}
+        for name in sorted(names):
+            found = _read(self.analyzer.beside(query.stands_for, languages.get(name, "")), name)
+            if found or not asked:
+                read[name] = found
         near = defaultdict[str, list[str]](list)
         for variant, beside in zip(query.variants, query.beside, strict=False):
             if len(variant) == len(beside) == 1:
@@ -157,8 +165,9 @@ class Anchors:
         greatest = np.fmax.reduce([np.ones(rows), *bearing])
         return np.asarray(np.minimum(self.cap, product(others, rows)) * greatest)
 
-    def _factors(self, anchors: Sequence[Clause], ids: Ids) -> Mapping[str, Scores]:
+    def _factors(self, query: Query, ids: Ids) -> Mapping[str, Scores]:
         """Return the factors of the candidates by the reason for them; NaN where it does not hold."""
+        anchors = query.anchors
         if not anchors:
             return {}
         found: dict[str, tuple[Ids | Sequence[int], float]] = {}
@@ -166,14 +175,15 @@ class Anchors:
             holders, name = self.store.lexical.holding(anchor, ids), " ".join(anchor)
             # A leading space keeps the anchors `rank` and `score` apart from the columns of these names.
             found[f" {name}"] = holders, self.boost
-            found[f"title: {name}"] = list(self._titled(anchor, holders)), self.title_boost
+            found[f"title: {name}"] = list(self._titled(query, anchor, holders)), self.title_boost
             found[f"{IDENTIFIED}: {name}"] = list(self._bearing(anchor, holders)), self.identified
         return {name: _where(ids, holders, factor) for name, (holders, factor) in found.items() if len(holders)}
 
-    def _titled(self, anchor: Clause, holders: Ids) -> Iterator[int]:
+    def _titled(self, query: Query, anchor: Clause, holders: Ids) -> Iterator[int]:
         """Yield those that hold the anchor in their title or headings."""
         for id, each in self.store.catalog.names(holders).items() if len(holders) else ():
-            terms = [*self.analyzer.terms(each.title), "", *self.analyzer.terms(" ".join(each.headings))]
+            analyzer = self.analyzer.beside(query.stands_for, each.language)
+            terms = [*analyzer.terms(each.title), "", *analyzer.terms(" ".join(each.headings))]
             if _contains(terms, anchor):
                 yield id
 
@@ -182,6 +192,12 @@ class Anchors:
         for id, names in self.store.catalog.identifiers_of(holders).items() if len(holders) else ():
             if any(self.analyzer.of_word(name.value) == anchor for name in names):
                 yield id
+
+
+def _says(analyzer: Analyzer, name: str, wanted: Collection[str]) -> bool:
+    """Return True if a name has the terms that are wanted and no others."""
+    terms = analyzer.of_word(name)
+    return len(terms) >= len(wanted) and all(map(wanted.__contains__, terms)) and {*terms} == wanted
 
 
 def _has_word(name: Title, words: tuple[str, ...]) -> bool:

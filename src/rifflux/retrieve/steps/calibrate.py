@@ -17,7 +17,7 @@ hits like this one would be for the former? Which of several passages on the sub
 tell; since these features do not, the odds rise less from medium on than up to there. `bench/quality/calibrate.py` fits
 it on judged collections and tells how well it holds on those left out. A model may have coefficients of its own;
 without them those of any model are used, and where nothing is known of the vectors, or there are none, words alone are
-judged.
+judged. A hit that a cross-encoder read has the relevance that the model gives it, by a calibration of its own.
 """
 
 from __future__ import annotations
@@ -175,6 +175,9 @@ class Relevance:
         relevance = self.meaning(features) if self.meaning else self.words(features)
         if self.meaning and unseen.any():
             relevance = np.where(unseen, self.words(features), relevance)
+        # What read question and passage together knows more than what they have in common.
+        judged = table[RELEVANCE]
+        relevance = np.where(np.isnan(judged), relevance, judged)
         # Of two versions or paragraphs the wrong one has all but the number in common with the question.
         named = np.nan_to_num(table[NAMED]) > 0
         relevance = np.where((features["lacking"] > 0) & ~named, np.minimum(relevance, BELOW_HIGH), relevance)
@@ -192,7 +195,7 @@ class Relevance:
         # What is of a time need not name it as the question does.
         times = "".join(f" \n {self.analyzer.joined(each.words)} " for each in query.times)
         for hit, dated in zip(table.passages, (table[MOMENT] > 0).tolist(), strict=True):
-            passage = terms_of(self.analyzer, hit)
+            passage = terms_of(self.analyzer.beside(query.stands_for, hit.language), hit)
             names = (passage.title, *passage.aliases)
             titled.append(bool(asked) and any(asked == frozenset(name.split()) for name in names))
             # A clause is held where its terms stand side by side.

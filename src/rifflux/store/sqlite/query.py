@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,19 @@ if TYPE_CHECKING:
     from rifflux.store.sqlite.connection.engine import GenerationCache
     from rifflux.store.sqlite.connection.view import View
 
-__all__ = ["POSTINGS", "Terms", "among", "best", "by_table", "numbers_of", "passing", "where", "words_of", "worths_of"]
+__all__ = [
+    "POSTINGS",
+    "Terms",
+    "among",
+    "best",
+    "by_table",
+    "numbers_of",
+    "passing",
+    "required_forms",
+    "where",
+    "words_of",
+    "worths_of",
+]
 
 Condition = tuple[str, dict[str, object]]
 
@@ -78,13 +91,14 @@ class Terms:
 
     def phrases(self, query: Query) -> list[str]:
         """Return the phrases of the expression, in its order: what FTS5 counts apart."""
-        required, excluded = self._phrases(query.required), self._phrases(query.excluded)
+        required = self._phrases([*chain.from_iterable(required_forms(query))])
+        excluded = self._phrases(query.excluded)
         return [*required, *required, *self.ranked(query), *excluded]
 
     def worths(self, query: Query) -> list[float]:
         """Return what each of those phrases counts."""
         ranked = worths_of(query)
-        fixed = len(self._phrases(query.required))
+        fixed = sum(map(len, required_forms(query)))
         rest = len(self.phrases(query)) - 2 * fixed - len(ranked)
         return [*[1.0] * (2 * fixed), *ranked, *[1.0] * rest]
 
@@ -95,7 +109,8 @@ class Terms:
 
     def all_of(self, query: Query) -> str:
         """Return an expression for the clauses that must match; empty when there are none."""
-        return " AND ".join(self._phrases(query.required))
+        every = [self._phrases(forms) for forms in required_forms(query)]
+        return " AND ".join(forms[0] if len(forms) == 1 else f"({' OR '.join(forms)})" for forms in every)
 
     def any_of(self, query: Query) -> str:
         """Return an expression for the clauses that must not match; empty when there are none."""
@@ -120,7 +135,13 @@ def by_table(owners: Iterable[int]) -> list[tuple[str, list[Terms]]]:
 def worths_of(query: Query) -> list[float]:
     """Return what each clause that is asked for counts, and each variant after them, as far as they are searched."""
     asked = [query.worths.get(clause, 1.0) for clause in query.clauses]
-    return [*asked, *[VARIANT] * len(query.variants)][:MOST_CLAUSES]
+    variants = [query.worths.get(clause, VARIANT) for clause in query.variants]
+    return [*asked, *variants][:MOST_CLAUSES]
+
+
+def required_forms(query: Query) -> list[tuple[Clause, ...]]:
+    """Return the clauses that must match, each with its forms in other languages, of which one suffices."""
+    return [(clause, *query.forms.get(clause, ())) for clause in query.required[:MOST_CLAUSES]]
 
 
 def words_of(text: str) -> list[str]:
@@ -129,6 +150,10 @@ def words_of(text: str) -> list[str]:
     if text.isascii():
         return text.lower().split()
     return "".join(char.lower() if char.isascii() else char for char in text).split(" ")
+
+
+#: The first part of a path that has several.
+FOLDER = "substr(document.path, 1, instr(document.path, '/') - 1)"
 
 
 def where(filter: Filter) -> Condition:
@@ -144,6 +169,9 @@ def _conditions(filter: Filter) -> Iterator[Condition]:
     if filter.paths:
         sql = "exists (select 1 from json_each(:path) as wanted where document.path glob wanted.value)"
         yield sql, {"path": json.dumps([_glob(path) for path in filter.paths])}
+    if filter.folders:
+        sql, values = _one_of(f"document.namespace || '/' || {FOLDER}", "folder", filter.folders)
+        yield f"instr(document.path, '/') > 1 and {sql}", values
     if filter.kinds:
         yield _one_of("document.kind", "kind", filter.kinds)
     if filter.namespaces:

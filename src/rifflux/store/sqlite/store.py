@@ -21,6 +21,7 @@ from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.derived import DerivedFile
 from rifflux.store.sqlite.connection.engine import Engine, GenerationCache
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
+from rifflux.store.sqlite.connection.tables import TABLES, TERM_TABLES
 from rifflux.store.sqlite.connection.view import OWNER, View
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
 from rifflux.store.sqlite.lexical.postings_index import PostingsIndex
@@ -30,7 +31,7 @@ from rifflux.store.sqlite.semantic.matrix import Matrix
 from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
 from rifflux.store.sqlite.semantic.vector_index import VectorIndex
 from rifflux.store.store import BESIDE, PART, Store
-from rifflux.types import Ids, Progress, Vectors
+from rifflux.types import Ids, Notice, Progress, Vectors
 
 __all__ = ["SqliteStore"]
 
@@ -43,6 +44,8 @@ FOLLOW_S = 1.0
 #: Rows that filters let through and that are kept in memory, in bytes.
 MOST_ALLOWED = 32 << 20
 
+_ANY_ROW = "select * from {table} limit 1"
+_ANY_POSTING = "select rowid from {table} where {table} match 'e*' limit 1"
 _BUILD = "run 'rifflux doctor --repair' or 'rifflux doctor --build', or go on without: the tables answer, more slowly"
 
 # For the name of a part: all that begin with it. For owner 0, everybody.
@@ -245,14 +248,14 @@ class SqliteStore(Store):
         self.database.leave_building()
 
     def keep_up(self, stop: threading.Event) -> Iterator[str]:
-        seen, told = None, list[str]()
+        seen, told = None, list[Notice]()
         while not stop.wait(FOLLOW_S):
             with self.view.reading() as (connection, _):
                 state = connection.execute(STATE).fetchone()
                 for derived in self.database.wanted() if state != seen else ():
                     derived.follow(connection)
             seen, former, told = state, told, self.troubles()
-            yield from (each for each in told if each not in former)
+            yield from (each.text for each in told if each not in former)
 
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
         if self.owner:
@@ -284,14 +287,29 @@ class SqliteStore(Store):
                 connection, target, collections, settings=settings, may_leave=may_leave, model=model, progress=progress
             )
 
-    def troubles(self) -> list[str]:
+    def probe(self) -> None:
+        with self.view.reading() as (connection, _):
+            for table in sorted(TABLES):
+                connection.execute(_ANY_ROW.format(table=table)).fetchall()
+            for table in TERM_TABLES:
+                connection.execute(_ANY_POSTING.format(table=table)).fetchall()
+
+    def troubles(self) -> list[Notice]:
         if self.owner:
             return []
-        return [
-            f"{derived.title} is not used, {derived.trouble}: the tables answered, which takes longer"
-            for derived in self.database.opened()
-            if derived.trouble
-        ]
+        found = []
+        for derived in self.database.opened():
+            if derived.trouble:
+                text = f"{derived.title} is not used, {derived.trouble}: the tables answered, which takes longer"
+                found.append(Notice("derived_file.not_used", text, data={"file": derived.title}))
+        return found
+
+    def notices(self) -> list[str]:
+        if self.owner or self.database.vectors is None:
+            return []
+        with self.view.reading() as (connection, _):
+            unused = self.database.vectors.unused_graph(connection)
+        return [unused] if unused else []
 
     def check(self, analysis: Analysis | None = None) -> list[Problem]:
         if self.owner:

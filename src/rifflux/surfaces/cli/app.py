@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from rifflux.surfaces.shared.config import Settings, configured_fusion, load, open_configured, view_of
+from rifflux.surfaces.shared.config import Settings, load, open_configured, view_of
 
 if TYPE_CHECKING:
     from rifflux import Filter, Index
@@ -142,6 +142,10 @@ _LINES = re.compile(r":\d+(-\d+)?\Z")
 Embed = Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, for searching by meaning.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Tell why each result ranked where it did.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+InFolder = Annotated[
+    list[str] | None,
+    typer.Option(help="Only in this folder of a root: the first part of the paths, such as src or guide/src."),
+]
 OnlyIn = Annotated[
     list[str] | None,
     typer.Option("--collection", help="Only in this collection, such as wiki or bob/wiki.", metavar="NAME"),
@@ -256,9 +260,8 @@ class QuestionOptions(OpenOptions, WhoseOptions):
     )
     fusion: Annotated[
         str | None,
-        typer.Option(help="How the channels are fused: rrf, linear:by-specificity, ...  [default: the profile's]"),
+        typer.Option(help="How the channels are fused: rrf, rrf:k=10, linear, ...  [default: the profile's]"),
     ] = None
-    rrf_k: Annotated[float | None, typer.Option("--rrf-k", help="Fuse by rrf, with this k.  [default: 60]")] = None
     rerank: Annotated[
         str | None,
         typer.Option(
@@ -272,6 +275,7 @@ class QuestionOptions(OpenOptions, WhoseOptions):
         typer.Option(help="Another factor for what is named, such as identified=2.", metavar="NAME=FACTOR"),
     ] = None
     path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None
+    folder: InFolder = None
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None
     collection: OnlyIn = None
     since: Since = None
@@ -288,7 +292,7 @@ class QuestionOptions(OpenOptions, WhoseOptions):
         return {
             "top_k": settings.top_k,
             "mode": settings.mode,
-            "fusion": configured_fusion(settings) if self.fusion or self.rrf_k is not None else None,
+            "fusion": self.fusion,
             "rerank": self._reranker(),
             "filter": self.filter(),
             "boosts": dict(map(_factor, self.boost or ())),
@@ -311,6 +315,7 @@ class QuestionOptions(OpenOptions, WhoseOptions):
             self.until,
             _pairs(self.where or []),
             collections=tuple(self.collection or ()),
+            folders=tuple(self.folder or ()),
         ).of_works(self.author or (), self.venue or (), self.year)
 
 

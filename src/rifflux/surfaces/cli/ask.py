@@ -10,7 +10,7 @@ import typer
 
 from rifflux import Answer, AnswerEvent, Delta, Done, Failed, Index, Sources
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import OnlyIn, OpenOptions, Since, Until, WhoseOptions, app
+from rifflux.surfaces.cli.app import InFolder, OnlyIn, OpenOptions, Since, Until, WhoseOptions, app
 from rifflux.surfaces.shared.answers import answer_json, event_json
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class AskOptions(OpenOptions, WhoseOptions):
     top_k: Annotated[int, typer.Option("-k", "--top-k", help="Documents to take evidence from.", min=1, max=10)] = 8
     max_tokens: Annotated[int, typer.Option(help="Most tokens of evidence.", min=100)] = 3_000
     path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None
+    folder: InFolder = None
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None
     collection: OnlyIn = None
     since: Since = None
@@ -34,11 +35,18 @@ class AskOptions(OpenOptions, WhoseOptions):
         """Give the events of an answer."""
         from rifflux import Filter
 
-        kinds, paths, collections = tuple(self.kind or ()), tuple(self.path or ()), tuple(self.collection or ())
+        limits = Filter(
+            tuple(self.path or ()),
+            tuple(self.kind or ()),
+            self.since,
+            self.until,
+            collections=tuple(self.collection or ()),
+            folders=tuple(self.folder or ()),
+        )
         return index.answering(
             question,
             history,
-            filter=Filter(paths, kinds, self.since, self.until, collections=collections),
+            filter=limits,
             top_k=self.top_k,
             max_tokens=self.max_tokens,
             extract=self.extract,

@@ -12,6 +12,8 @@ from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, Json, group
 from rifflux.surfaces.shared.config import load
 
+#: Longer values do not widen their column.
+_WIDEST = 40
 SettingOf = Annotated[str, typer.Option("--user", help="Whose own setting.  [default: that of nobody in particular]")]
 
 settings = group(
@@ -35,7 +37,9 @@ def config(context: typer.Context, as_json: Json = False) -> None:
     if as_json:
         show.print_json({"settings": values, "origins": dict(found.origins)})
         return
-    show.pairs((name, f"{_value(value):<24} {found.origins.get(name, 'default')}") for name, value in values.items())
+    texts = {name: _value(value) for name, value in values.items()}
+    width = min(_WIDEST, max(map(len, texts.values())))
+    show.pairs((name, f"{text:<{width}}  {found.origins.get(name, 'default')}") for name, text in texts.items())
 
 
 def _value(value: object) -> str:
@@ -94,4 +98,5 @@ def _print(values: Mapping[str, Any], *, as_json: bool) -> None:
         show.print_json({name: POLICIES[name].told(value) for name, value in values.items()})
     else:
         told = {name: POLICIES[name].write(value) for name, value in values.items()}
-        show.pairs((f"{name:<16}", f"{value:<5} {POLICIES[name].help}") for name, value in told.items())
+        width = max(map(len, told.values()))
+        show.pairs((name, f"{value:<{width}}  {POLICIES[name].help}") for name, value in told.items())

@@ -61,6 +61,31 @@ def import_(
         raise typer.Exit(1)
 
 
+@conversations.command(epilog="Example: rifflux conversations embed --user ann")
+def embed(
+    here: OpenOptions,
+    user: Annotated[
+        str,
+        typer.Option(help="Whose messages.  [default: everybody's]", envvar="RIFFLUX_USER", show_envvar=False),
+    ] = "",
+) -> None:
+    """Make vectors for messages that have none, once hybrid_search is on. Each user pays for their own.
+
+    Exit status 1 if some still have none.
+    """
+    with here.opened() as index, show.progress() as progress:
+        made = _of(index, user).embed(progress) if user else index.admin.embed_messages(progress)
+    show.outcome(
+        f"{show.counted(made.embedded, 'chunk')} embedded, {made.waiting:,} still to come",
+        asdict(made),
+        as_json=here.json,
+    )
+    for reason in () if here.json else made.degraded:
+        show.note(reason)
+    if made.waiting:
+        raise typer.Exit(1)
+
+
 @conversations.command(epilog='Example: rifflux conversations search "which train" --user ann --role assistant')
 def search(
     here: OpenOptions,

@@ -11,7 +11,7 @@ import typer
 
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, app
-from rifflux.surfaces.shared.config import configured_model, exposed_keys
+from rifflux.surfaces.shared.config import exposed_keys
 
 if TYPE_CHECKING:
     from rifflux import Problem, Repaired
@@ -44,8 +44,14 @@ def doctor(
         _print_repaired(repaired, as_json=here.json)
         problems: Sequence[Problem] = repaired.problems
     else:
-        model = configured_model(settings) if settings.api_key else None
-        problems = [*rifflux.diagnose(path, state=settings.state, model=model), *exposed]
+        found = rifflux.diagnose(
+            path,
+            state=settings.state,
+            model=(settings.model or None) if settings.api_key else None,
+            base_url=settings.base_url or None,
+            api_key=settings.api_key or None,
+        )
+        problems = [*found, *exposed]
         if here.json:
             show.print_json(_json(problems))
         else:

@@ -40,6 +40,10 @@ def index(
         str, typer.Option(help="Put them here; it is made if need be.  [default: the library]", metavar="NAME")
     ] = "",
     user: Annotated[str, typer.Option(help="Whose they are.  [default: nobody's in particular]")] = "",
+    language: Annotated[
+        str | None,
+        typer.Option(help="Language of these files, such as german.  [default: that of the index]", metavar="NAME"),
+    ] = None,
     embed: Embed = True,
     force: Annotated[bool, typer.Option("--force", help="Read even unchanged files.")] = False,
     prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Forget what is gone from the folders.")] = True,
@@ -53,7 +57,7 @@ def index(
     no vectors for now. With --watch, what is saved is
     found within a second, until Ctrl-C; --json prints a line each time that something was done.
     """
-    settings = here.settings(hidden=hidden, exclude=tuple(exclude) if exclude else None)
+    settings = here.settings(hidden=hidden, exclude=tuple(exclude) if exclude else None, language=language)
     if (
         paths
         and not any(path.expanduser().exists() for path in paths)
@@ -66,11 +70,13 @@ def index(
     files = finder(settings)
     if collection and not paths:
         raise InvalidArgument("say what belongs in the collection: rifflux index PATH --collection NAME")
+    if language and not paths:
+        raise InvalidArgument("say which files are in that language: rifflux index PATH --language NAME")
     with open_configured(settings, create=bool(paths)) as opened:
         index = view_of(opened, user)
         if settings.facets:
             index.admin.declare_facets(*settings.facets)
-        add = partial(index.add, *paths, collection=collection) if paths else index.update
+        add = partial(index.add, *paths, collection=collection, language=language or "") if paths else index.update
         processes = settings.threads or None
         with show.progress() as progress:
             report = add(embed=embed, force=force, prune=prune, progress=progress, finder=files, processes=processes)
@@ -86,9 +92,9 @@ def _print(done: IndexReport, *, as_json: bool, one_line: bool) -> None:
         show.print_json(asdict(done), one_line=one_line)
         return
     show.console().print(_counts(done))
-    show.failures("skipped", done.skipped, "yellow")
+    show.left_out(done.skipped)
     show.failures("failed", done.failed, "red")
-    for reason in done.degraded:
+    for reason in (*done.remarks, *done.degraded):
         show.note(reason)
 
 

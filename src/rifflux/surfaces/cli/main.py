@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from rifflux import RiffluxError
-from rifflux.surfaces.shared.renamed import current_flags
 
 __all__ = ["COMMANDS", "main", "needed"]
 
@@ -59,7 +58,6 @@ def main() -> None:
     # Before numpy is loaded: what it computes here is done sooner than its threads are started, and they get in the way
     # of those that embed.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    sys.argv[1:] = current_flags(sys.argv[1:])
     for command in needed(sys.argv[1:2]):
         import_module(f"rifflux.surfaces.cli.{command}")
     from rifflux.surfaces.cli.app import app

@@ -62,16 +62,24 @@ def search(
     category: Category = None,
     min_importance: MinImportance = None,
     min_confidence: MinConfidence = None,
+    fusion: Annotated[
+        str | None, typer.Option(help="How words and meaning are fused: adaptive or rrf.  [default: adaptive]")
+    ] = None,
     user: User = "",
 ) -> None:
     """Recall the memories that answer a question best."""
     with here.opened(user) as index:
         recalled = index.memories.search(
-            query, limit=limit, category=category, min_importance=min_importance, min_confidence=min_confidence
+            query,
+            limit=limit,
+            category=category,
+            min_importance=min_importance,
+            min_confidence=min_confidence,
+            fusion=fusion,
         )
     rows = [noun_json(memory, score=hit.score) for memory, hit in recalled.memories]
-    for reason in () if here.json else recalled.trace.degraded:
-        show.note(reason)
+    for notice in () if here.json else recalled.trace.degraded:
+        show.note(notice.text)
     show.table(rows, ("score", "id", "category", "content"), nothing="nothing is remembered of that", as_json=here.json)
 
 

@@ -15,7 +15,7 @@ def online(
     until: Until = None,
 ) -> None:
     """Show what became of the questions that were asked over HTTP, by day: shares with clicks, with saves, asked again
-    in other words within five minutes, called not relevant.
+    in similar words within five minutes, called not relevant.
     """
     with here.registry() as kept:
         rows = [day.row() for day in Diary(kept).days(*period(since, until))]

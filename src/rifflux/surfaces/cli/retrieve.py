@@ -55,6 +55,7 @@ def retrieve(
         float | None,
         typer.Option(help="Least relevance of a work that is packed.  [default: 0.3, or as its intent is configured]"),
     ] = None,
+    works_only: Annotated[bool, typer.Option("--works-only", help="Leave out files, notes and uploads.")] = False,
     synonyms: Synonyms = None,
     user: WorksOf = "",
 ) -> None:
@@ -80,6 +81,7 @@ def retrieve(
             cite=cite,
             offset=offset,
             min_relevance=min_relevance,
+            works_only=works_only,
         )
         if here.json:
             show.print_json(retrieval_json(found))
@@ -102,7 +104,7 @@ def print_retrieval(found: Retrieval, analyzer: Analyzer, offset: int = 0) -> No
         spent = f"{evidence.tokens:,} of {evidence.max_tokens:,} tokens"
         console.print(f"\nEvidence: {told}, {spent}", style="bold")
     for item in evidence.items:
-        _evidence(console, item, analyzer.terms(found.query), analyzer)
+        _evidence(console, item, found.query, analyzer)
     for entry in evidence.bibliography.values():
         console.print(show.safe("\n" + (entry if isinstance(entry, str) else codec.dumps(entry, ensure_ascii=False))))
     _notes(found, intent)
@@ -148,7 +150,7 @@ def _score(hit: Hit) -> str:
     return f"{rated}score {hit.score:.2f}{' = ' if made else ''}{' + '.join(made)}"
 
 
-def _evidence(console: Console, item: EvidenceItem, terms: Sequence[str], analyzer: Analyzer) -> None:
+def _evidence(console: Console, item: EvidenceItem, question: str, analyzer: Analyzer) -> None:
     """Print a passage under its citation key, with the words of the question in bold."""
     from rich.text import Text
 
@@ -161,7 +163,7 @@ def _evidence(console: Console, item: EvidenceItem, terms: Sequence[str], analyz
     if not item.text:
         show.hanging(console, Text(f"    {WITHHELD if item.withheld else TITLE_ONLY}", "dim"))
         return
-    excerpt = show.excerpt(" ".join(item.text.split()), terms, analyzer)
+    excerpt = show.excerpt(" ".join(item.text.split()), question, analyzer)
     show.hanging(console, Text("    ").append_text(excerpt))
 
 
@@ -171,9 +173,12 @@ def _notes(found: Retrieval, intent: str) -> None:
         show.console(error=True).print("nothing found", style="yellow")
     elif found.evidence.uncertain:
         show.note("little speaks for these: treat them as a guess")
-    for reason in found.trace.degraded:
-        show.note(reason)
-    known = {intent, *found.trace.degraded}
-    for remark in dict.fromkeys([*found.evidence.notes, *found.trace.notes]):
-        if remark not in known:
+    degraded = frozenset(found.trace.degraded)
+    for notice in found.trace.degraded:
+        show.note(notice.text)
+    for notice in found.evidence.notes:
+        if notice not in degraded:
+            show.note(notice.text, "dim")
+    for remark in dict.fromkeys(found.trace.notes):
+        if remark != intent:
             show.note(remark, "dim")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from rifflux import Analyzer, Hit, Results
 
+#: The kind of hits that are messages.
+MESSAGE = "message"
 #: Characters before the lines of a hit.
 MARGIN = 3
 
@@ -95,10 +97,9 @@ def print_results(found: Results, analyzer: Analyzer, offset: int, *, explain: b
     from rifflux.surfaces.shared.verdicts import explanation_lines, understanding_line
 
     console, errors, trace = show.console(), show.console(error=True), found.trace
-    terms = analyzer.terms(found.query)
     for rank, hit in enumerate(found, offset + 1):
         _print_hit(console, rank, hit)
-        for line in _indented(show.excerpt(hit.content, terms, analyzer, full=full)):
+        for line in _indented(show.excerpt(hit.content, found.query, analyzer.of(hit.language), full=full)):
             show.hanging(console, line, MARGIN)
         for reason in explanation_lines(hit.why) if explain else ():
             console.print(f"   {reason}", style="dim")
@@ -115,15 +116,28 @@ def _print_hit(console: Console, rank: int, hit: Hit) -> None:
     from rich.text import Text
 
     place = Text.assemble((f"{rank:>2} ", "bold"), (show.safe(_place(hit)), "bold cyan"))
-    if hit.heading_path:
+    if hit.kind == MESSAGE and hit.root is None:
+        place.append(f"  {show.safe(_said(hit))}", "cyan")
+    elif hit.heading_path:
         place.append(f"  {show.safe(hit.heading_path)}", "cyan")
     rated = f" {hit.quality} {hit.relevance:.2f}" if hit.relevance is not None else ""
     place.append(f"  {hit.score:.4f}{rated} {hit.chunk_id}", "dim")
     show.hanging(console, place, MARGIN)
 
 
+def _said(hit: Hit) -> str:
+    """Return who said a message and when."""
+    speaker = str(hit.metadata.get("speaker") or hit.metadata.get("role") or "")
+    return ", ".join(filter(None, (speaker, (hit.created_at or "")[:10])))
+
+
 def _place(hit: Hit) -> str:
-    """Return where the hit can be opened from here, and its key if it is one of several in a file."""
+    """Return where the hit can be opened from here, and its key if it is one of several in a file.
+
+    A message is in a conversation, by its title and the id that 'rifflux conversations show' takes.
+    """
+    if hit.kind == MESSAGE and hit.root is None:
+        return f"{hit.title or 'untitled'} ({hit.namespace})"
     if not hit.owned:
         return f"{hit.collection}/{hit.document}"
     if hit.root is None:

@@ -34,7 +34,16 @@ def serve(
     root_path: Annotated[str, typer.Option(help="What a proxy cuts off the paths, such as /rifflux.")] = "",
     tls_cert: Annotated[Path | None, typer.Option(help="Certificate, for TLS without a proxy.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The certificate's private key.")] = None,
-    rate: Annotated[float, typer.Option(help="Requests a minute for each token.", min=0.001)] = 600.0,
+    rate: Annotated[float, typer.Option(help="Requests a minute for each user.", min=0.001)] = 600.0,
+    user_tokens: Annotated[
+        int | None, typer.Option(help="Valid tokens that a user may have.  [default: 20]", min=1)
+    ] = None,
+    document_chunks: Annotated[
+        int | None, typer.Option(help="Chunks of a document that is sent.  [default: 5000]", min=1)
+    ] = None,
+    request_chunks: Annotated[
+        int | None, typer.Option(help="Chunks that one request may bring.  [default: 500000]", min=1)
+    ] = None,
     max_body_kb: Annotated[int, typer.Option(help="Largest request.", min=1)] = 1000,
     max_upload_mb: Annotated[float, typer.Option(help="Largest file that may be sent.", min=0.001)] = 20.0,
     watch: Annotated[bool, typer.Option("--watch", help="Follow the files of all collections as they change.")] = False,
@@ -47,6 +56,11 @@ def serve(
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise MissingExtra("the service needs more packages: pip install 'rifflux[serve]'")
+    options = vars(here) | {
+        "user_tokens": user_tokens,
+        "document_chunks": document_chunks,
+        "request_chunks": request_chunks,
+    }
     from rifflux.surfaces.http.serve import serve as run
     from rifflux.surfaces.http.service import ServiceSettings
 
@@ -67,7 +81,7 @@ def serve(
             timeout_s=timeout,
             watch=watch,
             workers=workers,
-            options={name: value for name, value in vars(here).items() if value is not None},
+            options={name: value for name, value in options.items() if value is not None},
         )
     )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from rifflux import Analyzer, Failure, Generation, Progress, Trace, VectorReport
+    from rifflux import Analyzer, Failure, Generation, LeftOut, Progress, Trace, VectorReport
 __all__ = [
     "console",
     "counted",
@@ -36,6 +36,8 @@ __all__ = [
 
 EXCERPT = 420
 MOST_LISTED = 20
+#: Files that are named of those left out for one reason.
+MOST_NAMED = 3
 #: How a progress bar calls the stages of a run.
 _STAGES = {"read": "Reading files", "embed": "Embedding chunks", "copy": "Copying pages", "drop": "Dropping vectors"}
 
@@ -72,8 +74,11 @@ def outcome(text: str, about: Mapping[str, object], *, as_json: bool) -> None:
 
 
 def counted(count: int, what: str) -> str:
-    """Return how many there are, such as `1 work` and `2 works`."""
-    return f"{count:,} {what}{'s' * (count != 1)}"
+    """Return how many there are, such as `1 work`, `2 works` and `2 memories`."""
+    if count == 1:
+        return f"1 {what}"
+    ends_in_y = what.endswith("y") and what[-2:-1] not in "aeiou"
+    return f"{count:,} {what[:-1]}ies" if ends_in_y else f"{count:,} {what}s"
 
 
 def note(text: str, style: str = "yellow") -> None:
@@ -101,8 +106,8 @@ def notes(trace: Trace, *, nothing: bool = False) -> None:
     """Print what was missing from a search and what is to be known about it, and first if it found `nothing`."""
     if nothing:
         console(error=True).print("nothing found", style="yellow")
-    for reason in trace.degraded:
-        note(reason)
+    for notice in trace.degraded:
+        note(notice.text)
     for remark in trace.notes:
         note(remark, "dim")
 
@@ -116,13 +121,28 @@ def failures(word: str, found: Sequence[Failure], style: str) -> None:
         errors.print(f"{word}: {len(found) - MOST_LISTED} more (--json lists all)", style=style)
 
 
+def left_out(found: Sequence[LeftOut]) -> None:
+    """Print what was left out on purpose, the files with the same reason in one line, on standard error."""
+    errors = console(error=True)
+    by_reason: dict[str, list[str]] = {}
+    for each in found:
+        by_reason.setdefault(each.reason, []).append(each.path)
+    for reason, paths in list(by_reason.items())[:MOST_LISTED]:
+        files = paths[0] if len(paths) == 1 else f"{len(paths):,} files ({named(paths, MOST_NAMED)})"
+        errors.print(f"skipped: {safe(files)}: {safe(reason)}", style="yellow")
+    if len(by_reason) > MOST_LISTED:
+        errors.print(f"skipped: {len(by_reason) - MOST_LISTED} more reasons (--json lists all)", style="yellow")
+
+
 def pairs(rows: Iterable[tuple[str, str]]) -> None:
-    """Print names and values in two columns."""
+    """Print names and values in two columns, the first as wide as its longest name."""
     from rich.text import Text
 
+    listed = list(rows)
+    width = max(12, max((len(name) for name, _ in listed), default=0) + 2)
     out = console()
-    for name, value in rows:
-        out.print(Text.assemble((f"{name:<12}", "bold"), safe(value)))
+    for name, value in listed:
+        out.print(Text.assemble((f"{name:<{width}}", "bold"), safe(value)))
 
 
 def table(rows: Sequence[Mapping[str, object]], columns: Sequence[str], *, nothing: str, as_json: bool) -> None:
@@ -181,13 +201,13 @@ def from_here(path: Path) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
-def excerpt(content: str, terms: Sequence[str], analyzer: Analyzer, *, full: bool = False) -> Text:
+def excerpt(content: str, question: str, analyzer: Analyzer, *, full: bool = False) -> Text:
     """Return the passage, or its most telling stretch, with the words of the question in bold."""
     from rich.text import Text
 
-    from rifflux.text.highlight import matches, stretch
+    from rifflux.text.highlight import stretch, words_of_question
 
-    spans = matches(content, terms, analyzer)
+    spans = words_of_question(content, question, analyzer)
     start, end = (0, len(content)) if full else stretch(content, spans, EXCERPT)
     if start and (blank := _BLANK_LINES.match(content, start, end)):
         start = blank.end()
@@ -199,9 +219,14 @@ def excerpt(content: str, terms: Sequence[str], analyzer: Analyzer, *, full: boo
     return text.append(" …") if end < len(content.rstrip()) else text
 
 
+def percent(part: int, whole: int) -> str:
+    """Return a share in percent, rounded down: 100% means that nothing is missing."""
+    return f"{100 * part // whole}%"
+
+
 def vectors(generation: Generation) -> str:
     """Return how many chunks have a vector of a generation."""
-    share = f" ({generation.vectors / generation.chunks:.0%})" if generation.chunks else ""
+    share = f" ({percent(generation.vectors, generation.chunks)})" if generation.chunks else ""
     return f"{generation.vectors:,} of {generation.chunks:,} chunks{share}"
 
 

@@ -29,11 +29,13 @@ def status(here: WhoseCommonOptions) -> None:
 
 
 def _rows(state: Status) -> Iterator[tuple[str, str]]:
-    share = f" ({state.embedded_chunks / state.chunks:.0%})" if state.chunks else ""
+    share = f" ({show.percent(state.embedded_chunks, state.chunks)})" if state.chunks else ""
     yield "index", f"{state.path}  ({state.bytes / 1e6:.1f} MB{', read-only' if state.read_only else ''})"
     if state.state:
         yield "state", state.state
     yield "documents", f"{state.documents:,} from {show.counted(state.files, 'file')}"
+    if state.left_out:
+        yield "left out", ", ".join(f"{count:,} {kind}" for kind, count in sorted(state.left_out.items()))
     yield "chunks", f"{state.chunks:,}"
     yield "embedded", f"{state.embedded_chunks:,}{share} by {state.embedding_model} ({state.embedding_backend})"
     if state.conversations:
@@ -46,9 +48,11 @@ def _rows(state: Status) -> Iterator[tuple[str, str]]:
         yield "switching", f"to {state.switching.model.name}: {show.vectors(state.switching)}"
     if state.freshness and state.freshness.synced_at:
         yield "synced", state.freshness.synced_at
-    yield "language", state.language
+    yield "language", ", ".join(dict.fromkeys((state.language, *state.languages)))
     yield "facets", ", ".join(state.facets) or "none"
-    yield from (("root", root) for root in state.roots)
+    for root in state.roots:
+        language = state.root_languages.get(root)
+        yield "root", f"{root}  ({language})" if language else root
     if len(state.collections) > 1:
         yield from (
             ("collection", f"{each.name}: {show.counted(each.documents, 'document')}") for each in state.collections

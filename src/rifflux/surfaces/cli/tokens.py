@@ -26,7 +26,7 @@ def create(
 ) -> None:
     """Make a token and print it: it can never be shown again."""
     with here.registry(create=True) as kept:
-        token, secret = Accounts(kept).create(user, role, label, expires)
+        token, secret = Accounts(kept, most_tokens=here.settings().user_tokens).create(user, role, label, expires)
     if here.json:
         show.print_json(noun_json(token, token=secret))
         return

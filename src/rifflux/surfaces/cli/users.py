@@ -11,6 +11,21 @@ from rifflux.service.accounts import Accounts
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, group
 
+#: What is counted of a user, one of each; other documents go by their kind.
+_NOUNS = {
+    "conversation": "conversation",
+    "message": "message",
+    "memory": "memory",
+    "files": "file",
+    "events": "event",
+    "settings": "setting",
+    "tokens": "token",
+    "calls": "call",
+    "questions": "question",
+    "collections": "collection",
+    "log": "log entry",
+}
+
 users = group("users", "Users of whom something is kept.")
 
 
@@ -29,5 +44,5 @@ def delete(
             typer.confirm(f"Delete all that is kept of {user!r}?", abort=True, err=True)
         erased = asdict(Accounts(kept).delete(user))
     counts = erased.pop("documents") | {name: count for name, count in erased.items() if count}
-    told = ", ".join(f"{count} {name}" for name, count in counts.items())
+    told = ", ".join(show.counted(count, _NOUNS.get(name, f"{name} document")) for name, count in counts.items())
     show.outcome(f"deleted of {user}: {told}", {"user": user, **counts}, as_json=here.json)

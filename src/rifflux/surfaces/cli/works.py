@@ -168,7 +168,11 @@ def review(
         tuple[str, str] | None, typer.Option(help="These two are one work: merge them.", metavar="ONE OTHER")
     ] = None,
     apart: Annotated[
-        tuple[str, str] | None, typer.Option(help="These two are two works: do not ask again.", metavar="ONE OTHER")
+        tuple[str, str] | None,
+        typer.Option(
+            help="These two are two works: do not ask again. An identifier that both have stays with ONE.",
+            metavar="ONE OTHER",
+        ),
     ] = None,
     user: WorksOf = "",
 ) -> None:

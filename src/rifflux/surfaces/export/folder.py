@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
-from rifflux import InvalidArgument, NotFound, UnusableIndex
+from rifflux import DiskFull, InvalidArgument, NotFound, UnusableIndex
 
 __all__ = ["FACTS", "SUMS", "made_anew", "sums"]
 
@@ -41,7 +41,9 @@ def made_anew(target: Path, *, force: bool = False) -> Iterator[Path]:
         _put(new, target)
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise UnusableIndex(f"the disk that holds {target} is full: nothing was changed") from error
+            raise DiskFull(
+                f"the disk that holds {target} is full: free some space, then try again. Nothing was changed"
+            ) from error
         reason = (error.strerror or str(error)).lower()
         raise UnusableIndex(f"{target} cannot be written ({reason}): check the permissions of its folder") from error
     finally:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+from fastapi import Response
 from pydantic import Field
+from starlette.requests import Request as Incoming
 
-from rifflux import POLICIES, Erased
+from rifflux import POLICIES, Erased, Intake, VectorsMade
 from rifflux.surfaces.http.auth import Admin, Asked, User
+from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Request
+from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.shapes import Shape
 
 __all__ = ["router"]
@@ -66,6 +70,26 @@ def change_own(given: OwnSettingsIn, service: Asked, caller: User) -> SettingsOu
     """Change what each user decides for their own view, as any user."""
     service.of(caller).admin.policies.set("own_texts", given.own_texts)
     return settings(service, caller)
+
+
+@router.post(
+    "/messages/vectors",
+    dependencies=PATIENT,
+    summary="Make vectors for everybody's messages",
+    response_model=VectorsMade,
+    responses=ACCEPTED,
+)
+async def embed(incoming: Incoming, service: Asked, caller: Admin) -> Response:
+    """Make vectors for all messages that have none, as an administrator; each user pays for their own.
+
+    They are searched by words alone until then: those that were stored while `hybrid_search` was off. What takes longer
+    than a request may is answered 202 with a job, and goes on.
+    """
+
+    def work(intake: Intake) -> VectorsMade:
+        return worded(service.index.admin.embed_messages(intake.progress))
+
+    return await do_as_job(incoming, service, caller, kind="vectors", name="", work=work, answer_type=VectorsMade)
 
 
 @router.delete("/users/{user:path}", summary="Delete a user")

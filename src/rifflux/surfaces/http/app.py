@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from rifflux import ReadOnlyIndex, RiffluxError, UnusableIndex, __version__
+from rifflux import RiffluxError, __version__
 from rifflux.surfaces.http import (
     admin,
     chat,
@@ -20,6 +20,7 @@ from rifflux.surfaces.http import (
     conversations,
     dashboard,
     documents,
+    jobs,
     me,
     memories,
     operation,
@@ -33,9 +34,8 @@ from rifflux.surfaces.http import (
     works,
 )
 from rifflux.surfaces.http import log as decisions
-from rifflux.surfaces.http.auth import Refused
 from rifflux.surfaces.http.guard import Observe, RequestGuard
-from rifflux.surfaces.http.problems import problem, problem_of
+from rifflux.surfaces.http.problems import DISK_FULL, Refused, is_disk_full, problem, problem_of
 from rifflux.surfaces.http.service import Service
 from rifflux.surfaces.http.shapes import ERRORS
 from rifflux.surfaces.web import layout, page
@@ -46,7 +46,7 @@ log = structlog.get_logger("rifflux.http")
 
 #: In the order of the documentation.
 ROUTES = (
-    *(search, chat, why, collections, documents, conversations, memories, retrieve, works),
+    *(search, chat, why, collections, documents, conversations, memories, retrieve, works, jobs),
     *(me, usage, operation, tokens, decisions, admin, dashboard, pages, session, page, layout),
 )
 
@@ -81,26 +81,28 @@ def create_app(service: Service) -> FastAPI:
         app.include_router(route.router)
     app.add_middleware(RequestGuard, service=service)
     app.add_middleware(Observe, service=service)
-    _answer_errors(app)
+    _answer_errors(app, service)
     return app
 
 
-def _answer_errors(app: FastAPI) -> None:
+def _answer_errors(app: FastAPI, service: Service) -> None:
     """Give every error the same shape."""
 
     @app.exception_handler(Refused)
     async def refused(request: Request, error: Refused) -> JSONResponse:
-        return problem(error.status, error.code, error.message, error.headers)
+        return problem_of(error)
 
     @app.exception_handler(RiffluxError)
     async def ours(request: Request, error: RiffluxError) -> JSONResponse:
-        if isinstance(error, ReadOnlyIndex):
-            return problem(403, "read_only", "here this can only be read: ask who looks after the index to change it")
-        if isinstance(error, UnusableIndex):
-            # Its message names the file, which is the administrator's to know.
-            log.error("index", cause=str(error))
-            return problem(503, "unusable_index", "the index cannot be used now: try again", {"Retry-After": "1"})
-        return problem_of(error)
+        return problem_of(service.failed(error))
+
+    @app.exception_handler(OSError)
+    async def system(request: Request, error: OSError) -> JSONResponse:
+        if not is_disk_full(error):
+            raise error
+        # Such as a folder for temporary files, where an upload is put while it comes.
+        log.error("disk", cause=str(error))
+        return problem_of(DISK_FULL)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

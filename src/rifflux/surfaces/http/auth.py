@@ -14,7 +14,10 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from rifflux import TokenExpired
 from rifflux.service.accounts import ADMIN
+from rifflux.surfaces.http.origins import is_own_origin
+from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.service import Caller, Service
+from rifflux.surfaces.http.wording import error_for_clients
 from rifflux.surfaces.shared.bearer import EXPIRED
 
 __all__ = [
@@ -22,6 +25,7 @@ __all__ = [
     "Asked",
     "Refused",
     "User",
+    "address_of",
     "admit",
     "bearer",
     "caller",
@@ -34,16 +38,10 @@ __all__ = [
 #: Methods that change nothing.
 _SAFE = frozenset({"GET", "HEAD"})
 _COOKIE = "cookie"
+#: The code of the error for a token that was valid once.
+EXPIRED_CODE = "token_expired"
 
-bearer = HTTPBearer(auto_error=False, description="A token made with `rifflux tokens create`")
-
-
-class Refused(Exception):
-    """Raised for a request that may not be answered; `status`, `code` and `message` are the answer."""
-
-    def __init__(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.status, self.code, self.message, self.headers = status, code, message, headers
+bearer = HTTPBearer(auto_error=False, description="A token, which an administrator makes")
 
 
 def service_of(request: Request) -> Service:
@@ -81,8 +79,13 @@ def _is_own_page(request: Request) -> bool:
     """Return whether a page of this service sent a request; what other sites may call is for tokens in headers."""
     origin, site = request.headers.get("origin", ""), request.headers.get("sec-fetch-site", "same-origin")
     if origin or request.method not in _SAFE:
-        return origin.partition("://")[2] == request.headers.get("host", "")
+        return is_own_origin(origin, request.url.scheme, request.headers.get("host", ""))
     return site in ("same-origin", "none") or request.headers.get("sec-fetch-mode") == "navigate"
+
+
+def address_of(request: Request) -> str:
+    """Return the name that limits count the address of a request by."""
+    return f"address:{request.client.host if request.client else ''}"
 
 
 def admit(request: Request, credentials: HTTPAuthorizationCredentials | None) -> Caller:
@@ -92,20 +95,19 @@ def admit(request: Request, credentials: HTTPAuthorizationCredentials | None) ->
     try:
         found = _caller(service, credentials)
     except TokenExpired as error:
-        found, expired = None, str(error)
-    # Guesses are counted by address: whoever has no token has no bucket of their own.
-    name = f"token:{found.token}" if found else f"address:{request.client.host if request.client else ''}"
-    wait = service.buckets.take(name)
+        found, expired = None, error_for_clients(str(error))
+    # Users make tokens for themselves, so all tokens of a user share a bucket. Guesses are counted by address.
+    wait = service.buckets.take(f"user:{found.user}" if found else address_of(request))
     if wait:
         seconds = str(math.ceil(wait))
         raise Refused(429, "too_many_requests", f"too many requests: wait {seconds} s", {"Retry-After": seconds})
     if expired:
-        raise Refused(401, "token_expired", expired, {"WWW-Authenticate": EXPIRED})
+        raise Refused(401, EXPIRED_CODE, expired, {"WWW-Authenticate": EXPIRED})
     if found is None:
         raise Refused(
             401,
             "no_token",
-            "send a valid token: 'Authorization: Bearer rfx_...', made with 'rifflux tokens create'",
+            "send a valid token, as 'Authorization: Bearer rfx_...': an administrator makes them",
             {"WWW-Authenticate": "Bearer"},
         )
     return found

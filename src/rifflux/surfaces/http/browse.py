@@ -9,8 +9,8 @@ import sys
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,13 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
-from rifflux import InvalidArgument
 from rifflux.service.accounts import ADMIN, USER
 from rifflux.surfaces.http.app import create_app
 from rifflux.surfaces.http.serve import SWITCH_S, build, follow
 from rifflux.surfaces.http.service import Caller, Service, ServiceSettings, Visit
 from rifflux.surfaces.shared.beside import beside
 from rifflux.surfaces.shared.config import finder, load, open_configured
+from rifflux.surfaces.shared.network import bound
 
 __all__ = ["browse"]
 
@@ -44,17 +44,17 @@ def browse(
     configured = load(**options)
     with (
         open_configured(configured) as index,
-        _bound(port) as listening,
+        bound(HOST, port) as sockets,
         tempfile.TemporaryDirectory(prefix="rifflux-") as folder,
         beside(partial(follow, index, finder(configured)), "follow") if watch else nullcontext(),
     ):
-        port = listening.getsockname()[1]
+        port = sockets[0].getsockname()[1]
         visit = Visit(Caller(user, USER if user else ADMIN))
         address = f"http://{HOST}:{port}/#pass={visit.shown}"
         build(index)
         app = create_app(Service(ServiceSettings(HOST, port, rate=RATE, burst=BURST, options=options), index, visit))
         _Server(app, [partial(told, address), *([partial(_open, address, Path(folder))] if window else [])]).run(
-            [listening]
+            [*sockets]
         )
 
 
@@ -81,18 +81,6 @@ class _Server(uvicorn.Server):
         # A browser of the terminal would hold up the answers.
         for each in self._then if self.started else ():
             threading.Thread(target=each, daemon=True).start()
-
-
-@contextmanager
-def _bound(port: int) -> Iterator[socket.socket]:
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((HOST, port))
-        except OSError as error:
-            reason = f"port {port} cannot be listened on ({error.strerror}): give another --port"
-            raise InvalidArgument(reason) from None
-        yield listening
 
 
 def _open(address: str, folder: Path) -> None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from starlette.concurrency import run_in_threadpool
 
 from rifflux import AnswerEvent, Done, Failed, InvalidArgument, Sources
-from rifflux.surfaces.http.auth import Asked, Refused, User
+from rifflux.surfaces.http.auth import Asked, Refused, User, address_of
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import MAX_QUERY, FilterIn, Request, Text
@@ -86,7 +86,10 @@ class ChatIn(Request):
         default=None, gt=0, le=CHAT_S * 1000, description="Leave out what models have not done in so many milliseconds"
     )
     extract: bool = Field(default=False, description="Quote sentences, even where a model could write")
-    stream: bool = Field(default=True, description="As server-sent events; false: as JSON")
+    stream: bool | None = Field(
+        default=None,
+        description="As server-sent events, or else as JSON; null: as the Accept header prefers, else as events",
+    )
 
     @model_validator(mode="after")
     def _asks(self) -> ChatIn:
@@ -123,13 +126,18 @@ class ChatIn(Request):
     "/chat",
     summary="Answer a question",
     response_model=AnswerShape,
-    responses={200: {"description": "The answer; as events unless `stream` is false", "content": _EVENTS}},
+    responses={
+        200: {
+            "description": "The answer; as events unless `stream` is false or the `Accept` header prefers JSON",
+            "content": _EVENTS,
+        }
+    },
 )
 async def chat(asked: ChatIn, service: Asked, caller: User, request: Incoming) -> Response:
     """Answer from what the caller has, each sentence with its citations: quoted, or in the words of a chat model.
 
     A model's sentences are kept as far as they stand in a source. Where little speaks for any passage, the answer is
-    refused, with the nearest ones. A token may have two answers under way at a time, over all workers of the service.
+    refused, with the nearest ones. A user may have two answers under way at a time, over all workers of the service.
     """
     question, history = asked.asked()
     index = service.of(caller)
@@ -146,13 +154,38 @@ async def chat(asked: ChatIn, service: Asked, caller: User, request: Incoming) -
     try:
         first = await _first(events)
         service.asked(caller, question)
-        begun = asked.stream
-        if asked.stream:
-            return EventStream(first, events)
+        begun = asked.stream if asked.stream is not None else not _prefers_json(request.headers.get("accept", ""))
+        if begun:
+            return EventStream(first, events, service.failed)
         return await _whole(first, events, service, request)
     finally:
         if not begun:
             events.stop()
+
+
+def _prefers_json(accept: str) -> bool:
+    """Return True if an `Accept` header prefers JSON to events (RFC 9110, 12.5.1); of equal weights, what it names."""
+    return _preference(accept, "application/json") > _preference(accept, "text/event-stream")
+
+
+def _preference(accept: str, media: str) -> tuple[float, int]:
+    """Return the weight of a media type in an `Accept` header, and how closely the header names it: 0 to 3."""
+    ranges = ("", "*/*", f"{media.partition('/')[0]}/*", media)
+    closest = 0
+    weight = 0.0
+    for each in accept.lower().split(","):
+        name, *parameters = (part.strip() for part in each.split(";"))
+        if name and name in ranges and ranges.index(name) >= closest:
+            closest = ranges.index(name)
+            weight = next((_weight(part) for part in parameters if part.startswith("q=")), 1.0)
+    return weight, closest
+
+
+def _weight(parameter: str) -> float:
+    try:
+        return float(parameter.removeprefix("q="))
+    except ValueError:
+        return 1.0
 
 
 def told_to_clients(event: AnswerEvent) -> AnswerEvent:
@@ -164,10 +197,10 @@ def told_to_clients(event: AnswerEvent) -> AnswerEvent:
 
 def _lease(service: Service, caller: Caller, request: Incoming) -> str:
     """Return the right to one more answer under way. Raises `Refused` where there are too many."""
-    name = f"token:{caller.token}" if caller.token else f"address:{request.client.host if request.client else ''}"
+    name = f"user:{caller.user}" if caller.user else address_of(request)
     lease = service.streams.take(name, GIVEN_UP_S)
     if lease is None:
-        told = f"{service.streams.most} answers are under way for this token: wait until one of them is done"
+        told = f"{service.streams.most} answers are under way for this user: wait until one of them is done"
         raise Refused(429, "too_many_streams", told, {"Retry-After": "5"})
     return lease
 

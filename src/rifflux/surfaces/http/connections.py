@@ -3,16 +3,57 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
 from http import HTTPStatus
+from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from rifflux.surfaces.http.problems import problem
+from rifflux.surfaces.http.problems import Refused, problem
 
-__all__ = ["MOST_CONNECTIONS", "Connection"]
+__all__ = ["MOST_CONNECTIONS", "STOPPING", "Connection", "Ending", "ending_of"]
 
+#: What a request is told that the server stops before it is answered.
+STOPPING = Refused(503, "stopping", "the service is being stopped: try again in a moment", {"Retry-After": "5"})
+#: The share of its time to stop that a server leaves requests under way; in the rest they are told, and end.
+SHARE = 0.9
+#: Where a request's scope holds how it learns that the server stops.
+_ENDING = "ending"
 #: Connections that a worker holds at once, and seconds within which the head of a request must be there.
 MOST_CONNECTIONS, HEAD_S = 500, 10.0
+
+
+class Ending:
+    """Tells the request under way on a connection that the server stops, shortly before it is cut off."""
+
+    def __init__(self) -> None:
+        self._is_now = False
+        self._then: Callable[[], object] | None = None
+
+    @contextmanager
+    def calling(self, then: Callable[[], object]) -> Iterator[None]:
+        """Have a function called when the time comes, while the block runs; of nested blocks, the inner one's."""
+        outer = self._then
+        self._then = then
+        if self._is_now:
+            then()
+        try:
+            yield
+        finally:
+            self._then = outer
+
+    def begin(self) -> None:
+        """Tell the request, and whatever request comes next."""
+        self._is_now = True
+        if self._then:
+            self._then()
+
+
+def ending_of(scope: MutableMapping[str, Any]) -> Ending:
+    """Return how a request learns that the server stops."""
+    found = scope.get("state", {}).get(_ENDING)
+    return found if isinstance(found, Ending) else Ending()
 
 
 class Connection(H11Protocol):
@@ -22,6 +63,17 @@ class Connection(H11Protocol):
     """
 
     _deadline: asyncio.TimerHandle | None = None
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.ending = Ending()
+        # Each request's scope has a copy of this.
+        self.app_state = {**self.app_state, _ENDING: self.ending}
+
+    def shutdown(self) -> None:
+        """Let the request under way be answered for a while."""
+        super().shutdown()
+        self.loop.call_later(SHARE * (self.config.timeout_graceful_shutdown or 0), self.ending.begin)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, or say that there are too many."""
@@ -61,6 +113,6 @@ class Connection(H11Protocol):
 
 
 def _answer(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> bytes:
-    answer = problem(status, code, message, {"Connection": "close", **(headers or {})})
+    answer = problem(status, code, message, {"Connection": "close", "Cache-Control": "no-store", **(headers or {})})
     first = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}".encode()
     return b"\r\n".join([first, *(b": ".join(each) for each in answer.raw_headers), b"", bytes(answer.body)])

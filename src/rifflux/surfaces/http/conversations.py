@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
-from fastapi import Depends, Query
+from fastapi import Depends, Query, Response
 from pydantic import Field
 from starlette.requests import Request as Incoming
 
-from rifflux import Conversation, Conversations, ImportReport, Message, WrittenMessage
+from rifflux import Conversation, Conversations, ImportReport, Intake, Message, VectorsMade, WrittenMessage
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Date, Deadline, Diagnostics, Fusion, Name, Request, Text
-from rifflux.surfaces.http.uploads import bodies, done, file_of
+from rifflux.surfaces.http.uploads import bodies, file_of
 from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
@@ -176,15 +176,44 @@ def search(asked: SearchMessagesIn, service: Asked, mine: Mine) -> SearchMessage
 
 @router.post(
     "/conversations/import",
-    dependencies=REPEATABLE,
+    dependencies=[*REPEATABLE, *PATIENT],
     summary="Import conversations",
+    response_model=ImportReport,
+    responses=ACCEPTED,
     openapi_extra=bodies(ConversationsFile),
 )
-async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> ImportReport:
-    """Import the conversations of a file, as `rifflux conversations import` does; what did not change is left alone."""
+async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> Response:
+    """Import the conversations of a file, as `rifflux conversations import` does; what did not change is left alone.
+
+    What takes longer than a request may is answered 202 with a job, and goes on.
+    """
     file, given = await file_of(incoming, ConversationsFile)
-    work = partial(mine.import_upload, file.name, file.data, **given.model_dump())
-    return worded(await done(service, work, reads=True))
+
+    def work(intake: Intake) -> ImportReport:
+        return worded(mine.import_upload(file.name, file.data, intake=intake, **given.model_dump()))
+
+    return await do_as_job(
+        incoming, service, caller, kind="conversations", name=file.name, work=work, answer_type=ImportReport
+    )
+
+
+@router.post(
+    "/conversations/vectors",
+    dependencies=PATIENT,
+    summary="Make vectors for messages",
+    response_model=VectorsMade,
+    responses=ACCEPTED,
+)
+async def embed(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> Response:
+    """Make vectors for the caller's messages that have none, such as those stored while `hybrid_search` was off.
+
+    The caller pays for them. What takes longer than a request may is answered 202 with a job, and goes on.
+    """
+
+    def work(intake: Intake) -> VectorsMade:
+        return worded(mine.embed(intake.progress))
+
+    return await do_as_job(incoming, service, caller, kind="vectors", name="", work=work, answer_type=VectorsMade)
 
 
 @router.get("/conversations/{id}", summary="A conversation")

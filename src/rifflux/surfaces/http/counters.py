@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
 
 from rifflux import AnswerEvent, Done, Failed, Retrieval, Trace
 
-__all__ = ["BOUNDS", "CONTENT_TYPE", "LIMIT_P50_S", "LIMIT_P95_S", "Counters"]
+__all__ = ["BOUNDS", "CONTENT_TYPE", "LIMIT_P50_S", "LIMIT_P95_S", "Availability", "Counters"]
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 #: What `/retrieve` shall stay within, in half and in nineteen of twenty requests.
@@ -81,6 +85,26 @@ class Counters:
                 registry.register(metric)
         return registry
 
-    def exposed(self) -> bytes:
+    def exposed(self, availability: Availability | None = None) -> bytes:
         """Return all metrics in Prometheus' text format."""
-        return generate_latest(self.registry())
+        registry = self.registry()
+        if availability:
+            registry.register(availability)
+        return generate_latest(registry)
+
+
+@dataclass(frozen=True)
+class Availability(Collector):
+    """Metrics of how available refreshing is: read from the index, as other processes refresh it too."""
+
+    succeeded: int
+    failed: int
+    fresh: bool
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the attempts to refresh by outcome, and whether the index is as its files are."""
+        attempts = CounterMetricFamily("rifflux_refreshes", "Attempts to refresh a collection", labels=["outcome"])
+        attempts.add_metric(["succeeded"], self.succeeded)
+        attempts.add_metric(["failed"], self.failed)
+        yield attempts
+        yield GaugeMetricFamily("rifflux_index_fresh", "1 if no collection is behind its files", value=int(self.fresh))

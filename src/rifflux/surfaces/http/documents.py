@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query, Response
 from pydantic import Field, Json, StringConstraints
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as Incoming
 
-from rifflux import Document, Failure, NotFound
-from rifflux import Stored as StoredNoun
+from rifflux import Document, Failure, Intake, NotFound
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.paging import After, Limit, Next
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Date, Name, Request
-from rifflux.surfaces.http.uploads import bodies, body_of, done
+from rifflux.surfaces.http.uploads import bodies, body_of
 from rifflux.surfaces.http.wording import Told
 from rifflux.surfaces.shared.nouns import JsonObject, document_at_json, document_json, noun_json
 from rifflux.surfaces.shared.shapes import ChunkShape, Shape
@@ -31,6 +32,7 @@ Metadata = dict[Annotated[str, StringConstraints(min_length=1, max_length=200)],
 Collection = Annotated[
     str, Field(max_length=400, description="As /collections names it; empty: your library", examples=["wiki"])
 ]
+ABOUT_LANGUAGE = "Decides how words become terms, as in `rifflux index --language`; empty: that of the index"
 ABOUT_METADATA = "To filter by: texts, numbers, truth values, and lists of them"
 
 
@@ -41,6 +43,7 @@ class _Fields(Request):
     title: str = Field(default="", max_length=1_000, examples=["Caching"])
     license: Name | None = None
     created_at: Date = None
+    language: str = Field(default="", max_length=40, description=ABOUT_LANGUAGE, examples=["german"])
 
 
 class DocumentIn(_Fields):
@@ -175,15 +178,17 @@ def list_(
 @router.post(
     "",
     status_code=201,
-    dependencies=REPEATABLE,
+    dependencies=[*REPEATABLE, *PATIENT],
     summary="Add a document or a file",
+    response_model=StoredOut,
+    responses=ACCEPTED,
     openapi_extra=bodies(NewFile, NewDocument),
 )
-async def add(incoming: Incoming, service: Asked, caller: User) -> StoredOut:
+async def add(incoming: Incoming, service: Asked, caller: User) -> Response:
     """Add a document to a collection that the caller may write, as JSON with its text, or as a file in a form.
 
-    PDF, Office, HTML, notebooks, code, mail, JSON Lines and all that indexing reads. Once it is answered, it is kept,
-    and found.
+    PDF, Office, HTML, notebooks, code, mail, JSON Lines and all that indexing reads. Once it is answered 201, it is
+    stored and found. A file that takes longer is answered 202 with a job.
     """
     return await _stored(incoming, service, caller)
 
@@ -191,29 +196,46 @@ async def add(incoming: Incoming, service: Asked, caller: User) -> StoredOut:
 @router.put(
     "/{document:path}",
     summary="Add or replace a document or a file",
-    responses={201: {"model": StoredOut, "description": "It was not there before"}},
+    dependencies=PATIENT,
+    response_model=StoredOut,
+    responses={201: {"model": StoredOut, "description": "It was not there before"}, **ACCEPTED},
     openapi_extra=bodies(FileIn, DocumentIn),
 )
-async def put(document: str, incoming: Incoming, service: Asked, caller: User, response: Response) -> StoredOut:
+async def put(document: str, incoming: Incoming, service: Asked, caller: User) -> Response:
     """Store a document under a key, instead of what was put there before. Sent again, it is unchanged."""
-    stored = await _stored(incoming, service, caller, document)
-    response.status_code = 201 if stored.created else 200
-    return stored
+    return await _stored(incoming, service, caller, document)
 
 
-async def _stored(incoming: Incoming, service: Service, caller: Caller, key: str | None = None) -> StoredOut:
+async def _stored(incoming: Incoming, service: Service, caller: Caller, key: str | None = None) -> Response:
     form, plain = (NewFile, NewDocument) if key is None else (FileIn, DocumentIn)
     file, given = await body_of(incoming, form, plain)
     named, new = given.document if key is None else key, key is None
     documents = service.of(caller).documents
-    work: Any
+
+    def status(stored: StoredOut) -> int:
+        return 201 if new or stored.created else 200
+
     if file is None:
-        work = partial(documents.put, given.named(named), collection=given.collection, new=new)
-    else:
-        about = given.model_dump(exclude={"document"})
-        work = partial(documents.upload, file.name, file.data, key=named, new=new, **about)
-    stored: StoredNoun = await done(service, work, reads=file is not None)
-    return StoredOut.of(noun_json(stored))
+        intake = service.intake(caller)
+        put = partial(documents.put, given.named(named), collection=given.collection, new=new, intake=intake)
+        stored = StoredOut.of(noun_json(await run_in_threadpool(put)))
+        return Response(stored.model_dump_json(), status(stored), media_type="application/json")
+    about = given.model_dump(exclude={"document"})
+
+    def work(intake: Intake) -> StoredOut:
+        stored = documents.upload(file.name, file.data, key=named, new=new, intake=intake, **about)
+        return StoredOut.of(noun_json(stored))
+
+    return await do_as_job(
+        incoming,
+        service,
+        caller,
+        kind="documents",
+        name=file.name,
+        work=work,
+        answer_type=StoredOut,
+        status=status,
+    )
 
 
 @router.get("/{document:path}", summary="Read a whole document", response_model_exclude_unset=True)

@@ -6,16 +6,19 @@ import asyncio
 import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from contextlib import suppress
 from typing import Any
 
 import structlog
 from starlette.responses import Response
 
-from rifflux.surfaces.http.problems import problem
-from rifflux.surfaces.http.service import READ_S, TURN_S, Service, ServiceSettings
+from rifflux.surfaces.http.connections import STOPPING, ending_of
+from rifflux.surfaces.http.origins import is_own_origin
+from rifflux.surfaces.http.problems import problem, problem_of
+from rifflux.surfaces.http.service import SEND_S, Service, ServiceSettings
 from rifflux.surfaces.http.streaming import GIVEN_UP_S
+from rifflux.surfaces.shared.network import TWO_LENGTHS, has_two_lengths
 
 __all__ = ["Observe", "RequestGuard"]
 
@@ -31,6 +34,9 @@ DRAIN_S, PIECE_S = 10.0, 1.0
 _UPLOADS = re.compile(r"/documents(/.+)?|/(conversations|works)/import")
 _FORM = b"multipart/form-data"
 _BODY = "http.response.body"
+#: Answers are private unless they say otherwise: a cookie, unlike a header of its own, keeps no shared cache from
+#: storing them.
+PRIVATE = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 #: The rest of a body that nobody reads is not waited for.
 _CLOSE = {"Connection": "close"}
 
@@ -71,10 +77,12 @@ class RequestGuard(_Middleware):
         headers = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1")
         if _name(host) not in settings.called:
-            return 421, "wrong_host", "this server does not go by that name: add it with --allow-host"
+            return 421, "wrong_host", "this server does not go by that name: ask an administrator to allow it"
+        if has_two_lengths(scope["headers"]):
+            return 400, "no_request", TWO_LENGTHS
         origin = headers.get(b"origin", b"").decode("latin-1")
-        if origin and origin not in settings.origins and origin.partition("://")[2] != host:
-            return 403, "wrong_origin", "this web page may not call the service: add it with --allow-origin"
+        if origin and origin not in settings.origins and not is_own_origin(origin, scope["scheme"], host):
+            return 403, "wrong_origin", "this web page may not call the service: ask an administrator to allow it"
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > settings.max_target_bytes:
             return 414, "too_large", f"the address is longer than {settings.max_target_bytes} bytes"
         length, most = headers.get(b"content-length", b"0"), _most_bytes(scope, settings)
@@ -87,7 +95,7 @@ class RequestGuard(_Middleware):
         read, started, refusal = 0, False, None
         most, seconds = _most_bytes(scope, settings), settings.timeout_s
         if _is_upload(scope):
-            seconds += READ_S + TURN_S
+            seconds += SEND_S
         elif scope["path"] == "/chat":
             seconds += GIVEN_UP_S
 
@@ -107,10 +115,22 @@ class RequestGuard(_Middleware):
                 started = True
                 await send(message)
 
+        state = scope.setdefault("state", {})
+        state["until"] = time.monotonic() + seconds
+
+        def stop() -> None:
+            nonlocal refusal
+            if refusal is None and not started:  # an answer that streams has an end of its own
+                refusal = state.get("accepted") or problem_of(STOPPING)
+                limit.reschedule(asyncio.get_running_loop().time())
+
         try:
-            async with asyncio.timeout(seconds):
-                await self.app(scope, counted, noted)
+            async with asyncio.timeout(seconds) as limit:
+                with ending_of(scope).calling(stop):
+                    await self.app(scope, counted, noted)
         except (TimeoutError, _TooLarge):
+            # What was begun goes on: the request is answered with where to ask about it.
+            refusal = refusal or state.get("accepted")
             told = f"no answer within {seconds:g} s: ask for less, or again later"
             refusal = refusal or problem(503, "timeout", told, {"Retry-After": "1", **_CLOSE})
         if refusal and not started:
@@ -134,7 +154,7 @@ class Observe(_Middleware):
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
+                message["headers"] = [*_protected(message.get("headers", ())), (b"x-request-id", request_id.encode())]
             await send(message)
 
         try:
@@ -163,6 +183,13 @@ class Observe(_Middleware):
             ms=round(seconds * 1000, 2),
             token=caller.token if caller else None,
         )
+
+
+def _protected(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return headers that let nobody store an answer or guess its type, unless it says otherwise itself."""
+    given = list(headers)
+    names = {name.lower() for name, _ in given}
+    return given + [each for each in PRIVATE if each[0] not in names]
 
 
 async def _refuse(refusal: Response, scope: Message, receive: Receive, send: Send) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -45,15 +45,11 @@ class Buckets:
     def take(self, name: str) -> float:
         """Take one from a bucket; 0 if there was one, else the seconds until there will be.
 
-        Where the levels cannot be had in time, as other workers wait for the disk, the request goes uncounted: a limit
-        is not worth failing for.
+        Where the levels cannot be had in time or the disk is full, the request goes uncounted: a limit is not worth
+        failing for.
         """
-        with self._lock, suppress(apsw.BusyError):
-            self._connection.execute("begin immediate")
-            try:
-                return self._take(name, self._now())
-            finally:
-                self._connection.execute("commit")
+        with suppress(apsw.BusyError, apsw.FullError), _changing(self._lock, self._connection):
+            return self._take(name, self._now())
         return 0.0
 
     def _take(self, name: str, now: float) -> float:
@@ -90,12 +86,8 @@ class Leases:
 
         Where the leases cannot be had in time, it is given uncounted.
         """
-        with self._lock, suppress(apsw.BusyError):
-            self._connection.execute("begin immediate")
-            try:
-                return self._take(name, self._now(), seconds)
-            finally:
-                self._connection.execute("commit")
+        with suppress(apsw.BusyError, apsw.FullError), _changing(self._lock, self._connection):
+            return self._take(name, self._now(), seconds)
         return secrets.token_hex(8)
 
     def _take(self, name: str, now: float, seconds: float) -> str | None:
@@ -117,10 +109,27 @@ class Leases:
             self._connection.close()
 
 
+@contextmanager
+def _changing(lock: threading.Lock, connection: apsw.Connection) -> Iterator[None]:
+    """Hold the limits for a change, which is made whole or not at all."""
+    with lock:
+        connection.execute("begin immediate")
+        try:
+            yield
+            connection.execute("commit")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("rollback")
+            raise
+
+
 def _opened(folder: str | None, table: str) -> apsw.Connection:
     """Open the database of limits, with a table."""
     connection = apsw.Connection(str(Path(folder) / "limits.db") if folder else ":memory:")
     connection.set_busy_timeout(1000)
-    connection.execute("pragma journal_mode = memory; pragma synchronous = off")
+    # A request must not wait for the disk, and nothing is lost with these counts. Each pragma has a call of its own:
+    # statements that follow one with a result run only when that is read.
+    connection.pragma("journal_mode", "memory")
+    connection.pragma("synchronous", "off")
     connection.execute(table)
     return connection

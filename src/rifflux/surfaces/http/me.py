@@ -44,7 +44,7 @@ class FacetValueOut(Shape):
 class FacetOut(Shape):
     """A field that a search can be narrowed by."""
 
-    name: str = Field(description="collection, kind, folder (the first part of a path), or a declared metadata field")
+    name: str = Field(description="collection, kind, folder or a declared metadata field")
     values: list[FacetValueOut] = Field(description="The most frequent first")
     more: bool = Field(description="There are others")
 
@@ -88,9 +88,12 @@ class StatusOut(Shape):
     memories: int
     embedding_model: str
     language: str
+    languages: list[str] = Field(description="Those of the documents")
+    root_languages: dict[str, str] = Field(description="Languages that folders and files were given")
     roots: list[str]
     freshness: FreshnessOut | None
     unreadable_files: list[FailureOut]
+    left_out: dict[str, int] = Field(description="Files of your folders that are not read, by kind")
     degraded: list[str] = Field(description="Why answers are not what they could be")
 
 

@@ -13,7 +13,7 @@ from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Deadline, Diagnostics, Name, Request, Text
+from rifflux.surfaces.http.shapes import Deadline, Diagnostics, Fusion, Name, Request, Text
 from rifflux.surfaces.http.wording import Told
 from rifflux.surfaces.shared.nouns import noun_json, nouns_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
@@ -99,6 +99,7 @@ class RecallIn(Request):
     category: Name | None = None
     min_importance: Importance = Field(default=None, description="Only of this importance or more")
     min_confidence: Confidence = Field(default=None, description="Only of this confidence or more; null: of 0.7")
+    fusion: Fusion = None
     deadline_ms: Deadline = None
     explain: bool = False
 

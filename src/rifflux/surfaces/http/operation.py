@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi.responses import Response
 from pydantic import Field
 
-from rifflux import __version__
+from rifflux import UnusableIndex, __version__
 from rifflux.service.registry import period
 from rifflux.surfaces.http.auth import Admin, Asked, User
-from rifflux.surfaces.http.counters import CONTENT_TYPE
+from rifflux.surfaces.http.counters import CONTENT_TYPE, Availability
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.usage import DateQuery
 from rifflux.surfaces.shared.nouns import version_json
@@ -26,7 +26,9 @@ class OnlineRow(Shape):
     questions: int = Field(description="Searches; the same words again within half an hour count once")
     click_through: float | None = Field(description="Something that was found was clicked")
     saved: float | None = Field(description="Something was saved or exported")
-    reformulated: float | None = Field(description="Asked in other words within five minutes, nothing being used")
+    reformulated: float | None = Field(
+        description="Asked again in similar words within five minutes, with nothing used"
+    )
     not_relevant: float | None = Field(description="Something was called not relevant")
     unmatched: int = Field(description="Feedback that belongs to no question that was asked here")
 
@@ -70,10 +72,16 @@ async def health() -> Health:
 
 @router.get("/ready", summary="Whether the service can answer questions", responses={})
 def ready(service: Asked) -> Health:
-    """Needs no token, and tells nothing of what is indexed: 503 while the index cannot be read."""
-    registry = service.index.admin.store.registry
-    registry.setting("generation")
-    registry.token("")  # of another file, where there is a state
+    """Needs no token, and tells nothing of what is indexed: 503 while the index cannot be read.
+
+    That is found out by reading a little of each table; and for a minute after a request met a damaged index, this is
+    503 too, since damage may lie where only some requests read.
+    """
+    store = service.index.admin.store
+    store.probe()
+    store.registry.token("")  # of another file, where there is a state
+    if service.damage.is_recent:
+        raise UnusableIndex("a request met a damaged index within the last minute")
     return Health(status="ok", version=__version__)
 
 
@@ -104,5 +112,6 @@ def stats(service: Asked, caller: User) -> Stats:
 
 @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)
 def metrics(service: Asked, caller: Admin) -> Response:
-    """Requests, stages, failures: counts and times, never contents."""
-    return Response(service.counters.exposed(), media_type=CONTENT_TYPE)
+    """Requests, stages, failures, refreshes: counts and times, never contents."""
+    availability = Availability(*service.index.admin.refreshing())
+    return Response(service.counters.exposed(availability), media_type=CONTENT_TYPE)

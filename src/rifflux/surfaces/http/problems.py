@@ -1,25 +1,33 @@
-"""Errors as answers: one shape, with the message that names the cure."""
+"""Errors as answers: one shape, with the message that names the client's cure."""
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Mapping
+
+import structlog
 from fastapi.responses import JSONResponse
 
 from rifflux import (
     Busy,
     Conflict,
+    DiskFull,
     InvalidArgument,
     MissingExtra,
     ModelError,
     NotFound,
     OutOfScope,
     OutsideRoots,
+    ReadOnlyIndex,
     RiffluxError,
     Unreadable,
     UnusableIndex,
 )
-from rifflux.surfaces.http.wording import for_clients
+from rifflux.surfaces.http.wording import error_for_clients
 
-__all__ = ["problem", "problem_of"]
+__all__ = ["DISK_FULL", "Refused", "is_disk_full", "problem", "problem_of", "refusal_of"]
+
+log = structlog.get_logger("rifflux.http")
 
 #: The nearest class of an error decides.
 _STATUS: tuple[tuple[type[RiffluxError], int, str], ...] = (
@@ -29,20 +37,60 @@ _STATUS: tuple[tuple[type[RiffluxError], int, str], ...] = (
     (InvalidArgument, 422, "invalid"),
     (NotFound, 404, "not_found"),
     (Unreadable, 422, "unreadable"),
-    (Busy, 503, "busy"),
     (MissingExtra, 501, "not_installed"),
     (ModelError, 502, "model"),
-    (UnusableIndex, 503, "unusable_index"),
     (RiffluxError, 500, "error"),
 )
 
 
-def problem(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
+class Refused(Exception):
+    """Raised for a request that may not be answered; `status`, `code` and `message` are the answer."""
+
+    def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.headers = dict(headers or {})
+
+
+#: What is told of the index as a whole: the message of such an error names a file, which is for the log alone.
+_OF_THE_INDEX: tuple[tuple[type[UnusableIndex], Refused], ...] = (
+    (
+        ReadOnlyIndex,
+        Refused(403, "read_only", "here this can only be read: ask who looks after the index to change it"),
+    ),
+    (
+        DiskFull,
+        Refused(507, "disk_full", "the disk of the service is full, and this was not stored: tell an administrator"),
+    ),
+    (Busy, Refused(503, "busy", "others are writing to the index: try again", {"Retry-After": "1"})),
+    (UnusableIndex, Refused(503, "unusable_index", "the index cannot be used now: tell an administrator")),
+)
+DISK_FULL = _OF_THE_INDEX[1][1]
+
+
+def problem(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """Return an error as every route answers it."""
     return JSONResponse({"error": {"code": code, "message": message}}, status, headers)
 
 
-def problem_of(error: RiffluxError) -> JSONResponse:
-    """Return the answer to an error of ours."""
+def refusal_of(error: RiffluxError) -> Refused:
+    """Return what clients are told of an error of ours; what they are not told is logged."""
+    if isinstance(error, UnusableIndex):
+        refusal = next(refusal for kind, refusal in _OF_THE_INDEX if isinstance(error, kind))
+        if refusal.status >= 500:
+            log.error("index", cause=str(error))
+        return refusal
     status, code = next((status, code) for kind, status, code in _STATUS if isinstance(error, kind))
-    return problem(status, code, for_clients(str(error)), {"Retry-After": "1"} if status == 503 else None)
+    return Refused(status, code, error_for_clients(str(error)))
+
+
+def problem_of(refusal: Refused) -> JSONResponse:
+    """Return a refusal as every route answers it."""
+    return problem(refusal.status, refusal.code, refusal.message, refusal.headers)
+
+
+def is_disk_full(error: OSError) -> bool:
+    """Return True if an error of the system says that no more can be written."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)

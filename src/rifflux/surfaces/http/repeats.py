@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from typing import Annotated
 
@@ -11,8 +12,11 @@ from python_multipart.multipart import parse_options_header
 from starlette.concurrency import run_in_threadpool
 
 from rifflux.surfaces.http.auth import service_of
+from rifflux.surfaces.http.importing import accepted
 
 __all__ = ["REPEATABLE", "once", "repeatable"]
+
+_ACCEPTED = 202
 
 Key = Annotated[
     str | None,
@@ -47,9 +51,21 @@ async def once(request: Request, answer: Callable[[Request], Awaitable[Response]
     repeats, user = service_of(request).repeats, request.state.caller.user
     asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await _content(request)
     known = await run_in_threadpool(repeats.begin, user, key, asked)
+    if known is not None and known.status == _ACCEPTED:
+        job = service_of(request).jobs.get(json.loads(known.body)["id"])
+        if job is not None:
+            replayed = accepted(request, job)
+            replayed.headers["Idempotent-Replayed"] = "true"
+            return replayed
     if known is not None:
         media = "application/json" if known.body else None
         return Response(known.body, known.status, {"Idempotent-Replayed": "true"}, media)
+
+    async def begun(accepted: Response) -> None:
+        # Should this process end, who sends the request again is told about the job.
+        await run_in_threadpool(repeats.end, user, key, accepted.status_code, bytes(accepted.body))
+
+    request.state.on_job = begun
 
     async def kept() -> Response:
         status, body = 500, b""

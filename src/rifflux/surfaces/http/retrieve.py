@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import Literal, Self
 
 from fastapi import Response
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.route import make_router
@@ -20,11 +20,19 @@ __all__ = ["router"]
 router = make_router(tags=["works"])
 
 
+class DateRange(Request):
+    """The first and the last date, both inclusive."""
+
+    start: Date = None
+    end: Date = None
+
+
 class RetrieveFilters(Request):
     """What works must satisfy. Both dates are inclusive."""
 
     since: Date = None
     until: Date = None
+    date_range: DateRange | None = Field(default=None, description="since and until in one object")
     subjects: list[Name] = Field(default=[], max_length=50, description="Tags, such as math.AG or msc:14F05")
     sources: list[Name] = Field(default=[], max_length=50, description="Names of lists that were imported")
     authors: list[Name] = Field(
@@ -33,6 +41,20 @@ class RetrieveFilters(Request):
     venues: list[Name] = Field(default=[], max_length=50, description="Journals and the like: CACM, Acta Math.")
     year: Year = None
     collections: list[Name] = Field(default=[], max_length=100, description="Only in these, as /collections names them")
+
+    @model_validator(mode="after")
+    def _check_dates(self) -> Self:
+        if self.date_range and (self.since or self.until):
+            raise ValueError("date_range is since and until: send it, or those")
+        return self
+
+    def arguments(self) -> JsonObject:
+        """Return the arguments of `Retriever` for these filters."""
+        arguments = self.model_dump(exclude={"date_range"})
+        if self.date_range:
+            arguments["since"] = self.date_range.start
+            arguments["until"] = self.date_range.end
+        return arguments
 
 
 class RetrieveIn(Request):
@@ -49,6 +71,7 @@ class RetrieveIn(Request):
     min_relevance: float | None = Field(
         default=None, ge=0, le=1, description="Least relevance of a work that is packed; null: as its intent has it"
     )
+    works_only: bool = Field(default=False, description="Leave out documents that are no works: files, notes, uploads")
 
 
 @router.post("/retrieve", summary="Find works, and evidence to cite", response_model=RetrievalShape)
@@ -62,8 +85,9 @@ def retrieve(asked: RetrieveIn, service: Asked, caller: User) -> Response:
         cite=asked.cite or "",
         offset=asked.offset,
         min_relevance=asked.min_relevance,
+        works_only=asked.works_only,
         deadline_ms=asked.deadline_ms,
-        **asked.filters.model_dump(),
+        **asked.filters.arguments(),
     )
     service.asked(caller, asked.query)
     service.counters.retrieved(found)

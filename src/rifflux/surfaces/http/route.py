@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
@@ -15,7 +16,7 @@ from rifflux import InvalidArgument
 from rifflux.surfaces.http.auth import admit, caller, credentials_of
 from rifflux.surfaces.http.repeats import once, repeatable
 
-__all__ = ["Route", "make_router"]
+__all__ = ["Route", "make_router", "refuse_repeated"]
 
 
 class Route(APIRoute):
@@ -27,7 +28,9 @@ class Route(APIRoute):
         parts = [*_parts(self.dependant)]
         needs_token = any(each.call is caller for each in parts)
         may_repeat = any(each.call is repeatable for each in parts)
-        known = sorted({each.alias for part in parts for each in part.query_params})
+        parameters = {each.alias: each for part in parts for each in part.query_params}
+        known = sorted(parameters)
+        lists = {name for name, each in parameters.items() if _is_list(each.field_info.annotation)}
 
         async def admitted(request: Request) -> Response:
             if needs_token:
@@ -35,6 +38,7 @@ class Route(APIRoute):
                 request.state.caller = await run_in_threadpool(admit, request, credentials)
             if unknown := next((each for each in request.query_params if each not in known), None):
                 raise InvalidArgument(_told(unknown, known))
+            refuse_repeated(request, lists)
             return await (once(request, answer) if may_repeat else answer(request))
 
         return admitted
@@ -50,6 +54,18 @@ def _parts(dependant: Dependant) -> Iterator[Dependant]:
     yield dependant
     for each in dependant.dependencies:
         yield from _parts(each)
+
+
+def refuse_repeated(request: Request, lists: Collection[str]) -> None:
+    """Raise `InvalidArgument` for a parameter that an address gives twice, and that is not one of the `lists`."""
+    names = Counter(name for name, _ in request.query_params.multi_items())
+    if repeated := next((name for name, count in names.items() if count > 1 and name not in lists), None):
+        raise InvalidArgument(f"{repeated!r} is given {names[repeated]} times: give it once")
+
+
+def _is_list(annotation: Any) -> bool:
+    """Return True for the type of a parameter that may be given several times."""
+    return get_origin(annotation) is list or any(map(_is_list, get_args(annotation)))
 
 
 def _told(unknown: str, known: list[str]) -> str:

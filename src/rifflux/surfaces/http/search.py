@@ -11,7 +11,18 @@ from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
-from rifflux.surfaces.http.shapes import Deadline, Diagnostics, FilterIn, Fusion, Name, RankedIn, Request, Share, Text
+from rifflux.surfaces.http.shapes import (
+    Deadline,
+    Diagnostics,
+    FilterIn,
+    Fusion,
+    Mode,
+    Name,
+    RankedIn,
+    Request,
+    Share,
+    Text,
+)
 from rifflux.surfaces.shared.nouns import JsonObject, found_json, hit_json, trace_json
 from rifflux.surfaces.shared.shapes import ChunkShape, FoundShape, Shape, StepShape
 
@@ -27,7 +38,7 @@ class EverythingIn(Request):
 
     query: Text = Field(examples=["what did we decide about caching"])
     top_k: int = Field(default=20, ge=1, le=100)
-    mode: Literal["lexical", "semantic", "hybrid"] = "hybrid"
+    mode: Mode = "hybrid"
     fusion: Fusion = None
     filter: FilterIn | None = None
     deadline_ms: Deadline = None

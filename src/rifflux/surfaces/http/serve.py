@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 import tempfile
 import threading
-from contextlib import nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
 import uvicorn
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
 from rifflux import Finder, Index, RiffluxError, Scope
 from rifflux.service.accounts import ADMIN
@@ -21,7 +25,7 @@ from rifflux.surfaces.http.counters import SHARED
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.surfaces.shared.beside import beside
 from rifflux.surfaces.shared.config import finder, load, open_configured
-from rifflux.surfaces.shared.network import is_loopback
+from rifflux.surfaces.shared.network import bound, is_loopback
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -45,8 +49,10 @@ NICE = 10
 
 def serve(settings: ServiceSettings) -> None:
     """Serve until SIGINT or SIGTERM; requests under way are answered first."""
-    configured, several = load(**dict(settings.options)), settings.workers > 1
+    configured = load(**dict(settings.options))
+    several = settings.workers > 1
     with (
+        bound(settings.host, settings.port) as sockets,
         tempfile.TemporaryDirectory(prefix="rifflux-") as shared,
         open_configured(configured, create=True) as index,
         beside(partial(follow, index, finder(configured)), "follow") if settings.watch else nullcontext(),
@@ -62,12 +68,10 @@ def serve(settings: ServiceSettings) -> None:
             os.environ[SHARED] = tempfile.mkdtemp(dir=shared)
             # Workers compute side by side; threads of each for numpy would only wait for one another.
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        uvicorn.run(
+        configuration = uvicorn.Config(
             "rifflux.surfaces.http.serve:worker",
             factory=True,
-            host=settings.host,
-            port=settings.port,
-            workers=settings.workers if several else None,
+            workers=settings.workers,
             log_config=None,
             access_log=False,
             server_header=False,
@@ -80,6 +84,27 @@ def serve(settings: ServiceSettings) -> None:
             ssl_certfile=settings.certificate or None,
             ssl_keyfile=settings.key or None,
         )
+        scheme = "https" if configuration.is_ssl else "http"
+        log.info("starting", addresses=[f"{scheme}://{_address(each)}" for each in sockets], workers=settings.workers)
+        _run(configuration, sockets)
+
+
+def _run(configuration: uvicorn.Config, sockets: Sequence[socket.socket]) -> None:
+    """Answer requests until the process is told to stop."""
+    if configuration.workers > 1:
+        Multiprocess(configuration, [*sockets]).run()
+        return
+    configuration.load_app()
+    server = uvicorn.Server(configuration)
+    with suppress(KeyboardInterrupt):
+        server.run([*sockets])
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def announce(index: Index, settings: ServiceSettings) -> None:
@@ -161,6 +186,12 @@ def worker() -> FastAPI:
     index = open_configured(configured, create=True)
     if settings.workers > 1:
         index.admin.store.leave_building()
+    settings = replace(
+        settings,
+        user_tokens=configured.user_tokens,
+        document_chunks=configured.document_chunks,
+        request_chunks=configured.request_chunks,
+    )
     return create_app(Service(settings, index))
 
 

@@ -5,23 +5,43 @@ from __future__ import annotations
 import gc
 import hmac
 import json
+import math
 import os
 import secrets
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import structlog
 
-from rifflux import Erased, Index, InvalidArgument, RiffluxError, Scope, Stopped, Token, Trace
-from rifflux.service.accounts import ADMIN, Accounts
+from rifflux import (
+    DamagedIndex,
+    Erased,
+    Index,
+    Intake,
+    InvalidArgument,
+    NotAnIndex,
+    Progress,
+    RiffluxError,
+    Scope,
+    Stopped,
+    Token,
+    Trace,
+)
+from rifflux.service.accounts import ADMIN, MOST_TOKENS, Accounts
 from rifflux.service.analytics import Diary
+from rifflux.service.jobs import GRACE_S, Jobs
 from rifflux.service.repeats import Repeats
 from rifflux.surfaces.http.counters import Counters
 from rifflux.surfaces.http.limits import Buckets, Leases
+from rifflux.surfaces.http.places import Places
+from rifflux.surfaces.http.problems import DISK_FULL, Refused, is_disk_full, refusal_of
 from rifflux.surfaces.shared.network import is_loopback
 from rifflux.surfaces.shared.nouns import JsonObject
 
@@ -31,12 +51,32 @@ log = structlog.get_logger("rifflux.http")
 GARBAGE_AFTER = 20_000
 #: Bytes of a file that somebody sends, unless the service is told otherwise.
 UPLOAD_BYTES = 20_000_000
-#: Seconds that a file may take to read, and to wait for its turn, on top of what a request may.
-READ_S, TURN_S = 30.0, 10.0
-#: Answers that a token may have under way at a time.
+#: Chunks of one document, and of all that one request brings: a book of 2,000 pages, and years of conversations.
+DOCUMENT_CHUNKS, REQUEST_CHUNKS = 5_000, 500_000
+#: Seconds that the body of an upload may take to arrive, on top of what a request may take.
+SEND_S = 30.0
+#: Seconds after which the place of a process that was reading a file is free again: reading may take half of them.
+PLACE_S = 60.0
+#: Answers that a user may have under way at a time.
 STREAMS = 2
+#: Seconds for which the service is not ready after a request met damage.
+DAMAGE_S = 60.0
 #: Users whose view of the index is kept between requests, with the models of its rerankers.
 MOST_VIEWS = 256
+
+#: Settings that must be more than 0.
+_POSITIVE = (
+    "rate",
+    "burst",
+    "user_tokens",
+    "document_chunks",
+    "request_chunks",
+    "max_body_bytes",
+    "max_upload_bytes",
+    "max_target_bytes",
+    "timeout_s",
+    "workers",
+)
 
 __all__ = ["Caller", "Service", "ServiceSettings", "Visit"]
 
@@ -49,9 +89,11 @@ class ServiceSettings:
     line indexes). `hosts` are the names that a request may call this server by, and `origins` the web pages that may
     call it, besides the address that it listens on. `proxies` are the addresses of proxies, which are believed when
     they say whom they ask for and whether by TLS; `root_path` is what they cut off the paths. `certificate` and `key`
-    are files for TLS without a proxy. `rate` is requests a minute for each token (`burst` of them at
-    once), `timeout_s` how long a request may take, `watch` has the files of all collections followed, `shared` is a
-    folder where the worker processes keep common counts.
+    are files for TLS without a proxy. `rate` is requests a minute for each user (`burst` of them at
+    once), `user_tokens` the valid tokens that a user may have, `document_chunks` and
+    `request_chunks` the chunks that a document and one request may bring, `timeout_s` how long a request may take,
+    `watch` has the files of all collections followed, `shared` is a folder where the worker processes keep common
+    counts.
     """
 
     host: str = "127.0.0.1"
@@ -65,6 +107,9 @@ class ServiceSettings:
     key: str = ""
     rate: float = 600.0
     burst: int = 60
+    user_tokens: int = MOST_TOKENS
+    document_chunks: int = DOCUMENT_CHUNKS
+    request_chunks: int = REQUEST_CHUNKS
     max_body_bytes: int = 1_000_000
     max_upload_bytes: int = UPLOAD_BYTES
     max_target_bytes: int = 32_768
@@ -84,7 +129,7 @@ class ServiceSettings:
             raise InvalidArgument("TLS takes a certificate and its key: give both --tls-cert and --tls-key")
         if (self.root_path and not self.root_path.startswith("/")) or self.root_path.endswith("/"):
             raise InvalidArgument(f"a root path begins with / and does not end with it, not {self.root_path!r}")
-        for name in ("rate", "burst", "max_body_bytes", "max_upload_bytes", "max_target_bytes", "timeout_s", "workers"):
+        for name in _POSITIVE:
             if not getattr(self, name) > 0:
                 raise InvalidArgument(f"{name} must be more than 0, not {getattr(self, name)}")
 
@@ -147,6 +192,30 @@ class Visit:
         return self._caller if hmac.compare_digest(key.encode(), self._key.encode()) else None
 
 
+class Damage:
+    """When a request last met a damaged index; in `folder`, it is what all workers of a service know."""
+
+    def __init__(self, folder: str | None) -> None:
+        self._mark = Path(folder) / "damage" if folder else None
+        self._at = -math.inf
+
+    def note(self) -> None:
+        """Note that a request met damage now."""
+        self._at = time.time()
+        if self._mark:
+            with suppress(OSError):
+                self._mark.touch()
+
+    @property
+    def is_recent(self) -> bool:
+        """Return True for a while after damage was met."""
+        at = self._at
+        if self._mark:
+            with suppress(OSError):
+                at = max(at, self._mark.stat().st_mtime)
+        return time.time() - at < DAMAGE_S
+
+
 class Service:
     """An open index and what guards it."""
 
@@ -160,12 +229,15 @@ class Service:
         self.ledger = index.admin.view.session.ledger
         self.ledger.served(self._later)
         self.diary = Diary(index.admin.store.registry, later=self._later)
-        self.accounts = Accounts(index.admin.store.registry, later=self._later)
+        registry = index.admin.store.registry
+        self.accounts = Accounts(registry, later=self._later, most_tokens=settings.user_tokens)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
         self.streams = Leases(settings.shared or None, STREAMS)
         self.counters = Counters()
-        # Each file that is read may take half a gigabyte for half a minute.
-        self.readers = threading.BoundedSemaphore(os.cpu_count() or 1)
+        self.damage = Damage(settings.shared or None)
+        self.jobs = Jobs(registry, self._described)
+        # Each file that is read may take half a gigabyte for half a minute; a user alone never has all places.
+        self.places = Places(settings.shared or None, max(os.cpu_count() or 1, 2), PLACE_S)
         self._refused = ""
         self._views: OrderedDict[tuple[str, bool], Index] = OrderedDict()
         self._lock = threading.Lock()
@@ -206,6 +278,26 @@ class Service:
                 self._views.popitem(last=False)
             return known
 
+    def failed(self, error: RiffluxError) -> Refused:
+        """Return what a client is told of an error, and remember damage, which `/ready` tells."""
+        if isinstance(error, DamagedIndex | NotAnIndex):
+            self.damage.note()
+        return refusal_of(error)
+
+    def _described(self, error: Exception) -> tuple[int, str]:
+        """Return the status and the error, as JSON, that a failed job is answered with."""
+        if isinstance(error, RiffluxError):
+            refusal = self.failed(error)
+        elif isinstance(error, OSError) and is_disk_full(error):
+            log.error("disk", cause=str(error))
+            refusal = DISK_FULL
+        else:
+            id = secrets.token_hex(8)
+            log.error("job", id=id, exc_info=error)
+            message = f"this should not have happened: have an administrator look for {id} in the log"
+            refusal = Refused(500, "error", message)
+        return refusal.status, json.dumps({"code": refusal.code, "message": refusal.message})
+
     def asked(self, caller: Caller, query: str) -> None:
         """Note that a caller was answered, for the online measures; an index that cannot be written does without.
 
@@ -231,6 +323,16 @@ class Service:
             failed = {"exc_info": stopped.error} if stopped.error else {}
             log.warning("model", sort=stopped.sort, model=stopped.model, cause=stopped.cause, **failed)
 
+    def intake(self, caller: Caller, progress: Progress | None = None) -> Intake:
+        """Return how what a caller sends is taken in: in a place of theirs, and within the limits of the service."""
+        report = progress or (lambda stage, done, total: None)
+        return Intake(
+            place=lambda: self.places.held(caller.user, lambda: report("wait", 0, None)),
+            document_chunks=self.settings.document_chunks,
+            request_chunks=self.settings.request_chunks,
+            progress=progress,
+        )
+
     def accounts_of(self, caller: Caller) -> Accounts:
         """Return the accounts as far as they are the caller's to know and change."""
         by = Token(caller.token, caller.user, caller.role, expires_at=caller.expires_at) if caller.user else None
@@ -238,6 +340,8 @@ class Service:
 
     def delete(self, caller: Caller, user: str) -> Erased:
         """Delete a user. What other worker processes have not written yet of their usage may still be written."""
+        # What goes on for them would bring back what is deleted.
+        self.jobs.stop(user, seconds=GRACE_S)
         self.ledger.forget(user)
         self.diary.flush()
         with self._lock:
@@ -249,12 +353,14 @@ class Service:
         self._writer.submit(work).add_done_callback(_log_failure)
 
     def close(self) -> None:
-        """Write what waits, and close the index and the counts."""
+        """End what goes on, write what waits, and close the index and the counts."""
+        self.jobs.close()
         self._writer.shutdown()
         self.ledger.flush()
         self.diary.flush()
         self.buckets.close()
         self.streams.close()
+        self.places.close()
         self.index.close()
 
 

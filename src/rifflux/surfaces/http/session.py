@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
@@ -20,6 +22,8 @@ router = APIRouter()
 
 #: Seconds that a browser stays signed in.
 LONGEST_S = 30 * 86_400
+#: Characters of an address that signing in leads back to.
+LONGEST_QUERY = 8_000
 _PLAIN_FORM = "application/x-www-form-urlencoded"
 
 
@@ -34,9 +38,9 @@ async def enter(request: Request) -> Response:
         caller = await run_in_threadpool(admit, request, token_of(text))
     except Refused:
         if _kind(request) == _PLAIN_FORM:
-            return RedirectResponse(f"{_path(request)}?refused=1", 303)
+            return RedirectResponse(_address(request, given, refused="1"), 303)
         raise
-    response = _answer(request)
+    response = _answer(request, _address(request, given))
     _give(request, response, text, caller)
     return response
 
@@ -56,7 +60,7 @@ async def signed_in(request: Request) -> JSONResponse:
 @router.post("/session/end", include_in_schema=False)
 async def leave(request: Request) -> Response:
     """Take the cookie back."""
-    response = _answer(request)
+    response = _answer(request, _path(request))
     response.delete_cookie(cookie_name(request), path=_path(request))
     return response
 
@@ -77,9 +81,18 @@ async def _given(request: Request) -> dict[str, Any]:
     return given
 
 
-def _answer(request: Request) -> Response:
-    """Return the answer to a form, which goes on to the page, or to a script."""
-    return RedirectResponse(_path(request), 303) if _kind(request) == _PLAIN_FORM else Response(status_code=204)
+def _answer(request: Request, address: str) -> Response:
+    """Return the answer to a form, which goes on to an address of the page, or to a script."""
+    return RedirectResponse(address, 303) if _kind(request) == _PLAIN_FORM else Response(status_code=204)
+
+
+def _address(request: Request, given: Mapping[str, Any], **more: str) -> str:
+    """Return the address of the page that a form was shown at.
+
+    The form names the query alone (`back`), which is written anew. So nothing in it leads to another host or path.
+    """
+    query = urlencode([*parse_qsl(str(given.get("back") or "")[:LONGEST_QUERY]), *more.items()])
+    return f"{_path(request)}?{query}" if query else _path(request)
 
 
 def _path(request: Request) -> str:

@@ -6,16 +6,26 @@ from collections.abc import Iterator
 from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from rifflux import Filter
+from rifflux import MODES, Filter, named_mode
 from rifflux.surfaces.http.wording import Told
-from rifflux.surfaces.shared.config import chosen_fusion
 from rifflux.surfaces.shared.nouns import JsonObject
-from rifflux.surfaces.shared.renamed import UNTIL, former, normalized
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["ERRORS", "Date", "Diagnostics", "FilterIn", "Fusion", "Name", "RankedIn", "Request", "Share", "Text"]
+__all__ = [
+    "ERRORS",
+    "Date",
+    "Diagnostics",
+    "FilterIn",
+    "Fusion",
+    "Mode",
+    "Name",
+    "RankedIn",
+    "Request",
+    "Share",
+    "Text",
+]
 
 MAX_QUERY = 2_000
 Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUERY)]
@@ -29,15 +39,6 @@ MOST_VALUES = 1_000
 Date = Annotated[str | None, Field(max_length=40, description="ISO 8601 date", examples=["2026-01-01"])]
 
 
-def _with_former_names(schema: JsonObject) -> None:
-    """Publish the former names of a request's fields as deprecated."""
-    known = schema.get("properties", {})
-    for name, now in former(known).items():
-        about = f"Former name of {' and '.join(now)}; former names are taken until {UNTIL}"
-        marked = {"deprecated": True, "description": about}
-        known[name] = {**known[now[0]], **marked} if len(now) == 1 else marked
-
-
 #: Milliseconds after which what a model has not done is left out.
 Deadline = Annotated[
     float | None, Field(gt=0, le=60_000, description="Leave out what models have not done in so many milliseconds")
@@ -45,16 +46,15 @@ Deadline = Annotated[
 
 
 class Request(BaseModel):
-    """A request: an unknown field is an error, so that a misspelt one is noticed. Former names are taken."""
+    """A request: an unknown field is an error, so that a misspelt one is noticed."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra=_with_former_names)
+    model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
-    def _normalized(cls, given: object) -> object:
+    def _check_sorts(cls, given: object) -> object:
         if not isinstance(given, dict):
             return given
-        given = normalized(given, cls.model_fields)
         for name, field in cls.model_fields.items():
             _check_sort(name, given.get(name), set(_sorts(field.annotation)))
         return given
@@ -117,6 +117,7 @@ class FilterIn(Request):
     """What a result must satisfy."""
 
     paths: list[Name] = Field(default=[], max_length=100, description="Globs over paths, such as notes/**")
+    folders: list[Name] = Field(default=[], max_length=100, description="First parts of paths, as /facets names them")
     kinds: list[Name] = Field(default=[], max_length=100)
     since: Date = Field(default=None, description="Not older than this ISO 8601 date")
     until: Date = Field(default=None, description="Not newer than this ISO 8601 date")
@@ -133,7 +134,15 @@ class FilterIn(Request):
     def filter(self) -> Filter:
         """Return the filter as the index takes it."""
         inside = tuple(self.collections)
-        given = Filter(tuple(self.paths), tuple(self.kinds), self.since, self.until, self.metadata, collections=inside)
+        given = Filter(
+            tuple(self.paths),
+            tuple(self.kinds),
+            self.since,
+            self.until,
+            self.metadata,
+            collections=inside,
+            folders=tuple(self.folders),
+        )
         return given.of_works(self.authors, self.venues, self.year)
 
 
@@ -147,20 +156,24 @@ Fusion = Annotated[
 ]
 
 
+Mode = Annotated[
+    str,
+    AfterValidator(named_mode),
+    Field(
+        description="lexical (or lex, keyword, bm25): by words; semantic (or vec, vector): by meaning; "
+        "hybrid: by both; hybrid-rerank: by both, with the best reranked",
+        json_schema_extra={"enum": [*MODES]},
+    ),
+]
+
+
 class RankedIn(Request):
     """A question, and how its answers are ranked."""
 
     query: Text = Field(examples=["how long do cache entries live"])
     top_k: int = Field(default=10, ge=1, le=100)
-    mode: Literal["lexical", "semantic", "hybrid", "hybrid-rerank"] = "hybrid"
+    mode: Mode = "hybrid"
     fusion: Fusion = None
-    rrf_k: float | None = Field(default=None, ge=0, allow_inf_nan=False, description="Fuse by rrf, with this k")
-    rrf_weights: dict[Name, float] | None = Field(
-        default=None,
-        max_length=2,
-        description="Fuse by rrf, with these weights of the channels",
-        examples=[{"semantic": 2}],
-    )
     rerank: Literal["none", "features", "maxsim", "cross-encoder", "llm"] | None = Field(
         default=None, description="Reorder the best; null: as it is configured"
     )
@@ -175,9 +188,8 @@ class RankedIn(Request):
 
     def arguments(self) -> JsonObject:
         """Return what the index takes of it, besides the question."""
-        named = ("top_k", "mode", "rerank", "rerank_top", "boosts")
+        named = ("top_k", "mode", "fusion", "rerank", "rerank_top", "boosts")
         return {name: getattr(self, name) for name in named} | {
-            "fusion": chosen_fusion(self.fusion, self.rrf_k, self.rrf_weights),
             "filter": self.filter.filter() if self.filter else None,
         }
 

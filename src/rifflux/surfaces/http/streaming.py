@@ -14,7 +14,8 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from rifflux import AnswerEvent, Failed, RiffluxError
-from rifflux.surfaces.http.problems import problem_of
+from rifflux.surfaces.http.connections import STOPPING, ending_of
+from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.shared.answers import event_json
 from rifflux.surfaces.shared.nouns import JsonObject
 
@@ -50,6 +51,10 @@ class Events:
         """Say that nobody waits any more."""
         self._gone.set()
 
+    def interrupt(self, refusal: Refused) -> None:
+        """Have `next` raise a refusal behind the events that are there; called in the loop that awaits them."""
+        self._waiting.put_nowait(refusal)
+
     async def next(self, seconds: float) -> AnswerEvent | None:
         """Return the next event, None behind the last one. Raises `TimeoutError`, or what broke in the thread."""
         async with asyncio.timeout(seconds):
@@ -72,18 +77,23 @@ class Events:
 
 
 class EventStream(StreamingResponse):
-    """Sends events as they come, from the `first` on; an answer always has an end of its own."""
+    """Sends events as they come, from the `first` on. The last one is `done` or `error`, also when the service stops.
+
+    `failed` returns what a client is told of an error.
+    """
 
     media_type = "text/event-stream"
 
-    def __init__(self, first: AnswerEvent, events: Events) -> None:
+    def __init__(self, first: AnswerEvent, events: Events, failed: Callable[[RiffluxError], Refused]) -> None:
         super().__init__(self._frames(first), headers=_HEADERS)
         self.events = events
+        self.failed = failed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send them until the end, or until nobody reads on: then no model is kept at work."""
         try:
-            await super().__call__(scope, receive, send)
+            with ending_of(scope).calling(lambda: self.events.interrupt(STOPPING)):
+                await super().__call__(scope, receive, send)
         finally:
             self.events.stop()
 
@@ -96,18 +106,23 @@ class EventStream(StreamingResponse):
                 event = await self.events.next(PING_S)
             except TimeoutError:
                 if loop.time() > last_at:
-                    yield frame("error", _error("timeout", "the answer was given up: ask for less, or again later"))
+                    yield _error(Refused(503, "timeout", "the answer was given up: ask for less, or again later"))
                     return
                 yield ": still at it\n\n"
                 continue
+            except Refused as refusal:
+                yield _error(refusal)
+                return
             except Exception:
                 log.exception("answer")
-                yield frame("error", _error("error", "this should not have happened: an administrator finds it"))
+                yield _error(Refused(500, "error", "this should not have happened: tell an administrator"))
                 return
             if event is None:
                 return
-            told = _failed(event.error) if isinstance(event, Failed) else event_json(event)
-            yield frame(event.name, told)
+            if isinstance(event, Failed):
+                yield _error(self.failed(event.error))
+            else:
+                yield frame(event.name, event_json(event))
 
 
 def frame(name: str, data: JsonObject) -> str:
@@ -115,11 +130,6 @@ def frame(name: str, data: JsonObject) -> str:
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
-def _failed(error: RiffluxError) -> JsonObject:
-    """Return an error as routes answer it; one of the index names a file, which is the administrator's to know."""
-    told: JsonObject = json.loads(bytes(problem_of(error).body))
-    return told
-
-
-def _error(code: str, message: str) -> JsonObject:
-    return {"error": {"code": code, "message": message}}
+def _error(refusal: Refused) -> str:
+    """Return the event of an error, as routes answer it."""
+    return frame("error", {"error": {"code": refusal.code, "message": refusal.message}})

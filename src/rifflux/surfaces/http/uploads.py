@@ -1,31 +1,26 @@
-"""Requests that send a file, or the same as JSON: how they are described, read, and done within bounds."""
+"""Requests that send a file, or the same as JSON: how they are described and read."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
 from rifflux.surfaces.http.auth import Refused
-from rifflux.surfaces.http.service import TURN_S, Service
 from rifflux.surfaces.shared.nouns import JsonObject
 
-__all__ = ["Sent", "bodies", "body_of", "done", "file_of"]
+__all__ = ["Sent", "bodies", "body_of", "file_of"]
 
 FORM, JSON = "multipart/form-data", "application/json"
 #: Fields of a form besides the file, and bytes of each.
 MOST_FIELDS, LONGEST_FIELD = 20, 100_000
 
 Fields = TypeVar("Fields", bound=BaseModel)
-Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +96,3 @@ def _checked(fields: type[Fields], given: object) -> Fields:
 
 def _wrong(name: str, what: str) -> RequestValidationError:
     return RequestValidationError([{"loc": ("body", name), "msg": what, "type": "form"}])
-
-
-async def done(service: Service, work: Callable[[], Answer], *, reads: bool) -> Answer:
-    """Return what some work gives, done in a thread; if it `reads` a file, when it is its turn."""
-    return await run_in_threadpool(_in_turn, service, work) if reads else await run_in_threadpool(work)
-
-
-def _in_turn(service: Service, work: Callable[[], Answer]) -> Answer:
-    with _turn(service):
-        return work()
-
-
-@contextmanager
-def _turn(service: Service) -> Iterator[None]:
-    if not service.readers.acquire(timeout=TURN_S):
-        raise Refused(503, "busy", "other files are being read: send it again in a moment", {"Retry-After": "5"})
-    try:
-        yield
-    finally:
-        service.readers.release()

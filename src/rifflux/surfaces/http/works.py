@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated, Literal
 
+from fastapi import Response
 from pydantic import Field, StringConstraints
 from starlette.requests import Request as Incoming
 
-from rifflux import Doubt, InvalidArgument, WorksReport
+from rifflux import Doubt, Intake, InvalidArgument, WorksReport
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Name, Request
-from rifflux.surfaces.http.uploads import bodies, done, file_of
+from rifflux.surfaces.http.uploads import bodies, file_of
 from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.nouns import JsonObject, work_json
 from rifflux.surfaces.shared.shapes import Shape
@@ -112,22 +113,46 @@ class ExportOut(Shape):
     bibliography: str | list[JsonObject]
 
 
-@router.post("", dependencies=REPEATABLE, summary="Import works")
-def bring(given: WorksIn, service: Asked, caller: User) -> WorksReport:
+@router.post(
+    "",
+    dependencies=[*REPEATABLE, *PATIENT],
+    summary="Import works",
+    response_model=WorksReport,
+    responses=ACCEPTED,
+)
+async def bring(given: WorksIn, incoming: Incoming, service: Asked, caller: User) -> Response:
     """Import works. Known ones are brought up to date, and duplicates merged; they are the caller's alone.
 
-    What takes longer than a request may is finished all the same: sent again, it is unchanged.
+    What takes longer than a request may is answered 202 with a job, and goes on.
     """
-    works = service.of(caller).works
-    return worded(works.import_text(given.text(), source=given.source, format=given.format, license=given.license))
+    works, text = service.of(caller).works, given.text()
+
+    def work(intake: Intake) -> WorksReport:
+        about = given.model_dump(include={"source", "format", "license"})
+        return worded(works.import_text(text, intake=intake, **about))
+
+    return await do_as_job(
+        incoming, service, caller, kind="works", name=given.source, work=work, answer_type=WorksReport
+    )
 
 
-@router.post("/import", dependencies=REPEATABLE, summary="Import works of a file", openapi_extra=bodies(WorksFile))
-async def bring_file(incoming: Incoming, service: Asked, caller: User) -> WorksReport:
+@router.post(
+    "/import",
+    dependencies=[*REPEATABLE, *PATIENT],
+    summary="Import works of a file",
+    response_model=WorksReport,
+    responses=ACCEPTED,
+    openapi_extra=bodies(WorksFile),
+)
+async def bring_file(incoming: Incoming, service: Asked, caller: User) -> Response:
     """Import the works of a file, as `rifflux works import` does; no other file is looked for."""
     file, given = await file_of(incoming, WorksFile)
-    work = partial(service.of(caller).works.import_upload, file.name, file.data, **given.model_dump())
-    return worded(await done(service, work, reads=True))
+    works = service.of(caller).works
+
+    def work(intake: Intake) -> WorksReport:
+        return worded(works.import_upload(file.name, file.data, intake=intake, **given.model_dump()))
+
+    return await do_as_job(incoming, service, caller, kind="works", name=file.name, work=work, answer_type=WorksReport)
 
 
 @router.post("/export", summary="Works as a bibliography")
@@ -156,7 +181,10 @@ class DecisionIn(Request):
 
     one: Name = Field(examples=["zotero:serre55"])
     other: Name = Field(examples=["arxiv:math/0102001"])
-    same: bool = Field(description="true: one work, so they are merged; false: two works, which stay or come apart")
+    same: bool = Field(
+        description="true: one work, so they are merged; false: two works, which stay or come apart, and an identifier "
+        "that both have stays with `one`"
+    )
 
 
 @router.get("/doubts", summary="Pairs of works that may be one")

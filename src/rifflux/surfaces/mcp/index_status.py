@@ -35,6 +35,8 @@ class StatusOutput(Shape):
     schema_version: int
     profile: str
     language: str
+    languages: list[str] = Field(description="Those of its documents")
+    root_languages: dict[str, str] = Field(description="Languages that folders and files were given")
     collections: list[CollectionShape] = Field(description="What you have and what others share; all is counted here")
     facets: list[str] = Field(description="Metadata fields that a query may name as field:value")
     bytes: int
@@ -43,6 +45,7 @@ class StatusOutput(Shape):
     degraded: list[str] = Field(description="Why answers are not what they could be, such as files that changed")
     unreadable: int = Field(description="Files that could not be read")
     unreadable_files: list[Failure] = Field(description="The first of them, with the reason")
+    left_out: dict[str, int] = Field(description="Files that are not read, by kind")
     switching: JsonObject | None = Field(description="Vectors of another model, built while the others are in use")
     notes: ReplyNotes
 

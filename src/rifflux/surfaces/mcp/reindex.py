@@ -21,6 +21,7 @@ from rifflux.surfaces.shared.shapes import Shape
 __all__ = ["ReindexOutput", "asked_places", "reindex", "report_output"]
 
 SECONDS_BETWEEN_REPORTS = 0.2
+ABOUT_LANGUAGE = "Language of these files, such as german; null: the one they have, else that of the index"
 
 
 class ReindexNotes(Shape):
@@ -34,8 +35,10 @@ class ReindexNotes(Shape):
     seconds: float
     failed_files: int = Field(description="Files that could not be read")
     failed: list[Failure] = Field(default=[], description="The first of them, with the reason")
-    left_out: list[Failure] = Field(default=[], description="Files left out, with the reason")
+    left_out: list[Failure] = Field(default=[], description="The first files left out, with the reason")
+    left_out_kinds: dict[str, int] = Field(default={}, description="All files left out, by kind")
     degraded: list[str] = Field(default=[], description="Why it is found by words alone for now")
+    remarks: list[str] = Field(default=[], description="What else was done, such as analyzing in another language")
 
 
 class ReindexOutput(Shape):
@@ -63,6 +66,7 @@ def reindex(
         Field(description="Several files or folders to index; if not empty, path is ignored"),
     ] = None,
     force: Annotated[bool, Field(description="Read every file again, also those that did not change")] = False,
+    language: Annotated[str | None, Field(description=ABOUT_LANGUAGE)] = None,
 ) -> Annotated[CallToolResult, ReindexOutput]:
     """Bring the index up to date with files and folders; only what changed is read.
 
@@ -72,7 +76,9 @@ def reindex(
     places = asked_places(desk, path, paths)
     opened = desk.filling()
     with desk.workspace.jobs.turn():
-        report = opened.index.add(*places, force=force, progress=_Progress(context), finder=desk.workspace.finder)
+        report = opened.index.add(
+            *places, language=language or "", force=force, progress=_Progress(context), finder=desk.workspace.finder
+        )
     return reply(report_output(opened.index.admin.path, report, several=bool(paths)))
 
 
@@ -84,8 +90,12 @@ def asked_places(desk: Desk, path: str | None, paths: Sequence[str] | None) -> l
 def report_output(path: str, report: IndexReport, *, several: bool) -> ReindexOutput:
     """Return the report of a run on the index at `path`; `several` if it was asked for a list of locations."""
     done = asdict(report)
-    lists = {"failed": done.pop("failed")[:MOST_NOTED], "left_out": done.pop("skipped")[:MOST_NOTED]}
+    left_out = [asdict(Failure(each.path, each.reason)) for each in report.skipped[:MOST_NOTED]]
+    lists = {"failed": done.pop("failed")[:MOST_NOTED], "left_out": left_out}
+    del done["skipped"]
+    lists["left_out_kinds"] = done.pop("skipped_kinds")
     lists["degraded"] = done.pop("degraded")
+    lists["remarks"] = done.pop("remarks")
     few = {name: each for name, each in lists.items() if each}
     notes = ReindexNotes.of(done | few, warning=UNTRUSTED, index=path, failed_files=len(report.failed))
     if not several:

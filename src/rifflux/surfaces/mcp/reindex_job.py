@@ -39,6 +39,7 @@ def reindex_job(
     path: Annotated[str | None, Field(description="File or folder to index, as for reindex")] = None,
     paths: Annotated[list[str] | None, Field(description="Several of them, as for reindex")] = None,
     force: Annotated[bool, Field(description="Read every file again, also those that did not change")] = False,
+    language: Annotated[str | None, Field(description="As for reindex")] = None,
 ) -> Annotated[CallToolResult, JobOutput]:
     """Index files and folders in the background: start it, ask how far it is, or cancel it.
 
@@ -53,7 +54,7 @@ def reindex_job(
         raise InvalidArgument("start makes a new job: leave job out")
     places = asked_places(desk, path, paths)
     index = desk.filling().index
-    add = partial(index.add, *places, force=force, finder=desk.workspace.finder)
+    add = partial(index.add, *places, language=language or "", force=force, finder=desk.workspace.finder)
     return _told(desk, desk.workspace.jobs.start(desk.caller, lambda progress: add(progress=progress)))
 
 

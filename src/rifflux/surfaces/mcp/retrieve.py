@@ -62,6 +62,7 @@ def retrieve(
         float | None,
         Field(description="Least relevance of a work that is packed, 0 to 1; null: as its intent has it, 0.3"),
     ] = None,
+    works_only: Annotated[bool, Field(description="Leave out files, notes and uploads")] = False,
     candidates: Annotated[
         bool, Field(description="Also list what each channel found, with scores by channel; there are up to 130")
     ] = False,
@@ -88,6 +89,7 @@ def retrieve(
         cite=cite or "",
         offset=offset,
         min_relevance=min_relevance,
+        works_only=works_only,
     )
     told = {name: value for name, value in retrieval_json(found).items() if candidates or name != "candidates"}
     output = RetrieveOutput.of(told, notes=ReplyNotes(warning=UNTRUSTED))
@@ -112,7 +114,7 @@ def _text(output: RetrieveOutput, offset: int) -> str:
     pack = output.evidence_pack
     lead = [
         quoted(query=output.query, mode=output.mode, uncertain=pack.uncertain),
-        *dict.fromkeys([*output.diagnostics.degraded, *pack.notes]),
+        *(notice.text for notice in pack.notes),
     ]
     works = "\n".join(
         f"{rank}. {quoted(title=work.title, **_published(work), score=round(work.score, 4))}"

@@ -19,6 +19,7 @@ from pydantic import AnyHttpUrl
 
 from rifflux import InvalidArgument, __version__
 from rifflux.surfaces.mcp.callers import Callers
+from rifflux.surfaces.mcp.conversations import search_conversations
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.everything import everything
 from rifflux.surfaces.mcp.following import follow
@@ -49,8 +50,10 @@ __all__ = ["Callers", "Workspace", "serve", "server"]
 ISSUER = "http://localhost"
 
 INSTRUCTIONS = """\
-Rifflux searches the user's own files by words and by meaning. Start with search_rifflux; the tool search has \
-filters, further pages and other ways to rank; everything asks notes, tasks and conversations too. \
+Rifflux searches the user's own files by words and by meaning. Start with search: a query is enough, and filters, \
+dates and further pages are there if needed. search_rifflux is for programs that need its fixed keys: it ranks by \
+reciprocal ranks alone. everything searches notes, tasks and conversations too; search_conversations finds messages \
+by role and date. \
 Read around a result with get_document, or again with get_chunk. \
 {indexing} For papers, \
 theorems and what they cite, use retrieve: its passages can be cited and checked.
@@ -66,9 +69,10 @@ WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempoten
 DELETES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 #: The tools, with their titles, in the order that clients see.
 TOOLS: Sequence[tuple[Callable[..., CallToolResult], str, ToolAnnotations]] = (
-    (search_rifflux, "Search the indexed files", READS),
-    (search, "Search with every choice there is", READS),
+    (search, "Search the indexed files", READS),
+    (search_rifflux, "Search by reciprocal rank fusion, with fixed keys", READS),
     (everything, "Search all sources at once", READS),
+    (search_conversations, "Search conversations", READS),
     (reindex, "Update the index", WRITES),
     (reindex_job, "Update the index in the background", WRITES),
     (get_chunk, "Read a chunk", READS),

@@ -1,4 +1,4 @@
-"""How a function becomes a tool: its errors in one sentence, its arguments checked, former names taken."""
+"""How a function becomes a tool: its errors in one sentence, its arguments checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from pydantic import ValidationError
 from rifflux import RiffluxError
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.shared.nouns import JsonObject
-from rifflux.surfaces.shared.renamed import normalized
 
 __all__ = ["ToolContext", "tool"]
 
@@ -34,10 +33,6 @@ class _Tool(Tool):
     async def run(self, arguments: JsonObject, context: ToolContext, convert_result: bool = False) -> Any:
         """Run the tool. Raises `ToolError` with the message for the model."""
         known = self.parameters["properties"]
-        try:
-            arguments = normalized(arguments, known)
-        except RiffluxError as error:
-            raise ToolError(self._worded(error)) from error
         if unknown := sorted(set(arguments) - set(known)):
             raise ToolError(f"{self.name} takes no argument {unknown[0]!r}; choose from {', '.join(known)}")
         # Those that wait for a model must not keep others from being answered.

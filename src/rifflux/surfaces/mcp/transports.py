@@ -19,11 +19,14 @@ from pydantic import ValidationError
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rifflux import InvalidArgument, TokenExpired
+from rifflux import TokenExpired
 from rifflux.surfaces.shared.bearer import EXPIRED
+from rifflux.surfaces.shared.network import TWO_LENGTHS, bound, has_two_lengths
 
 __all__ = ["Server", "serve_http", "serve_stdio"]
 
+#: Nothing that follows is read as a request.
+_CLOSE = {"Connection": "close"}
 Server: TypeAlias = MCPServer[Any]
 
 
@@ -84,39 +87,39 @@ def serve_http(made: Server, host: str, port: int, *, tokens: bool = False) -> N
     """
     import uvicorn
 
-    listener = _listen(host, port)
-    port = listener.getsockname()[1]
-    security = TransportSecuritySettings(enable_dns_rebinding_protection=False) if tokens else _only_for(host, port)
-    app = made.streamable_http_app(host=host, transport_security=security)
-    app.add_middleware(_Expiry)
-    sys.stderr.write(f"serving MCP on http://{_bracketed(host)}:{port}/mcp\n")
-    sys.stderr.flush()
-    # Its own access log goes to stdout, which is for data alone.
-    config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
-    with listener:
-        uvicorn.Server(config).run(sockets=[listener])
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    with bound(host, port) as listeners:
+        port = listeners[0].getsockname()[1]
+        if not tokens:
+            security = _only_for(host, port)
+        app = made.streamable_http_app(host=host, transport_security=security)
+        app.add_middleware(_Refusals)
+        for each in listeners:
+            # Who reads the address may call at once.
+            each.listen()
+        sys.stderr.write(f"serving MCP on http://{_bracketed(host)}:{port}/mcp\n")
+        sys.stderr.flush()
+        # Its own access log goes to stdout, which is for data alone.
+        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
+        uvicorn.Server(config).run(sockets=[*listeners])
 
 
-class _Expiry:
-    """Answers a request whose token expired: the SDK would not say why it takes the token no more."""
+class _Refusals:
+    """Answers requests with two lengths, and those whose token expired, of which the SDK would not say why."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and has_two_lengths(scope["headers"]):
+            refusal = JSONResponse({"error": "invalid_request", "error_description": TWO_LENGTHS}, 400, _CLOSE)
+            await refusal(scope, receive, send)
+            return
         try:
             await self.app(scope, receive, send)
         except TokenExpired as error:
             told = {"error": "invalid_token", "code": "token_expired", "error_description": str(error)}
             await JSONResponse(told, 401, {"WWW-Authenticate": EXPIRED})(scope, receive, send)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise InvalidArgument(f"cannot serve on {host}:{port} ({error}): choose another host or port") from error
 
 
 def _only_for(host: str, port: int) -> TransportSecuritySettings:

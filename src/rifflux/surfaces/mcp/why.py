@@ -10,7 +10,6 @@ from pydantic import Field
 from rifflux import Filter
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import UNTRUSTED, DbPath, Mode, ReplyNotes, TopK, echoed, fenced, quoted, reply
-from rifflux.surfaces.shared.config import chosen_fusion
 from rifflux.surfaces.shared.shapes import VerdictShape
 from rifflux.surfaces.shared.verdicts import verdict_json, verdict_lines
 
@@ -48,8 +47,8 @@ def why(
     if fusion is None and rerank is None and not collections:
         verdict = opened.service.why(query, document, top_k=top_k, mode=mode)
     else:
-        chosen, only = chosen_fusion(fusion), Filter(collections=tuple(collections or ()))
-        verdict = opened.index.why(query, document, top_k=top_k, mode=mode, fusion=chosen, rerank=rerank, filter=only)
+        only = Filter(collections=tuple(collections or ()))
+        verdict = opened.index.why(query, document, top_k=top_k, mode=mode, fusion=fusion, rerank=rerank, filter=only)
     told = verdict_json(verdict) | {"query": echoed(query)}
     output = WhyOutput.of(told, notes=ReplyNotes(warning=UNTRUSTED))
     line = quoted(chunk_id=output.chunk_id, found=output.found, rank=output.rank, top_k=output.top_k)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Unpack
 
 import rifflux
-from rifflux import Finder, Found, Index, InvalidArgument, NotFound, OutsideRoots, SearchService, Skipped
+from rifflux import Finder, Index, InvalidArgument, NotFound, OutsideRoots, SearchService
 from rifflux.surfaces.mcp.jobs import Jobs
 from rifflux.surfaces.shared.config import Opening, view_of
 
@@ -150,36 +150,12 @@ class Workspace:
     @property
     def finder(self) -> Finder:
         """Finds files as usual, and none that a symbolic link puts outside the roots."""
-        return self._inside(indexed=False)
+        return replace(self._finder, allowed=self.roots)
 
     @property
     def followed(self) -> Finder:
         """Finds the files of what is indexed already, wherever that is; a link that leads out of it is not followed."""
-        return self._inside(indexed=True)
-
-    def _inside(self, *, indexed: bool) -> _Inside:
-        usual = {each.name: getattr(self._finder, each.name) for each in fields(Finder)}
-        return _Inside(**usual, roots=self.roots, indexed=indexed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Inside(Finder):
-    """A finder that stays inside `roots`, also where the folder that it walks from is wider than they are.
-
-    With `indexed` the folder that it walks from is one that the index was told to hold, and allowed too.
-    """
-
-    roots: tuple[Path, ...] = field(default=())
-    indexed: bool = False
-
-    def __call__(self, root: Path, within: Path | None = None) -> Iterator[Found | Skipped]:
-        """Yield the files of `root` as `Finder` finds them; those outside the roots become `Skipped`."""
-        allowed = (*self.roots, root.resolve()) if self.indexed else self.roots
-        for item in Finder.__call__(self, root, within):
-            if isinstance(item, Found) and not _within(allowed, item.absolute.resolve()):
-                yield Skipped(item.path, "its link leads out of the allowed folders")
-            else:
-                yield item
+        return self._finder
 
 
 def _within(roots: Sequence[Path], path: Path) -> bool:

@@ -7,6 +7,7 @@ user's configuration folder. An unknown key is an error, so that a misspelt one 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -15,19 +16,16 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from rifflux import InvalidArgument, NotFound
 from rifflux.surfaces.shared.nouns import JsonObject
-from rifflux.surfaces.shared.renamed import SETTINGS
 
 if TYPE_CHECKING:
-    from rifflux import ChatModel, Embedder, Finder, Fuse, Index, RerankSettings
+    from rifflux import ChatModel, Embedder, Finder, Index, RerankSettings
 
 __all__ = [
     "FOLDER",
     "Opening",
     "Settings",
-    "chosen_fusion",
     "configured_as",
     "configured_chat",
-    "configured_fusion",
     "configured_model",
     "configured_prices",
     "configured_rerankers",
@@ -63,9 +61,16 @@ class Settings:
     state: str = field(
         default="", metadata={"help": "file for tokens, usage and feedback, beside an index that is only read"}
     )
+    language: str = field(default="", metadata={"help": "language of texts, such as german; empty: the index's own"})
     model: str = field(default="", metadata={"help": "embedding model; empty: the index's own, else the bundled one"})
     base_url: str = field(default="", metadata={"help": "endpoint for models named openai:NAME"})
     api_key: str = field(default="", repr=False, metadata={"help": "key for that endpoint", "secret": True})
+    query_prefix: str = field(
+        default="", metadata={"help": "before each question for that endpoint, as 'query: '; the index records it"}
+    )
+    document_prefix: str = field(
+        default="", metadata={"help": "before each text for that endpoint, as 'passage: '; the index records it"}
+    )
     threads: int = field(default=0, metadata={"help": "processor cores to use; 0: all"})
     top_k: int = field(default=10, metadata={"help": "results of a search"})
     mode: str = field(default="hybrid", metadata={"help": "lexical, semantic, hybrid or hybrid-rerank"})
@@ -73,9 +78,8 @@ class Settings:
         default="",
         metadata={"help": "rrf, linear, balanced or adaptive, with knobs as in linear:by-specificity; empty: its own"},
     )
-    rrf_k: float = field(default=60.0, metadata={"help": "k of the fusion rrf, also of search_rifflux"})
-    rrf_weights: Mapping[str, Any] = field(
-        default_factory=dict, metadata={"help": "channels in rrf, as in {semantic = 2}; JSON in a variable"}
+    rrf_k: float = field(
+        default=60.0, metadata={"help": "k of RRF in search_rifflux; other searches have it in fusion, as in rrf:k=10"}
     )
     boosts: Mapping[str, Any] = field(
         default_factory=dict, metadata={"help": "factors for what is named, as in {identified = 2}; JSON in a variable"}
@@ -100,6 +104,13 @@ class Settings:
     facets: tuple[str, ...] = field(default=(), metadata={"help": "metadata fields that queries may name"})
     prices: tuple[str, ...] = field(default=(), metadata={"help": "MODEL=PRICE of a million tokens, for usage"})
     budget: float = field(default=0.0, metadata={"help": "what a user may spend in a month; 0: any amount"})
+    user_tokens: int = field(default=20, metadata={"help": "valid tokens that a user may have at a time"})
+    document_chunks: int = field(
+        default=5_000, metadata={"help": "chunks of a document that is sent to a service; a longer one is refused"}
+    )
+    request_chunks: int = field(
+        default=500_000, metadata={"help": "chunks that one request to a service may bring; more are refused"}
+    )
     embed_timeout: float = field(
         default=2.0, metadata={"help": "seconds that a model may take for a question; then words alone answer"}
     )
@@ -130,6 +141,18 @@ class Settings:
 
 
 _DEFAULTS: JsonObject = {name: value for name, value in vars(Settings()).items() if name != "origins"}
+#: Numbers of which 0 would let nothing through.
+_POSITIVE = frozenset(
+    {"user_tokens", "document_chunks", "request_chunks", "max_file_mb", "embed_timeout", "chat_timeout"}
+)
+#: The least and the largest value of other numbers.
+_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "budget": (0, math.inf),
+    "rerank_top": (0, 1000),
+    "rrf_k": (0, math.inf),
+    "threads": (0, math.inf),
+    "top_k": (1, 1000),
+}
 _SECRETS = {each.name for each in fields(Settings) if each.metadata.get("secret")}
 
 
@@ -179,7 +202,7 @@ def _from_file(path: Path) -> JsonObject:
         table = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise InvalidArgument(f"{path} cannot be read: {error}") from None
-    return {(now := SETTINGS.get(name, name)): _checked(now, value, str(path)) for name, value in table.items()}
+    return {name: _checked(name, value, str(path)) for name, value in table.items()}
 
 
 def _from_environment(environment: Mapping[str, str]) -> JsonObject:
@@ -189,7 +212,6 @@ def _from_environment(environment: Mapping[str, str]) -> JsonObject:
         if not variable.startswith(_PREFIX) or variable == _PREFIX + "CONFIG":
             continue
         name = variable.removeprefix(_PREFIX).lower()
-        name = SETTINGS.get(name, name)
         found[name] = _checked(name, _parsed(name, text), variable)
     return found
 
@@ -218,34 +240,68 @@ def _checked(name: str, value: Any, source: str) -> Any:
         raise InvalidArgument(f"{source}: no setting {name!r}; choose from {', '.join(_DEFAULTS)}")
     wanted = type(_DEFAULTS[name])
     if wanted is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
+        value = tuple(value)
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        value = float(value)
     if type(value) is not wanted:
         given = "" if name in _SECRETS else f", not {value!r}"
         raise InvalidArgument(f"{source}: {name} must be {_TYPES[wanted]}{given}")
-    if name == "intents" and value:
-        from rifflux import adjusted_intents
-
-        adjusted_intents(value, f"{source}: {name}")
-    if name == "licenses" and value:
-        from rifflux import checked_rules
-
-        checked_rules(value, f"{source}: {name}")
+    try:
+        _check_meaning(name, value)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{source}: {error}") from None
     return value
+
+
+def _check_meaning(name: str, value: Any) -> None:
+    """Refuse a value of the right type that cannot be used, so that no search fails by it later."""
+    if value == _DEFAULTS[name]:
+        return
+    least, most = _BOUNDS.get(name, (-math.inf, math.inf))
+    if name in _BOUNDS and not (least <= value <= most and math.isfinite(value)):
+        raise InvalidArgument(f"{name} must be {_bounds(least, most)}, not {value}")
+    if name in _POSITIVE and not value > 0:
+        raise InvalidArgument(f"{name} must be more than 0, not {value}")
+    match name:
+        case "mode":
+            from rifflux import named_mode
+
+            named_mode(value)
+        case "fusion":
+            from rifflux import fusion_of
+
+            fusion_of(value)
+        case "intents":
+            from rifflux import adjusted_intents
+
+            adjusted_intents(value, name)
+        case "licenses":
+            from rifflux import checked_rules
+
+            checked_rules(value, name)
+
+
+def _bounds(least: float, most: float) -> str:
+    """Return the bounds of a number in words."""
+    return f"{least:g} or more" if math.isinf(most) else f"from {least:g} to {most:g}"
 
 
 class Opening(TypedDict, total=False):
     """Arguments of `rifflux.open` that settings decide."""
 
+    language: str
     model: str | Embedder | None
     threads: int | None
+    base_url: str | None
+    query_prefix: str
+    document_prefix: str
+    api_key: str | None
     rerankers: RerankSettings | None
     chat: ChatModel | None
     synonyms: str | Path | None
     intents: Mapping[str, Mapping[str, Any]] | None
     neighbors: str
-    fusion: str | Fuse | None
+    fusion: str | None
     reranker: str | None
     rerank_top: int
     boosts: Mapping[str, float] | None
@@ -259,14 +315,19 @@ class Opening(TypedDict, total=False):
 def opening(settings: Settings) -> Opening:
     """Return how the settings have an index opened."""
     return {
-        "model": configured_model(settings),
+        "language": settings.language,
+        "model": settings.model or None,
         "threads": settings.threads or None,
+        "base_url": settings.base_url or None,
+        "query_prefix": settings.query_prefix,
+        "document_prefix": settings.document_prefix,
+        "api_key": settings.api_key or None,
         "rerankers": configured_rerankers(settings),
         "chat": configured_chat(settings),
         "synonyms": settings.synonyms or None,
         "intents": settings.intents,
         "neighbors": settings.neighbors,
-        "fusion": configured_fusion(settings),
+        "fusion": settings.fusion or None,
         "reranker": settings.reranker or None,
         "rerank_top": settings.rerank_top,
         "boosts": settings.boosts,
@@ -297,35 +358,6 @@ def view_of(index: Index, user: str) -> Index:
     from rifflux import Scope
 
     return index.scoped(Scope(user)) if user else index
-
-
-def configured_fusion(settings: Settings) -> Fuse | None:
-    """Return the fusion of hybrid searches; None where the settings leave it to the index.
-
-    What they say of rrf waits until rrf is chosen; a flag chooses it.
-    """
-    knobs: JsonObject = {name: getattr(settings, f"rrf_{name}") for name in ("k", "weights")}
-    knobs = {name: value for name, value in knobs.items() if f"rrf_{name}" in settings.origins}
-    by_flag = any(settings.origins.get(f"rrf_{name}") == "flag" for name in knobs)
-    if not settings.fusion and not by_flag:
-        return None
-    from rifflux import ReciprocalRank, fusion_of
-
-    if not settings.fusion:
-        return fusion_of("rrf", **knobs)
-    found = fusion_of(settings.fusion)
-    return fusion_of(found, **knobs) if by_flag or isinstance(found, ReciprocalRank) else found
-
-
-def chosen_fusion(
-    fusion: str | None, rrf_k: float | None = None, rrf_weights: Mapping[str, float] | None = None
-) -> Fuse | None:
-    """Return the fusion that a request names, None where it names none; k and weights choose rrf."""
-    if fusion is None and rrf_k is None and not rrf_weights:
-        return None
-    from rifflux import fusion_of
-
-    return fusion_of(fusion or "rrf", k=rrf_k, weights=rrf_weights)
 
 
 def configured_prices(settings: Settings) -> Mapping[str, float] | None:
@@ -361,9 +393,11 @@ def configured_chat(settings: Settings) -> ChatModel | None:
 
 
 def configured_model(settings: Settings) -> str | Embedder | None:
-    """Return the embedding model to open an index with; one behind an endpoint gets its address and key."""
+    """Return the embedding model for new indexes; one behind an endpoint gets its address and key."""
     if settings.model:
         return configured_as(settings, settings.model)
+    if settings.query_prefix or settings.document_prefix:
+        raise InvalidArgument("query_prefix and document_prefix are for a model behind an endpoint: set model too")
     if settings.base_url or settings.api_key:
         raise InvalidArgument("base_url and api_key are set, but no model: set it too, such as openai:NAME")
     return None
@@ -371,8 +405,15 @@ def configured_model(settings: Settings) -> str | Embedder | None:
 
 def configured_as(settings: Settings, model: str) -> str | Embedder:
     """Return a model that is named apart from the settings; one behind an endpoint gets their address and key."""
-    if not (settings.base_url or settings.api_key):
+    given = settings.base_url, settings.api_key, settings.query_prefix, settings.document_prefix
+    if not any(given):
         return model
     from rifflux import load_embedder
 
-    return load_embedder(model, base_url=settings.base_url or None, api_key=settings.api_key or None)
+    return load_embedder(
+        model,
+        base_url=settings.base_url or None,
+        api_key=settings.api_key or None,
+        query_prefix=settings.query_prefix,
+        document_prefix=settings.document_prefix,
+    )

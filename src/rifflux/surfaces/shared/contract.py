@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rifflux import InvalidArgument, ReciprocalRank
+from rifflux import ReciprocalRank, named_mode
 
 if TYPE_CHECKING:
     from rifflux import Hit, Index, Results, Verdict, Why
@@ -24,7 +24,11 @@ def _twice(top_k: int) -> int:
 
 
 class SearchService:
-    """The search interface of the contract: always reciprocal rank fusion, `2 * top_k` candidates per channel."""
+    """The search interface of the contract: always reciprocal rank fusion, `2 * top_k` candidates per channel.
+
+    A hybrid search for one code or quoted phrase, which the index holds, asks the lexical channel alone: its hits have
+    the reciprocal of their lexical rank and no semantic one, and the trace says so.
+    """
 
     def __init__(self, index: Index, *, k: float = 60.0) -> None:
         profile = replace(
@@ -33,7 +37,6 @@ class SearchService:
             fusion=ReciprocalRank(k=k),
             reranker="none",
             anchors=False,
-            shortcut=False,
             expand=False,
             diversity=index.profile.diversity.but(group="chunk", diversify=0.0, collapse=False),
             relevance=False,
@@ -47,21 +50,11 @@ class SearchService:
 
     def results(self, query: str, *, top_k: int = 10, mode: str = "hybrid") -> Results:
         """Return the same search with its trace. Raises `InvalidArgument` for a mode that would rerank."""
-        return self._index.search(query, top_k=top_k, mode=_never_reranked(mode))
+        return self._index.search(query, top_k=top_k, mode=named_mode(mode, reranks=False))
 
     def why(self, query: str, document: str, *, top_k: int = 10, mode: str = "hybrid") -> Verdict:
         """Return why a document is among the results of this search, or is not. Raises `NotFound`."""
-        return self._index.why(query, document, top_k=top_k, mode=_never_reranked(mode))
-
-
-def _never_reranked(mode: str) -> str:
-    """Return the mode of a search. Raises `InvalidArgument` for the one that reranks."""
-    if mode == "hybrid-rerank":
-        raise InvalidArgument(
-            "this search is by reciprocal ranks and never reranked; choose one of lexical, semantic, hybrid, or "
-            "ask another search for mode 'hybrid-rerank'"
-        )
-    return mode
+        return self._index.why(query, document, top_k=top_k, mode=named_mode(mode, reranks=False))
 
 
 def contract_results(results: Results) -> list[dict[str, Any]]:

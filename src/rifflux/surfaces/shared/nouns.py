@@ -51,7 +51,7 @@ _FOUND = frozenset({"score", "why", "relevance", "quality", "span"})
 JsonObject: TypeAlias = dict[str, Any]
 
 #: Grows when a key of an answer goes or changes its meaning, not when one is added.
-API_VERSION = 4
+API_VERSION = 1
 
 
 def nouns_json(nouns: Iterable[Any]) -> list[JsonObject]:
@@ -75,10 +75,9 @@ def found_json(results: Results, analyzer: Analyzer) -> list[JsonObject]:
 
     `snippet_span` is the stretch of the content that holds most of them.
     """
-    from rifflux.text.highlight import matches, stretch
+    from rifflux.text.highlight import stretch, words_of_question
 
-    terms = analyzer.terms(results.query)
-    found = [(hit, matches(hit.content, terms, analyzer)) for hit in results]
+    found = [(hit, words_of_question(hit.content, results.query, analyzer.of(hit.language))) for hit in results]
     return [
         hit_json(hit, highlights=[*map(list, spans)], snippet_span=[*stretch(hit.content, spans, SNIPPET)])
         for hit, spans in found
@@ -107,7 +106,7 @@ def search_json(results: Results) -> JsonObject:
 
 def trace_json(trace: Trace) -> JsonObject:
     """Return how a search was done: milliseconds, counts by channel, what degraded, what the question was taken for."""
-    told = noun_json(trace)
+    told = noun_json(trace, degraded=[notice.text for notice in trace.degraded])
     del told["mode"]
     return told
 
@@ -121,12 +120,12 @@ def document_json(document: Document) -> JsonObject:
 
 def document_at_json(found: DocumentAt, query: str, analyzer: Analyzer) -> JsonObject:
     """Return a document opened at a passage; of a long text, the part around it."""
-    from rifflux.text.highlight import matches
+    from rifflux.text.highlight import words_of_question
 
     told, hit = document_json(found.document), found.hit
     text, (start, end) = told["text"], (0, 0) if hit.withheld else hit.span
     first = max(0, min(start - LONGEST_TEXT // 2, len(text) - LONGEST_TEXT))
-    words = matches(text[start:end], analyzer.terms(query), analyzer) if query.strip() else []
+    words = words_of_question(text[start:end], query, analyzer.of(hit.language)) if query.strip() else []
     around = {
         "passage": {name: value for name, value in hit_json(hit).items() if name not in _FOUND},
         "span": [start, end],

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from rifflux import EvidenceItem, EvidencePack, InvalidArgument, json_names
 from rifflux.surfaces.shared.nouns import JsonObject, noun_json, trace_json
-from rifflux.surfaces.shared.renamed import normalized
 
 if TYPE_CHECKING:
     from rifflux import Hit, Index, Replay, Retrieval
@@ -16,11 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["checked_json", "read_pack", "retrieval_json", "verified_json"]
 
 _CHANNELS = ("lexical", "semantic", "cited")
-#: What packs and items of former versions lack.
-_FORMER_PACK: JsonObject = {"notes": [], "bibliography": {}, "min_relevance": 0.0, "asked": None, "digest": ""}
-#: What an answer of retrieve tells beside its pack that is of the moment.
-_OF_THE_MOMENT = "milliseconds"
-_FORMER_ITEM: JsonObject = {"collection": "", "relevance": 0.0}
+#: What the diagnostics hold that says nothing of the ranking: times, and sentences, whose codes the pack has.
+_NOT_COMPARED = frozenset(("milliseconds", "degraded", "notes"))
 
 
 def retrieval_json(found: Retrieval) -> JsonObject:
@@ -68,14 +64,14 @@ def checked_json(index: Index, text: str, *, replay: bool) -> JsonObject:
 
 
 def _lasting(told: Any) -> Any:
-    """Return a part of an answer without what is of the moment."""
+    """Return a part of an answer without what may differ when its question is asked again."""
     if isinstance(told, dict):
-        return {name: value for name, value in told.items() if name != _OF_THE_MOMENT}
+        return {name: value for name, value in told.items() if name not in _NOT_COMPARED}
     return told
 
 
 def read_pack(text: str) -> EvidencePack:
-    """Return the pack in a JSON text, which may be a whole retrieval or answer; keys of former versions are read too.
+    """Return the pack in a JSON text, which may be a whole retrieval or answer.
 
     Raises `InvalidArgument`, naming what is wrong.
     """
@@ -83,38 +79,29 @@ def read_pack(text: str) -> EvidencePack:
         told = json.loads(text)
         json.dumps(told, ensure_ascii=False).encode()  # no half of a character, which no store takes
     except (ValueError, RecursionError) as error:
-        raise InvalidArgument(f"this is no evidence pack ({error}): save one with --json") from None
+        raise _no_pack(str(error)) from None
     told = told.get("evidence_pack", told.get("pack", told)) if isinstance(told, dict) else told
-    pack = _fields(EvidencePack, {**_FORMER_PACK, **_object(told, "it")}, "it")
-    if not isinstance(pack["items"], list):
-        raise _none("its items are no list")
-    pack["items"] = [_item(item, f"item {place}") for place, item in enumerate(pack["items"], 1)]
+    if not isinstance(told, dict) or "query" not in told or not isinstance(told.get("items"), list):
+        raise _no_pack("it is not an object with a query and a list of items")
+    # Without a digest it can be read, and is not sound: nothing vouches for what it claims.
+    pack = _fields(EvidencePack, {"digest": ""} | told, "it")
+    pack["items"] = [_fields(EvidenceItem, item, f"item {place}") for place, item in enumerate(pack["items"], 1)]
     return _validated(pack)
 
 
-def _object(told: object, where: str) -> JsonObject:
-    if not isinstance(told, dict):
-        raise _none(f"{where} is no object")
-    return told
-
-
-def _item(told: object, where: str) -> JsonObject:
-    """Return the values of an item; what is its namespace now was its collection before."""
-    known = _object(told, where)
-    if "namespace" not in known and "collection" in known:
-        known = {**known, "namespace": known["collection"], "collection": ""}
-    return _fields(EvidenceItem, {**_FORMER_ITEM, **known}, where)
-
-
 def _fields(shape: type, told: object, where: str) -> JsonObject:
-    """Return the values of a JSON object by the names of the fields of a shape."""
+    """Return the values of a JSON object by the names of the fields of a shape.
+
+    Raises `InvalidArgument` for other keys than those of today's format, or fewer.
+    """
+    if not isinstance(told, dict):
+        raise _no_pack(f"{where} is not an object")
     names = json_names(shape)
-    known = normalized(_object(told, where), names.values())
-    if unknown := sorted(set(known) - {*names.values()}):
-        raise _none(f"{where} holds {unknown[0]!r}, which nothing tells of it")
-    if missing := [name for name in names.values() if name not in known]:
-        raise _none(f"{where} lacks {missing[0]!r}")
-    return {field: known[name] for field, name in names.items()}
+    if unknown := sorted(set(told) - set(names.values())):
+        raise _another_format(f"{where} has {unknown[0]!r}")
+    if missing := [name for name in names.values() if name not in told]:
+        raise _another_format(f"{where} lacks {missing[0]!r}")
+    return {field: told[name] for field, name in names.items()}
 
 
 def _validated(pack: JsonObject) -> EvidencePack:
@@ -124,16 +111,20 @@ def _validated(pack: JsonObject) -> EvidencePack:
         return TypeAdapter(EvidencePack).validate_json(json.dumps(pack), strict=True)
     except ValidationError as error:
         if not (path := error.errors()[0]["loc"]):
-            raise _none("it is nested too deeply") from None
+            raise _no_pack("it is nested too deeply") from None
         where, holder = (f"item {int(path[1]) + 1}", pack["items"][path[1]]) if path[0] == "items" else ("it", pack)
         field = str(path[2] if path[0] == "items" else path[0])
         given = str(holder[field])[:40]
         name = json_names(EvidenceItem if path[0] == "items" else EvidencePack)[field]
-        raise _none(f"the {name!r} of {where} cannot be {given!r}") from None
+        raise _no_pack(f"the {name!r} of {where} cannot be {given!r}") from None
 
 
-def _none(why: str) -> InvalidArgument:
-    return InvalidArgument(f"this is no evidence pack: {why}; save one with --json")
+def _no_pack(why: str) -> InvalidArgument:
+    return InvalidArgument(f"this is not an evidence pack: {why}; save one with --json")
+
+
+def _another_format(why: str) -> InvalidArgument:
+    return InvalidArgument(f"this evidence pack is of another format ({why}): retrieve again and save one with --json")
 
 
 def _candidate(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:

@@ -229,6 +229,15 @@ class AskingShape(Shape):
     settings: str = Field(description="A digest of all else that the answer depends on")
 
 
+class NoticeShape(Shape):
+    """Something to know about an answer."""
+
+    code: str = Field(description="Stable, such as budget.cut")
+    text: str = Field(description="A sentence for people; it may change")
+    cure: str | None = Field(description="What mends it: index or repair")
+    data: JsonObject
+
+
 class EvidenceShape(Shape):
     """Passages of several works, within a budget of tokens."""
 
@@ -240,12 +249,12 @@ class EvidenceShape(Shape):
     min_relevance: float = Field(description="Works of less relevance were left out, unless the question names them")
     confidence: float = Field(description="Relevance of the most relevant work that is quoted, from 0 to 1")
     uncertain: bool = Field(description="Little speaks for it: say so in the answer")
-    notes: list[str]
+    notes: list[NoticeShape]
     bibliography: JsonObject = Field(
         description="Each cited work by its citation key, where cite asks for it: a BibTeX entry or an item of CSL-JSON"
     )
     asked: AskingShape | None = Field(description="What verify needs to ask again; null for the pack of an answer")
-    digest: str = Field(description="SHA-256 of all that the pack claims, as canonical JSON; empty for an answer's")
+    digest: str = Field(description="SHA-256 of all that the pack claims, as canonical JSON")
 
 
 class RetrievalDiagnostics(Shape):

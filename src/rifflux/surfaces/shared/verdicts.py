@@ -99,7 +99,7 @@ def _listed(shown: Iterable[str]) -> str:
 
 def _advice(verdict: Verdict) -> Iterator[str]:
     yield _row("because", verdict.reason)
-    for note in (*verdict.trace.notes, *verdict.trace.degraded):
+    for note in (*verdict.trace.notes, *(notice.text for notice in verdict.trace.degraded)):
         yield _row("note", note)
     for number, change in enumerate(verdict.changes):
         place = f" (it would be {ordinal(change.rank)})"

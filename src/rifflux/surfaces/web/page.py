@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,8 +16,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 
 from rifflux import Filter, RiffluxError
-from rifflux.surfaces.http.auth import Asked, Refused, admit, credentials_of
+from rifflux.surfaces.http.auth import EXPIRED_CODE, Asked, admit, cookie_name, credentials_of
+from rifflux.surfaces.http.problems import Refused
+from rifflux.surfaces.http.route import refuse_repeated
 from rifflux.surfaces.http.service import Caller, Service
+from rifflux.surfaces.http.wording import for_clients
 from rifflux.surfaces.shared.nouns import JsonObject, document_at_json, found_json
 
 __all__ = ["ASSETS", "router"]
@@ -43,8 +47,37 @@ HEADERS = {
 }
 #: Results of a page without JavaScript, and the last that can be asked for.
 PAGE, LAST = 10, 1_000
+#: Parts of an address that may be given several times.
+LISTS = ("collection", "kind", "folder", "path")
 #: Parts of an address that ask for something.
 _ASKING = frozenset({"q", "doc", "chunk"})
+#: A part of an address that says that a token was refused.
+_REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view of the page as it is first shown: its name in addresses, its title, and the form that it asks by."""
+
+    name: str
+    title: str
+    label: str = ""
+    placeholder: str = ""
+    button: str = "Search"
+    for_admins: bool = False
+
+
+VIEWS = (
+    View("", "Search", "Search", "What are you looking for?"),
+    View("chat", "Ask", "Question", "Ask what you own", "Ask"),
+    View("works", "Works", "Search works", "What are works to be about?", "Find"),
+    View("talks", "Conversations", "Search messages", "What was said?"),
+    View("memories", "Memories", "Recall memories", "What is remembered?", "Recall"),
+    View("library", "Library"),
+    View("status", "Status"),
+    View("settings", "Settings"),
+    View("dashboard", "Dashboard", for_admins=True),
+)
 
 
 @cache
@@ -57,26 +90,54 @@ def _template() -> Any:
 @router.get("/", include_in_schema=False)
 async def page(request: Request, service: Asked) -> Response:
     """Return the page; where its address asks something, with the answer as plain text in it."""
-    given, status, caller, told, headers = request.query_params, 200, None, {}, {}
+    given = request.query_params
+    status = 200
+    caller = None
+    told: JsonObject = {}
+    headers: dict[str, str] = {}
     try:
+        refuse_repeated(request, LISTS)
         caller = await run_in_threadpool(admit, request, await credentials_of(request))
         told = await run_in_threadpool(_answer, service, caller, given)
-    except Refused as error:
-        asks = error.status != 401 or not _ASKING.isdisjoint(given)
-        status, headers = error.status if asks else 200, error.headers or {}
-        told = {"problem": "" if error.status == 401 else error.message}
-    except RiffluxError as error:
-        told = {"problem": str(error)}
-    if "refused" in given:
+    except (Refused, RiffluxError) as error:
+        refusal = error if isinstance(error, Refused) else service.failed(error)
+        # Who is not signed in and asks nothing gets the page to sign in.
+        if refusal.status != 401 or not _ASKING.isdisjoint(given):
+            status = refusal.status
+        headers = refusal.headers
+        told = {"problem": _refusal(service, request, refusal)}
+    if _REFUSED in given:
         told = {"problem": "That token is not valid, or not any more."}
     shown = _template().render(
         root=f"{request.scope.get('root_path', '').rstrip('/')}/",
         signed=caller is not None,
+        visit=service.visit is not None,
+        views=VIEWS,
+        view=_view_of(given, caller),
+        back=urlencode([each for each in given.multi_items() if each[0] != _REFUSED]),
         modules=sorted(each.name for each in ASSETS.iterdir() if each.name.endswith(".js")),
         **{"query": given.get("q", ""), "results": None, "document": None, "more": "", "notes": [], "problem": ""}
         | told,
     )
     return HTMLResponse(shown, status, {**headers, **HEADERS})
+
+
+def _refusal(service: Service, request: Request, error: Refused) -> str:
+    """Return why somebody is not signed in, if they were before; who never was needs no reason."""
+    if error.status != 401:
+        return error.message
+    if service.visit or cookie_name(request) not in request.cookies:
+        return ""
+    what = "has expired" if error.code == EXPIRED_CODE else "was revoked or is not known any more"
+    return f"You are signed out: your token {what}. Sign in with another one to go on where you were."
+
+
+def _view_of(given: Any, caller: Caller | None) -> View | None:
+    """Return the view that an address names, the first for an unknown one; None for a document."""
+    if given.get("doc") or given.get("chunk"):
+        return None
+    found = next((each for each in VIEWS if each.name == given.get("view", "")), VIEWS[0])
+    return VIEWS[0] if found.for_admins and not (caller and caller.is_admin) else found
 
 
 @router.get("/dashboard", include_in_schema=False)
@@ -107,7 +168,7 @@ def _assets() -> Mapping[str, tuple[bytes, str]]:
 
 def _answer(service: Service, caller: Caller, given: Any) -> JsonObject:
     """Return what the page tells of the passage, or the question, in its address."""
-    if "view" in given:
+    if given.get("view"):
         return {}
     if given.get("chunk") or given.get("doc"):
         return _document(service, caller, given)
@@ -127,8 +188,15 @@ def _document(service: Service, caller: Caller, given: Any) -> JsonObject:
 
 def _results(service: Service, caller: Caller, given: Any) -> JsonObject:
     query, index = given["q"], service.of(caller)
-    collections, kinds, paths = (tuple(filter(None, given.getlist(name))) for name in ("collection", "kind", "path"))
-    limits = Filter(paths, kinds, given.get("since") or None, given.get("until") or None, collections=collections)
+    values = {name: tuple(filter(None, given.getlist(name))) for name in LISTS}
+    limits = Filter(
+        paths=values["path"],
+        kinds=values["kind"],
+        since=given.get("since") or None,
+        until=given.get("until") or None,
+        collections=values["collection"],
+        folders=values["folder"],
+    )
     offset = int(given.get("offset", "0")) if given.get("offset", "0").isdecimal() else 0
     found = index.search(query, top_k=PAGE, offset=min(offset, LAST - PAGE), filter=limits)
     service.searched(caller, query, found.trace)
@@ -136,7 +204,7 @@ def _results(service: Service, caller: Caller, given: Any) -> JsonObject:
     return {
         "results": [_result(each, query) for each in found_json(found, index.profile.analyzer)],
         "more": urlencode([*asked, ("offset", offset + PAGE)]) if len(found) == PAGE else "",
-        "notes": [*found.trace.notes, *found.trace.degraded],
+        "notes": [for_clients(each) for each in (*found.trace.notes, *(each.text for each in found.trace.degraded))],
     }
 
 

@@ -9,6 +9,7 @@ A field may stand in the record itself or in its `metadata`:
     venue, journal, booktitle, publisher              where
     doi, arxiv, openalex, mr, zbl, pmid, isbn, tag, label    identifiers; others as identifiers: {scheme: value}
     categories (arXiv) · msc · cr_categories, acm · keywords · jel · pacs    subjects; others as tags: {scheme: [value]}
+    subjects                                          subjects of any scheme: math.GT, 57M25, msc:57M25, else keywords
     cites, references, citations                      what it cites: identifiers, or keys of other records of the file
     passages, sections                                a list of objects with text, and heading, kind, label
     license, rights · type, kind · updated            as they say
@@ -27,7 +28,7 @@ from itertools import chain
 from typing import Any
 
 from rifflux.text.licenses import license_of
-from rifflux.text.schemes import STRONG
+from rifflux.text.schemes import STRONG, subject_scheme
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Passage, Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record, WorkSource, codes, local_link, month_of
@@ -55,7 +56,7 @@ _IDENTIFIERS = {each: each for each in ("doi", "arxiv", "openalex", "mr", "zbl",
 _IDENTIFIERS["arxiv_id"] = "arxiv"
 _TAGS = {each: each for each in ("msc", "acm", "jel", "pacs")}
 _TAGS |= {"categories": "arxiv", "cr_categories": "acm", "keywords": "keyword", "msc_codes": "msc"}
-_OTHERS = ("metadata", "identifiers", "tags", "month", "proof", "cited_by")
+_OTHERS = ("metadata", "identifiers", "tags", "subjects", "month", "proof", "cited_by")
 _KNOWN = frozenset(chain(*_FIELDS.values(), _IDENTIFIERS, _TAGS, _OTHERS))
 
 
@@ -150,6 +151,13 @@ def _tags(fields: Record, notes: Problems) -> Iterator[Tag]:
             yield from notes.tags(str(scheme), _values(values))
     else:
         yield from notes.tags("keyword", _values(others))
+    subjects = fields.get("subjects") or {}
+    if isinstance(subjects, Mapping):
+        for scheme, values in subjects.items():
+            yield from notes.tags(str(scheme), _values(values))
+    else:
+        for subject in _values(subjects):
+            yield from notes.tags(*subject_scheme(str(subject)))
 
 
 def _passages(fields: Record, notes: Problems) -> Iterator[Passage]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from rifflux.errors import InvalidArgument
 from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read.plain import plain_blocks
-from rifflux.session.visibility import Visibility
+from rifflux.session.intake import Intake
+from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
 from rifflux.text.licenses import Permission, license_of
 from rifflux.types import LICENSED, LONGEST_TITLE, Block, Document, Failure, Identifier, Tag, bounded_title
@@ -21,7 +23,7 @@ from rifflux.works.merging.matching import Doubts, Matcher, Place, records_of
 from rifflux.works.merging.merge import dump, merged
 from rifflux.works.report import Doubt
 
-__all__ = ["Bring", "ImportTally", "blocks_of_parts"]
+__all__ = ["Bring", "ImportTally", "blocks_of_parts", "within_limits"]
 
 #: Works that share a transaction.
 GROUP = 256
@@ -52,14 +54,16 @@ class ImportTally:
 class Bring:
     """Stores works, counting in `tally`. `license` is that of works whose source states none.
 
-    `visible` says what licenses permit.
+    `visible` says what licenses permit. `stored` is called with the number of entries of a source that are stored,
+    within the transaction that stores the last of them.
     """
 
     store: Store
     prepare: Preparer
     tally: ImportTally
-    visible: Visibility
+    visible: LicensePolicy
     license: str | None = None
+    stored: Callable[[int], None] | None = None
 
     def __call__(self, source: str, entries: Iterable[Entry | Failure]) -> None:
         """Store the works of a source, some at a time; what is wrong with one leaves the others alone."""
@@ -67,11 +71,15 @@ class Bring:
         doubts, names = Doubts.of(self.store), set[str]()
         matcher = Matcher(self.store, doubts)
         waiting = iter(entries)
+        count = 0
         while group := list(islice(waiting, GROUP)):
             with self.store.transaction():
                 for entry in group:
                     self._bring(source, entry, matcher, names)
                 doubts.save()
+                count += len(group)
+                if self.stored:
+                    self.stored(count)
 
     def _bring(self, source: str, entry: Entry | Failure, matcher: Matcher, names: set[str]) -> None:
         if isinstance(entry, Failure):
@@ -84,7 +92,7 @@ class Bring:
             self.tally.failed.append(Failure(entry.place, reason))
             return
         self.tally.noted += [Failure(entry.place, note) for note in entry.notes]
-        work = self._own(source, entry)
+        work = self._own(source, entry, matcher.doubts)
         names.add(name)
         self.tally.citations.add(entry.place, name, work)
         same, doubtful = matcher(name, work)
@@ -92,9 +100,12 @@ class Bring:
         records = {each: record for place in same for each, record in records_of(self.store, place).items()}
         self.put(same[0] if same else (LICENSED + source, entry.key), {**records, name: work}, same)
 
-    def _own(self, source: str, entry: Entry) -> Work:
-        """Return the work with the source's name among its identifiers, what it defines, and no citation of itself."""
-        work = entry.work
+    def _own(self, source: str, entry: Entry, doubts: Doubts) -> Work:
+        """Return the work with the source's name among its identifiers, what it defines, and no citation of itself.
+
+        Identifiers that somebody said belong to another work are left out.
+        """
+        work = doubts.without_disowned(f"{source}:{entry.key}", entry.work)
         identifiers = (*work.identifiers, Identifier(source, entry.key))
         own = set(map(str, identifiers))
         cited = tuple(link for link in work.citations if link.kind != "cites" or link.key not in own)
@@ -135,6 +146,29 @@ class Bring:
             self.store.catalog.keep_records(*place, {name: dump(work) for name, work in records.items()})
 
 
+def within_limits(entries: Sequence[Entry | Failure], prepare: Preparer, intake: Intake) -> Sequence[Entry | Failure]:
+    """Return entries with a failure in the place of each work that has too many chunks.
+
+    Raises `InvalidArgument` if all of them together have too many.
+    """
+    documents = [document_of(each.work, each.key) if isinstance(each, Entry) else None for each in entries]
+    sizes = [len(document.text) if document else 0 for document in documents]
+    count_all = intake.may_exceed(len(sizes), sum(sizes))
+    taken, total = list[Entry | Failure](), 0
+    for entry, document, size in zip(entries, documents, sizes, strict=True):
+        if document is not None and (count_all or intake.may_be_too_long(size)):
+            chunks = len(prepare("", document, blocks_of_parts(document), document.key).chunks)
+            total += chunks
+            intake.check_request(total)
+            try:
+                intake.check_document(document.key, chunks)
+            except InvalidArgument as error:
+                taken.append(Failure(entry.place if isinstance(entry, Entry) else document.key, str(error)))
+                continue
+        taken.append(entry)
+    return taken
+
+
 def _few(failures: list[Failure]) -> list[Failure]:
     more = len(failures) - MOST_TOLD
     if more <= 0:
@@ -145,7 +179,7 @@ def _few(failures: list[Failure]) -> list[Failure]:
 def blocks_of_parts(document: Document) -> tuple[Block, ...]:
     """Return the paragraphs of each part of a document, under the part's headings."""
     return tuple(
-        Block(part.span[0] + block.start, part.span[0] + block.end, block.kind, part.headings)
+        Block(part.span[0] + block.start, part.span[0] + block.end, block.kind, part.headings, page=part.page)
         for part in document.parts
         for block in plain_blocks(document.text[slice(*part.span)])
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from rifflux.store import Store
 from rifflux.text.schemes import STRONG
 from rifflux.text.titles import TITLE, alike, families, plain, title_keys
-from rifflux.types import LICENSED
+from rifflux.types import LICENSED, Identifier
 from rifflux.works import work_of
 from rifflux.works.merging.merge import load
 from rifflux.works.model import Work
@@ -49,7 +49,7 @@ class Matcher:
                 same[place] = None
                 joined.update(records)
             elif doubt := next((each for each in verdicts if verdicts[each].likeness is Likeness.DOUBTFUL), None):
-                doubtful.append(Doubt(name, doubt, verdicts[doubt].reason))
+                doubtful.append(_doubt_of((name, work), (doubt, records[doubt]), verdicts[doubt].reason))
         return list(same), doubtful
 
     def _candidates(self, name: str, work: Work) -> tuple[list[Place], list[Place]]:
@@ -69,6 +69,15 @@ class Matcher:
             alike = {place for place in alike if place[0] != source}
         own = found.get(name, [])
         return own, sorted({place for each in strong for place in found.get(each, ())}.union(alike).difference(own))
+
+
+def _doubt_of(one: tuple[str, Work], other: tuple[str, Work], reason: str) -> Doubt:
+    """Return the doubt whether two records are one work; the one that says where it was published comes first.
+
+    Where both have one identifier, that one more likely states its own: what is read off a page may be another's.
+    """
+    first, second = sorted((one, other), key=lambda each: not each[1].venue)
+    return Doubt(first[0], second[0], reason)
 
 
 def records_of(store: Store, place: Place) -> Mapping[str, Work]:
@@ -178,25 +187,33 @@ def _authors(one: Work, other: Work) -> str:
 
 
 _SETTING = "doubts"
+_NONE = '{"open": [], "apart": [], "disowned": {}}'
 
 Pair = tuple[str, str]
 
 
 @dataclass
 class Doubts:
-    """The open pairs and the decided ones; `save` keeps them in the store."""
+    """The open pairs and the decided ones; `save` keeps them in the store.
+
+    `disowned` are the identifiers that a record gives and that belong to another work, by the name of the record.
+    """
 
     store: Store
     open: dict[Pair, Doubt] = field(default_factory=dict)
     apart: set[Pair] = field(default_factory=set)
+    disowned: dict[str, set[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, store: Store) -> Doubts:
         """Return the doubts that a store holds."""
-        kept = json.loads(store.registry.setting(_SETTING) or '{"open": [], "apart": []}')
+        kept = json.loads(store.registry.setting(_SETTING) or _NONE)
         found = [Doubt(*each) for each in kept["open"]]
         return cls(
-            store, {_pair(each.one, each.other): each for each in found}, {_pair(*each) for each in kept["apart"]}
+            store,
+            {_pair(each.one, each.other): each for each in found},
+            {_pair(*each) for each in kept["apart"]},
+            {name: set(identifiers) for name, identifiers in kept["disowned"].items()},
         )
 
     def are_apart(self, one: str, other: str) -> bool:
@@ -219,11 +236,21 @@ class Doubts:
         else:
             self.apart.discard(pair)
 
+    def disown(self, name: str, identifiers: Iterable[Identifier]) -> None:
+        """Record that identifiers of the record called `name` belong to another work."""
+        self.disowned.setdefault(name, set()).update(map(str, identifiers))
+
+    def without_disowned(self, name: str, work: Work) -> Work:
+        """Return the work of a record without the identifiers that belong to another work."""
+        disowned = self.disowned.get(name, set())
+        return replace(work, identifiers=tuple(each for each in work.identifiers if str(each) not in disowned))
+
     def save(self) -> None:
         """Keep everything, if it changed."""
         doubts = sorted((each.one, each.other, each.reason) for each in self.open.values())
-        text = json.dumps({"open": doubts, "apart": sorted(self.apart)}, ensure_ascii=False)
-        if text != (self.store.registry.setting(_SETTING) or '{"open": [], "apart": []}'):
+        disowned = {name: sorted(self.disowned[name]) for name in sorted(self.disowned)}
+        text = json.dumps({"open": doubts, "apart": sorted(self.apart), "disowned": disowned}, ensure_ascii=False)
+        if text != (self.store.registry.setting(_SETTING) or _NONE):
             self.store.registry.set(_SETTING, text)
 
 

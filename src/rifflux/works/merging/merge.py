@@ -28,6 +28,9 @@ def merged(records: Mapping[str, Work]) -> Work:
     if len(works) == 1:
         return works[0]
     text = max(works, key=lambda work: (_size(work), work.abstract))
+    identifiers = _joined(work.identifiers for work in works)
+    own = set(map(str, identifiers))
+    citations = _joined(work.citations for work in works)
     date = _earliest(works)
     authors = max((work.authors for work in works), key=lambda names: (len(names), sum(map(len, names)), names))
     return Work(
@@ -37,10 +40,11 @@ def merged(records: Mapping[str, Work]) -> Work:
         author_ids=_ids_of(authors, works),
         year=int(date[:4]) if date else None,
         venue=_first(work.venue for work in works),
-        identifiers=_joined(work.identifiers for work in works),
+        identifiers=identifiers,
         tags=_joined(work.tags for work in works),
         passages=text.passages or max((work.passages for work in works), key=len),
-        citations=_joined(work.citations for work in works),
+        # What one record calls a reference may be what another says that this very work is.
+        citations=tuple(link for link in citations if link.kind != "cites" or link.key not in own),
         license=joined(work.license for work in works),
         kind=_first(work.kind for work in works if work.kind != WORK) or WORK,
         date=date,
@@ -94,19 +98,17 @@ def dump(work: Work) -> str:
 def load(text: str) -> Work:
     """Return the work that `dump` wrote."""
     read = json.loads(text)
-    if "licence" in read:  # the spelling of earlier versions
-        read["license"] = read.pop("licence")
     nouns = {"identifiers": Identifier, "tags": Tag, "passages": Passage, "citations": Link}
     for name, noun in nouns.items():
         read[name] = tuple(noun(**each) for each in read[name])
     read["passages"] = tuple(
-        Passage(each.text, each.kind, tuple(each.headings), each.label) for each in read["passages"]
+        Passage(each.text, each.kind, tuple(each.headings), each.label, each.page) for each in read["passages"]
     )
     return Work(
         **{
             **read,
             "authors": tuple(read["authors"]),
             "sources": tuple(read["sources"]),
-            "author_ids": tuple(read.get("author_ids", ())),
+            "author_ids": tuple(read["author_ids"]),
         }
     )

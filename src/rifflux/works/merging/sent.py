@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.parallel.apart import apart, sent
+from rifflux.ingest.parallel.apart import Place, apart, sent
 from rifflux.types import Failure
 from rifflux.works.importers import read_works
 from rifflux.works.importers.base import Entry, WorkSource
@@ -18,12 +19,14 @@ from rifflux.works.merging.merge import dump, load
 __all__ = ["read_here", "read_sent"]
 
 
-def read_sent(name: str, data: bytes, source: str, format: str | None = None) -> list[Entry | Failure]:
+def read_sent(
+    name: str, data: bytes, source: str, format: str | None = None, place: Place = nullcontext
+) -> list[Entry | Failure]:
     """Return the works of a file under the name that its sender gave it, as `read_works` does; no other file is read.
 
     Places name the file alone. Raises `Unreadable`.
     """
-    with sent(name, data) as path:
+    with sent(name, data) as path, place():
         found = apart(f"{__name__}:read_here", path, source=source, format=format)
     try:
         return [_item(each) for each in found]

@@ -1,16 +1,17 @@
-"""Taking apart again what was joined to one work, and was two."""
+"""Taking apart again what was joined to one work, and was two; and what two works claim to be, and one is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from rifflux.errors import InvalidArgument
+from rifflux.text.schemes import STRONG
 from rifflux.types import LICENSED
 from rifflux.works import Work, parse_identifier
 from rifflux.works.merging.importing import Bring
 from rifflux.works.merging.matching import Doubts, Likeness, Place, compare, records_of
 
-__all__ = ["named_records", "part"]
+__all__ = ["disown", "named_records", "part"]
 
 Records = Mapping[str, Work]
 
@@ -41,6 +42,24 @@ def part(bring: Bring, doubts: Doubts, place: Place, one: str, other: str) -> tu
     bring.put(place, groups[stays], [place])
     bring.put(_own_place(goes), groups[goes], [])
     return first, second
+
+
+def disown(bring: Bring, doubts: Doubts, owner: str, other: str) -> None:
+    """Take the identifiers that two works share from the work of the record called `other`, now and when it returns.
+
+    An identifier that means the same everywhere names one work: else whatever cites it would cite both.
+    """
+    found = bring.store.catalog.identified([owner, other])
+    places = [found[name][0] for name in (owner, other)]
+    owned, claimed = (records_of(bring.store, place) for place in places)
+    own = {identifier for work in owned.values() for identifier in work.identifiers if identifier.scheme in STRONG}
+    shared = {name: own.intersection(work.identifiers) for name, work in claimed.items()}
+    if not any(shared.values()):
+        return
+    for name, identifiers in shared.items():
+        if identifiers:
+            doubts.disown(name, identifiers)
+    bring.put(places[1], {name: doubts.without_disowned(name, work) for name, work in claimed.items()}, [places[1]])
 
 
 def _pair(records: Records, one: str, other: str) -> tuple[str, str]:

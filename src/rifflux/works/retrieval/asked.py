@@ -185,8 +185,8 @@ def _leaning(text: str, intent: Intent) -> tuple[Intent, str]:
     if words := said(FOUNDATIONAL, text):
         cited, authority = weights["citation"] or WEIGHTS["citation"], max(weights["authority"], WEIGHTS["authority"])
         more = weights.but(freshness=0.0, citation=2 * cited, authority=2 * authority)
-        # What nobody follows cannot count.
-        intent = replace(intent, weights=more, follow=intent.follow or (OUT, IN))
+        # To be cited by what is relevant makes a work foundational; to cite does not.
+        intent = replace(intent, weights=more, follow=(OUT,))
         return intent, f"; {words!r}: citations count more, and age nothing"
     if words := said(RECENT, text):
         return replace(intent, weights=weights.but(freshness=0.15)), f"; {words!r}: recent works count more"

@@ -39,6 +39,7 @@ from rifflux.works.retrieval.question import NamedWork, Place, Question
 from rifflux.works.retrieval.wording import side_of
 
 __all__ = [
+    "JOINED",
     "POOL",
     "SIDE",
     "SIDES",
@@ -57,6 +58,7 @@ POOL = 60
 TERMS, CHARACTERS = 25, 5_000
 #: The step that merges both sides of a comparison.
 SIDES = "sides"
+JOINED = declare("joined", "from 0 to 1", "how surely citations join the work with the one that is asked about")
 SIDE = declare("side", "place from 0", "the side of a comparison that ranks the candidate better")
 
 
@@ -141,7 +143,8 @@ class CandidateGenerator:
     def rated(self, found: Gathered, table: Candidates) -> Candidates:
         """Return candidates with their relevance for the question; if it has two sides, for the one they answer.
 
-        The named work is what was asked for, whether or not its text says its name.
+        The named work is what was asked for, whether or not its text says its name; so is what citations join with the
+        work that is asked about, as surely as these are known.
         """
         rated = map(self.searcher.rated, found.sides, repeat(table))
         by_side = np.array([*map(itemgetter(RELEVANCE), rated)])
@@ -150,6 +153,7 @@ class CandidateGenerator:
         best[known] = by_side[side[known].astype(np.int64), known]
         if found.named:
             best[np.array([hit.place == found.named for hit in table.passages]) & (table[CERTAINTY] > 0)] = 1.0
+        best = np.fmax(best, table[JOINED])
         return table.with_column(RELEVANCE, best)
 
     def _telling(self, named: NamedWork) -> tuple[Clause, ...]:

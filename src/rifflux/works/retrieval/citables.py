@@ -12,8 +12,8 @@ import numpy as np
 
 from rifflux.evidence.choose import Citable
 from rifflux.retrieve.table import RELEVANCE, SCORE, Candidates
+from rifflux.session.license_policy import LicensePolicy
 from rifflux.session.searching import Searcher
-from rifflux.session.visibility import Visibility
 from rifflux.text.titles import person
 from rifflux.types import Document, Hit, Tag
 from rifflux.works.model import PRIMARY, primary_of
@@ -29,7 +29,7 @@ _SUBJECTS = ("subject", "field", "chapter")
 AHEAD = 12
 
 
-def groups_of(hit: Hit, visible: Visibility) -> frozenset[tuple[str, str]]:
+def groups_of(hit: Hit, visible: LicensePolicy) -> frozenset[tuple[str, str]]:
     """Return the authors and the venue of a work, as caps count them; none where they are not told."""
     if not visible.tells_facts(hit.place[0], hit.license):
         return frozenset()
@@ -48,7 +48,7 @@ class Citables:
     read: dict[Place, Document | None] = field(default_factory=dict)
 
     @cached_property
-    def visible(self) -> Visibility:
+    def visible(self) -> LicensePolicy:
         """Return the rule of what the caller is shown."""
         return self.searcher.view.visible
 

@@ -70,7 +70,8 @@ class Intent:
     Works of `not_kinds` are left out. Citations are followed in the directions of `follow` from so many of the best
     candidates (`seeds`), and so many `neighbours` become candidates. `naming` says if a work that the question names
     comes first or others like it do; where the question is about such a work, `about` are the weights, if any.
-    Where it is `joined`, only works are found that citations join with that one.
+    Where it is `joined`, only works are found that citations join with that one. `about` and `joined` hold only if
+    citations of that work are known: those of the most similar works are no evidence of what it cites.
     """
 
     name: str
@@ -86,9 +87,13 @@ class Intent:
     joined: bool = False
 
     def directed(self, way: str) -> Intent:
-        """Return the intent of a question that asks for what a work cites (`out`), or for what cites it (`in`)."""
+        """Return the intent of a question that asks for what a work cites (`out`), or for what cites it (`in`).
+
+        Each of these works is an answer, however little its text has in common with the other's.
+        """
         weights = self.weights.but(lexical=0.1, semantic=0.15, citation=0.6, field_match=0.05, authority=0.1)
-        return replace(self, weights=weights, follow=(way,), neighbours=MOST_JOINED, joined=True)
+        limits = replace(self.limits, min_share=0.0)
+        return replace(self, about=weights, follow=(way,), neighbours=MOST_JOINED, joined=True, limits=limits)
 
 
 INTENTS: Mapping[str, Intent] = {
@@ -107,6 +112,8 @@ INTENTS: Mapping[str, Intent] = {
             "survey",
             WEIGHTS.but(lexical=0.3, semantic=0.4, citation=0.15, field_match=0.25, authority=0.15),
             NOTICES,
+            # What the best works cite is what a field is built on; to cite them makes nothing canonical.
+            follow=(OUT,),
             limits=replace(_SEVERAL, spread=True),
         ),
         Intent("compare", limits=_SIDES, both_sides=True),

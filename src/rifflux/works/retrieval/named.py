@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rifflux.retrieve.table import NAMED, Candidates, declare
-from rifflux.session.visibility import Visibility
+from rifflux.session.license_policy import LicensePolicy
 from rifflux.text.titles import plain
 from rifflux.types import Hit, Identifier
 from rifflux.works.retrieval.question import Naming, Place, Question, naming
@@ -24,7 +24,7 @@ MOST_ALIKE = 3
 
 
 def certain_of(
-    question: Question, table: Candidates, identifiers: Mapping[int, Sequence[Identifier]], visible: Visibility
+    question: Question, table: Candidates, identifiers: Mapping[int, Sequence[Identifier]], visible: LicensePolicy
 ) -> Candidates:
     """Return candidates with how surely the question names their works; 0 where it does not.
 
@@ -51,12 +51,12 @@ def headed(meant: Naming, passages: Sequence[Hit]) -> frozenset[str]:
     return frozenset(hit.chunk_id for hit in passages if meant.heads(hit.heading_path))
 
 
-def _certainty(meant: Naming, hit: Hit, identifiers: Sequence[Identifier], visible: Visibility) -> int:
+def _certainty(meant: Naming, hit: Hit, identifiers: Sequence[Identifier], visible: LicensePolicy) -> int:
     certainty = meant.certainty(hit.title, _authors(hit, visible), identifiers)
     return certainty or int(not hit.withheld and meant.heads(hit.heading_path))
 
 
-def _may_be_theirs(meant: Naming, hit: Hit, visible: Visibility) -> bool:
+def _may_be_theirs(meant: Naming, hit: Hit, visible: LicensePolicy) -> bool:
     """Return whether a work may be by those that the question says it is by; of whom nothing is told may not."""
     if meant.people and not visible.tells_facts(hit.place[0], hit.license):
         return False
@@ -64,6 +64,6 @@ def _may_be_theirs(meant: Naming, hit: Hit, visible: Visibility) -> bool:
     return meant.people <= known
 
 
-def _authors(hit: Hit, visible: Visibility) -> Sequence[str]:
+def _authors(hit: Hit, visible: LicensePolicy) -> Sequence[str]:
     told = visible.tells_facts(hit.place[0], hit.license)
     return tuple(map(str, hit.metadata.get("authors", ()))) if told else ()

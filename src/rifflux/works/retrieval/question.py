@@ -10,22 +10,24 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 from operator import itemgetter, methodcaller
 
 import numpy as np
 
-from rifflux.session.visibility import Visibility
+from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
+from rifflux.text.asking import framed
+from rifflux.text.identifiers import named_results
 from rifflux.text.moments import YEAR_OF_WORK
 from rifflux.text.schemes import STRONG, parse_identifier
 from rifflux.text.titles import TITLE, plain, title_keys
-from rifflux.types import AUTHORS, Hit, Identifier, Query, Tag
+from rifflux.types import AUTHORS, Hit, Identifier, Query, Ranking, Tag
 from rifflux.works.retrieval.asked import Asked, Liken, asked_for
 from rifflux.works.retrieval.intent import ABOUT, FIRST, GENERIC, Intent
-from rifflux.works.retrieval.wording import is_bare
+from rifflux.works.retrieval.wording import is_bare, is_result, works_of
 
-__all__ = ["NamedWork", "Naming", "Place", "Question", "meant", "named_work", "naming"]
+__all__ = ["NamedWork", "Naming", "Place", "Question", "meant", "named_work", "naming", "work_of_author"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def meant(
     mode: str | None,
     intents: Mapping[str, Intent],
     store: Store,
-    visible: Visibility,
+    visible: LicensePolicy,
     liken: Liken = lambda _: None,
 ) -> Question:
     """Return a question that was read as it is meant, by its wording and by what the index holds.
@@ -59,8 +61,10 @@ def meant(
     `liken` tells what it is worded like. Raises `InvalidArgument` for an unknown mode.
     """
     named, doubt = named_work(query.asked, store, visible)
+    if not named and not doubt:
+        named, doubt = work_of_author(text, query, store, visible)
     called = f"the name of a work here: {named.shown}" if named else ""
-    alone = called if named and named.alone else _referred(query)
+    alone = called if named and named.alone else _referred(query) or _works_of(query)
     ask = partial(asked_for, query.asked, mode, query.understanding, intents, query.words, liken=liken)
     asked = ask(named=alone)
     if (
@@ -76,8 +80,6 @@ def meant(
         note = f"it is about {named.shown}, which is left out itself" if named else doubt
         if named and asked.cited:
             asked = replace(asked, intent=asked.intent.directed(asked.cited))
-        elif named and asked.intent.about:
-            asked = replace(asked, intent=replace(asked.intent, weights=asked.intent.about))
         return Question(text, query, asked, None, named, (told, note) if note else (told,), lacking)
     first = named if asked.intent.naming == FIRST else None
     return Question(text, query, asked, first, notes=(told,), lacking=lacking)
@@ -94,6 +96,13 @@ def _referred(query: Query) -> str:
         return ""
     first = next(filter(asked.startswith, people), "")
     return f"an author, a subject and a year: {first!r}, {year[0]}" if first else ""
+
+
+def _works_of(query: Query) -> str:
+    """Return whose works a question asks for, and for nothing else; empty if it asks for others."""
+    people = [credit.said for credit in query.credits if credit.role == AUTHORS]
+    name = works_of(query.asked, people if query.credits_only else ())
+    return f"a question for the works of {name!r}" if name else ""
 
 
 def _lacking(text: str, store: Store) -> tuple[str, ...]:
@@ -131,13 +140,14 @@ class NamedWork:
     """A work by its first chunk, its subjects, and the name that the question gives it.
 
     `alone` says that the question is this name and nothing else, and can hardly be meant otherwise. The hit is as it is
-    stored, whatever its license; subjects are those that may be told.
+    stored, whatever its license; subjects are those that may be told. `certainty` says how surely it is meant.
     """
 
     hit: Hit
     tags: Sequence[Tag]
     name: str
     alone: bool
+    certainty: float = 1.0
 
     @property
     def id(self) -> int:
@@ -150,19 +160,77 @@ class NamedWork:
         return self.name if plain(self.name) == plain(self.hit.title) else f"{self.name} ({self.hit.title})"
 
 
-def named_work(text: str, store: Store, visible: Visibility) -> tuple[NamedWork | None, str]:
+def named_work(text: str, store: Store, visible: LicensePolicy) -> tuple[NamedWork | None, str]:
     """Return the work that a question without its filters names, and a note if the name is that of several."""
     words = text.strip(_EDGES)
     for name, places in _places(text, store).items():
         if len(places) > 1:
             return None, f"{name!r} is the name of {len(places)} works here: none was taken to be meant"
         if hits := store.catalog.chunks_of(*places[0]):
-            hit, id = hits[0], int(hits[0].chunk_id, 16)
-            tags = store.catalog.tags_of(np.array([id], np.int64)).get(id, ())
-            return NamedWork(
-                hit, visible.tags(hit.place[0], hit.license, tags), name, alone=_is_alone(words, name, hit.title)
-            ), ""
+            hit = hits[0]
+            alone = _is_alone(words, name, hit.title)
+            return NamedWork(hit, _tags_of(hit, store, visible), name, alone=alone), ""
     return None, ""
+
+
+def _tags_of(hit: Hit, store: Store, visible: LicensePolicy) -> Sequence[Tag]:
+    """Return the subjects of a work that may be told."""
+    id = int(hit.chunk_id, 16)
+    tags = store.catalog.tags_of(np.array([id], np.int64)).get(id, ())
+    return visible.tags(hit.place[0], hit.license, tags)
+
+
+#: What a single publication is called; `work` is also all that somebody did.
+_SINGLE = r"(?:paper|article|book|preprint|monograph|thesis|memoir|treatise|note|notes)"
+#: How people call a work by its author, for whom `WHO` stands, and by words of its title.
+_CALLED = (
+    rf"WHO(?:['’]s|['’])?\s+(?P<words>[^,;:?!]{{1,80}}?)\s+{_SINGLE}\b(?!\s+(?:on|about)\b)",
+    rf"WHO(?:['’]s|['’])?\s+{_SINGLE}\s+(?:on|about)\s+(?P<words>[^,;:?!]{{1,80}})",
+    rf"\b(?:the|that|an?)\s+(?P<words>(?:(?!(?:the|that|an?)\b)[\w-]+\s+){{1,5}}?){_SINGLE}\s+(?:by|of)\s+WHO\b"
+    r"(?!\s+(?:on|about)\b)",
+    rf"\b{_SINGLE}\s+(?:by|of)\s+WHO\s+(?:on|about)\s+(?P<words>[^,;:?!]{{1,80}})",
+)
+#: The share of these words that the title has, and how surely the work is meant then.
+MOST_SAID, BY_AUTHOR = 0.6, 0.9
+#: So many works of an author are compared.
+MOST_OF_AUTHOR = 500
+
+
+def work_of_author(text: str, query: Query, store: Store, visible: LicensePolicy) -> tuple[NamedWork | None, str]:
+    """Return the work that a question calls by its author and words of its title, such as `Perelman's entropy paper`.
+
+    `text` is the question as it was typed, with the names of people. The title that holds most of the words is meant,
+    if it holds enough of them; if it is that of several works, the note says so.
+    """
+    people = [credit for credit in query.credits if credit.role == AUTHORS]
+    called = _called(text, [credit.said for credit in people])
+    if called is None:
+        return None, ""
+    name, terms = called[0], frozenset(query.words[called.group("words")])
+    theirs = query.filter
+    for credit in people:
+        theirs = theirs.narrowed(credit.filter)
+    ids = store.catalog.first_of(theirs, MOST_OF_AUTHOR) if terms else np.array([], np.int64)
+    hits = store.catalog.hydrate(Ranking(ids, np.zeros(len(ids)))) if len(ids) else ()
+    told = [hit for hit in hits if visible.tells_facts(hit.place[0], hit.license)]
+    shares = {hit.place: len(terms.intersection(query.words[hit.title])) / len(terms) for hit in told}
+    best = max(shares.values(), default=0.0)
+    if best < MOST_SAID:
+        return None, ""
+    meant = [hit for hit in told if shares[hit.place] == best]
+    if len(meant) > 1:
+        return None, f"{name!r} can be {len(meant)} works here: none was taken to be meant"
+    alone = _LEAD.sub("", text.strip(_EDGES)) == name
+    return NamedWork(meant[0], _tags_of(meant[0], store, visible), name, alone=alone, certainty=BY_AUTHOR), ""
+
+
+def _called(text: str, people: Sequence[str]) -> re.Match[str] | None:
+    """Return where a question calls a single work by one of these people, with the words of its title."""
+    for who, form in product(people, _CALLED):
+        found = re.search(form.replace("WHO", re.escape(who)), text, re.IGNORECASE)
+        if found:
+            return found
+    return None
 
 
 def _places(text: str, store: Store) -> Mapping[str, list[Place]]:
@@ -240,6 +308,8 @@ _SORTS = frozenset(
     ("article", "book", "chapter", "corollary", "definition", "lemma", "paper", "proposition", "section", "theorem")
 )
 _ARTICLES = frozenset(("a", "an", "the"))
+#: Names of results are read in this language.
+_LANGUAGE = "english"
 _TITLES = re.compile(r'"([^"]+)"|“([^”]+)”|``(.+?)\'\'')
 #: What every identifier holds: a number, or a scheme before its value.
 _CODED = re.compile(r"[:\d]")
@@ -254,14 +324,15 @@ class Naming:
     """The words of a question that can name a work; `words` are its words between blanks, folded.
 
     `identifiers` are those it spells out or has as two words, as in `tag 06Z4`. `titles` are the whole question and
-    what it quotes, plainly written; `subject` is what is left of it without words such as `theorem`, and without
-    `people`, who are said to have written it.
+    what it quotes, plainly written. `subjects` are the things that it names, without words such as `theorem`: all of
+    the question but the words that ask and `people`, who are said to have written it, and each result in it that has a
+    name. So a proof, a statement and applications of a theorem all name the theorem.
     """
 
     words: frozenset[str]
     identifiers: frozenset[str]
     titles: frozenset[str]
-    subject: str
+    subjects: frozenset[str]
     people: frozenset[str]
 
     def certainty(self, title: str, authors: Sequence[str], identifiers: Iterable[Identifier]) -> int:
@@ -271,7 +342,7 @@ class Naming:
         written = _plain(title)
         if written in self.titles:
             return 2
-        if not self.subject or _bare(written.split(), before=_ARTICLES) != self.subject:
+        if _bare(written.split(), before=_ARTICLES) not in self.subjects:
             return 0
         return int(self.people <= {word for name in authors for word in _plain(name).split()})
 
@@ -281,7 +352,7 @@ class Naming:
             return False
         heading = heading_path.rpartition(" > ")[2]
         number, _, names = heading.rstrip(")").partition(" (")
-        if any(self.subject == _plain(name) for name in names.split(", ") if self.subject):
+        if any(_plain(name) in self.subjects for name in names.split(", ")):
             return True
         written = _NUMBER.sub("", _plain(number))
         return " " in written and written in self.titles
@@ -301,11 +372,17 @@ def naming(question: str) -> Naming:
     spelled = map(str, filter(None, map(parse_identifier, filter(_CODED.search, words))))
     whole = plain(question)
     about, by, people = whole.rpartition(" by ")
+    named = [
+        (about if by else whole),
+        plain(framed(question, _LANGUAGE).subject),
+        *(plain(name) for name in named_results(question) if is_result(name)),
+    ]
+    subjects = (_bare(each.split(), before=_SORTS | _ARTICLES | {"of"}) for each in named)
     return Naming(
         frozenset(words),
         frozenset([*words, *map(str.casefold, spelled), *map(":".join, pairwise(words))]),
         frozenset(filter(None, map(plain, [question, *map("".join, _TITLES.findall(question))]))),
-        _bare((about if by else whole).split(), before=_SORTS | _ARTICLES | {"of"}),
+        frozenset(filter(None, subjects)),
         frozenset(people.split()) if by else frozenset(),
     )
 

@@ -8,19 +8,20 @@ from datetime import datetime
 from typing import Any
 
 from rifflux.errors import InvalidArgument, ModelError
-from rifflux.evidence.pack import EvidencePack, pack_digest
+from rifflux.evidence.pack import EvidencePack
 from rifflux.evidence.replay import differences
-from rifflux.session.searching import NO_VECTOR
+from rifflux.evidence.verify import check_digest
+from rifflux.session.searching import NO_QUERY_VECTOR
 from rifflux.types.nouns import noun_json
 from rifflux.works.retrieval.retriever import Retrieval, WorksRetriever
-from rifflux.works.retrieval.steps import NOT_FOLLOWED, NOT_SCORED, RetrievalSettings
+from rifflux.works.retrieval.steps import NO_CITATIONS_FOLLOWED, NO_SCORES, RetrievalSettings
 
 __all__ = ["AGREES", "CHANGED", "DIFFERS", "Replay", "replayed"]
 
 #: How a replay ends: all is as it is claimed, something is not, or the index is not what it was.
 AGREES, DIFFERS, CHANGED = "agrees", "differs", "changed"
-#: Begin the notes of what depends on the moment: a replay leaves out the same.
-_LATE = tuple(f"{note}: " for note in (NOT_FOLLOWED, NOT_SCORED, NO_VECTOR))
+#: The codes of what depends on the moment: a replay skips the same.
+_OF_THE_MOMENT = frozenset((NO_CITATIONS_FOLLOWED, NO_SCORES, NO_QUERY_VECTOR))
 #: Long enough for anything.
 PATIENT_MS = 60_000.0
 
@@ -52,7 +53,7 @@ def replayed(retriever: WorksRetriever, pack: EvidencePack) -> Replay:
     if pack.asked is None:
         raise InvalidArgument("this pack does not say how it was asked: 'retrieve' makes packs that can be replayed")
     told, now = pack.asked, retriever.searcher.now(pack.query)
-    problems = [] if pack.digest == pack_digest(pack) else ["its digest is not that of what it claims"]
+    problems = check_digest(pack)
     try:
         moment = datetime.fromisoformat(told.asked_at)
         if moment.timestamp() > now.view.session.now() + 1:
@@ -60,16 +61,17 @@ def replayed(retriever: WorksRetriever, pack: EvidencePack) -> Replay:
         year = moment.year
     except (ValueError, TypeError, OverflowError):
         return Replay(DIFFERS, (*problems, f"it was asked at {told.asked_at!r}, which is no moment"))
-    late = tuple(note for note in pack.notes if note.startswith(_LATE))
+    skipped = _OF_THE_MOMENT.intersection(note.code for note in pack.notes)
     try:
-        found = retriever.again(pack, RetrievalSettings(PATIENT_MS, PATIENT_MS, year, late))
+        found = retriever.again(pack, RetrievalSettings(PATIENT_MS, PATIENT_MS, year, skipped))
     except (InvalidArgument, TypeError) as error:
         return Replay(DIFFERS, (*problems, f"it cannot be asked again: {error}"))
     asked = found.evidence.asked
     assert asked is not None
     if (told.state, told.settings) != (asked.state, asked.settings):
         return _moved(told.state, asked.state, problems, settings=told.settings != asked.settings)
-    if missing := [note for note in found.trace.degraded if note.startswith(_LATE) and note not in late]:
+    late = _OF_THE_MOMENT - skipped
+    if missing := [note.text for note in found.trace.degraded if note.code in late]:
         raise ModelError(f"it cannot be asked again now: {missing[0]}")
     claimed, again = (_compared(each) for each in (pack, found.evidence))
     problems += differences(claimed, again)
@@ -77,7 +79,10 @@ def replayed(retriever: WorksRetriever, pack: EvidencePack) -> Replay:
 
 
 def _compared(pack: EvidencePack) -> Mapping[str, Any]:
+    """Return what two packs of one question have in common: neither times nor the wording of notices."""
     told = noun_json(pack)
+    for note in told["notes"]:
+        del note["text"]
     del told["digest"]
     del told["asked"]["asked_at"]
     return told

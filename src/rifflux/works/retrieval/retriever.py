@@ -17,7 +17,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.evidence.choose import REACH, Limits
-from rifflux.evidence.pack import Asking, EvidencePack, Packer, digest, pack_digest
+from rifflux.evidence.pack import Asking, EvidencePack, Packer, digest, sealed
 from rifflux.models.guarded import AskedOnce
 from rifflux.models.workers import Workers
 from rifflux.retrieve.pipeline import RERANK, Stopwatch
@@ -32,11 +32,10 @@ from rifflux.session.arguments import (
     checked_whole,
     checked_works,
 )
-from rifflux.session.searching import NO_VECTOR, Searcher
-from rifflux.session.visibility import Visibility
-from rifflux.types import Filter, Hit, Trace, Why
+from rifflux.session.license_policy import LicensePolicy
+from rifflux.session.searching import NO_QUERY_VECTOR, Searcher
+from rifflux.types import LICENSED, Filter, Hit, Trace, Why, parted
 from rifflux.types.document import UNTOLD
-from rifflux.types.former import takes_former
 from rifflux.works.export import CITING, style_of
 from rifflux.works.model import told_names
 from rifflux.works.retrieval.asked import Asked
@@ -91,7 +90,6 @@ class WorksRetriever:
     intents: Mapping[str, Intent] = field(default_factory=lambda: INTENTS)
     workers: Workers = field(default_factory=Workers, repr=False, compare=False)
 
-    @takes_former(budget="max_tokens", date_range=("since", "until"))
     def __call__(
         self,
         query: str,
@@ -111,6 +109,7 @@ class WorksRetriever:
         deadline_ms: float | None = None,
         offset: int = 0,
         min_relevance: float | None = None,
+        works_only: bool = False,
     ) -> Retrieval:
         """Answer a question with at most `top_k` works and evidence of at most `max_tokens` tokens.
 
@@ -122,7 +121,7 @@ class WorksRetriever:
         or as `csl` (CSL-JSON). `collections` narrows to works of these. What a model has not done within `deadline_ms`
         of the call is left out. `offset` leaves out so many works: a page of the same `top_k` continues the one before
         it. Works of less relevance than `min_relevance`, from 0 to 1, are no evidence; the intent says how little by
-        default.
+        default. With `works_only`, other documents of the index are left out: files, notes, uploads.
         Raises `InvalidArgument`.
         """
         arguments = _given(locals())
@@ -140,16 +139,20 @@ class WorksRetriever:
         clock = Stopwatch()
         deadline = checked_deadline(deadline_ms)
         searcher = self.searcher.now(query, checked_filter({"collections": collections}).collections)
+        if works_only:
+            names = [parted(each)[0] for each in searcher.store.catalog.namespaces()]
+            filter = replace(
+                filter, namespaces=tuple(each for each in names if each.startswith(LICENSED)) or (LICENSED,)
+            )
         asking = Asking(arguments, _iso(searcher.view.session.now()), searcher.store.contents(), self.configured)
         # What is embedded to understand the question is not embedded again to search for it.
         view = searcher.view.asking_once
-        for note in self.settings.without:
-            if note.startswith(f"{NO_VECTOR}: ") and isinstance(embedder := view.embedder, AskedOnce):
-                embedder.fail(ModelError(note.removeprefix(f"{NO_VECTOR}: ")))
+        if NO_QUERY_VECTOR in self.settings.skip and isinstance(embedder := view.embedder, AskedOnce):
+            embedder.fail(ModelError("it is skipped"))
         searcher = Searcher(view)
         found = replace(self, searcher=searcher)._found(query, filter, mode, packer, clock, deadline, min_relevance)
         pack = replace(found.evidence, asked=asking)
-        return replace(found, evidence=replace(pack, digest=pack_digest(pack)))
+        return replace(found, evidence=sealed(pack))
 
     @property
     def configured(self) -> str:
@@ -331,7 +334,7 @@ def _limits(question: Question, least: float | None) -> Limits:
     return limits if least is None else replace(limits, min_relevance=float(least), min_share=0.0)
 
 
-def _listed(generator: CandidateGenerator, found: Gathered, packer: Packer, visible: Visibility) -> Gathered:
+def _listed(generator: CandidateGenerator, found: Gathered, packer: Packer, visible: LicensePolicy) -> Gathered:
     """Return what was found with works of repeated authors and venues behind the first page, and a note on them."""
     table, limits = found.table, packer.limits
     # Who types the beginning of a title wants what begins so, whoever wrote how much of it.

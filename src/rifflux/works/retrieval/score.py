@@ -5,13 +5,15 @@ year that the question names gain an addend for each, such as `by: Dijkstra`.
 
 `lexical`      BM25 of its best passage, lifted where the question names it to the letter, as a share of the greatest
 `semantic`     cosine of its best passage with the question, as a share of the greatest
-`citation`     how near it is to the best candidates in the graph of citations, as a share of the greatest
+`citation`     how near it is in the graph of citations to the work that is asked about, as a share of the greatest;
+               else to the best candidates, in proportion to its relevance by words and meaning up to `FULL_LIFT`
 `field_match`  how nearly one of its subjects is what was asked: the share that both have of all terms of either,
                squared, so that words in common say little and a subject that is the question says all. Of subjects
                that are codes, those that the best candidates have too, for a quarter. Where subjects were asked for,
                how many of those it has
 `freshness`    halved with every `half_life_years` of age; zero without a year, or one that may not be shown
-`authority`    log(1 + the works here that cite it), as a share of that of `most_citations`; never above 1
+`authority`    log(1 + the works here that cite it), as a share of that of `most_citations`; never above 1, and in
+               proportion to its relevance as `citation` is
 
 A work that the question names (see `named`) has all that words can say, one that is looked up by its identifier or
 title has all that words, meaning and subjects can say. Of one where no facts are told, neither year nor citations are
@@ -34,7 +36,7 @@ import numpy as np
 from rifflux.retrieve.fuse.base import weighed
 from rifflux.retrieve.steps.credits import credited
 from rifflux.retrieve.table import LEXICAL, LIFT, RANK, SCORE, SEMANTIC, Candidates, declare
-from rifflux.session.visibility import Visibility
+from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.schemes import WORDED
@@ -54,6 +56,9 @@ declare("component *", "share from 0 to 1", "a component of a work's score, befo
 NEAR = declare("near", "sum of confidences by rank", "how near a work is to the best candidates by citations")
 #: The weight of codes that the best candidates share, next to words of the question itself.
 CODED = 0.25
+#: The relevance by words and meaning, as a share of the greatest, from which on citations count in full. They lift what
+#: is relevant, and cannot stand in for relevance.
+FULL_LIFT = 0.5
 #: What a work's score gains by being by whom the question names: of one that is sure, more than all components give.
 NAMED_SURELY, NAMED_LIKELY = 1.0, 0.2
 
@@ -63,7 +68,7 @@ class WorkScore:
     """Score a table of one passage a work by BM25, cosine, nearness and the works' own facts. `year` is this year.
 
     `tags` are the subjects of the works, by chunk id, `subjects` those that were asked for; `visible` says of
-    which works the facts are told.
+    which works the facts are told. `direct` says that nearness is to the very work that the question is about.
     """
 
     store: Store
@@ -71,8 +76,9 @@ class WorkScore:
     analyzer: Analyzer
     year: int
     tags: Mapping[int, Sequence[Tag]]
-    visible: Visibility
+    visible: LicensePolicy
     subjects: Sequence[str] = ()
+    direct: bool = False
     leaders: int = 10
     half_life_years: float = 10.0
     most_citations: int = 100
@@ -99,18 +105,29 @@ class WorkScore:
         for row, hit in enumerate(hits):
             named[row], open[row] = hit.place == first, self.visible.tells_facts(hit.place[0], hit.license)
         named &= table[CERTAINTY] > 0
-        lift = np.where(np.isnan(table[LIFT]), 1.0, table[LIFT])
+        factors = np.where(np.isnan(table[LIFT]), 1.0, table[LIFT])
+        by_words = share(np.nan_to_num(table[f"{LEXICAL}/score"]) * factors)
+        lexical = np.maximum.reduce([by_words, named, table[CERTAINTY] > 0])
+        semantic = np.maximum(share(np.nan_to_num(table[f"{SEMANTIC}/score"])), named)
+        lift = np.ones(len(hits)) if self.direct else self._lift(lexical, semantic)
         return {
-            "lexical": np.maximum.reduce(
-                [share(np.nan_to_num(table[f"{LEXICAL}/score"]) * lift), named, table[CERTAINTY] > 0]
-            ),
-            "semantic": np.maximum(share(np.nan_to_num(table[f"{SEMANTIC}/score"])), named),
-            "citation": share(np.nan_to_num(table[NEAR])),
+            "lexical": lexical,
+            "semantic": semantic,
+            "citation": share(np.nan_to_num(table[NEAR])) * lift,
             "field_match": np.maximum(self._field_match(table.ids), named),
             # The year in another form, and shown.
             "freshness": self._freshness(hits) * open,
-            "authority": self._authority(table.ids) * open,
+            "authority": self._authority(table.ids) * open * lift,
         }
+
+    def _lift(self, lexical: Scores, semantic: Scores) -> Scores:
+        """Return the share of what citations say that counts, by the relevance of each work."""
+        weights = self.question.asked.intent.weights
+        total = weights["lexical"] + weights["semantic"]
+        if not total:
+            return np.ones(len(lexical))
+        relevance = (weights["lexical"] * lexical + weights["semantic"] * semantic) / total
+        return np.asarray(np.minimum(1.0, relevance / FULL_LIFT))
 
     def _field_match(self, ids: Ids) -> Scores:
         tags = [*map(self.tags.get, ids.tolist(), repeat(()))]

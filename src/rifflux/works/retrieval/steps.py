@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, repeat
 from operator import attrgetter
@@ -19,17 +19,19 @@ from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
+import numpy.ma  # which numpy loads when `unique` is first called: within a deadline, loading would count
 
 from rifflux.errors import RiffluxError
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import RERANK, NotApplied, Step
 from rifflux.retrieve.steps.beginnings import KeptUp
+from rifflux.retrieve.steps.rerank import DEADLINES_MS
 from rifflux.retrieve.table import OUTRIGHT, RANK, SCORE, Candidates, stacked
-from rifflux.session.visibility import Visibility
+from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Filter, Hit, Identifier, Ids, Query, Ranking, Tag
-from rifflux.works.retrieval.candidates import SIDE, allowed, settled
+from rifflux.works.retrieval.candidates import JOINED, SIDE, allowed, settled
 from rifflux.works.retrieval.intent import IN, MOST_JOINED, NONE_JOINED
 from rifflux.works.retrieval.named import BY_TITLE, CERTAINTY, certain_of
 from rifflux.works.retrieval.question import Place, Question
@@ -38,8 +40,8 @@ from rifflux.works.retrieval.score import NEAR, SCORED, WorkScore
 __all__ = [
     "CITED",
     "KIND",
-    "NOT_FOLLOWED",
-    "NOT_SCORED",
+    "NO_CITATIONS_FOLLOWED",
+    "NO_SCORES",
     "RetrievalSettings",
     "WorkSteps",
 ]
@@ -49,22 +51,29 @@ T = TypeVar("T")
 KIND, CITED = "kind", "cited"
 NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
 NOT_TOLD = "no license permits to tell its citations: those of the most similar works were followed"
-#: Begin the notes on what was late or failed.
-NOT_FOLLOWED, NOT_SCORED = "citations were not followed", "the merged order was kept, without scores"
+#: The codes of what was late or failed.
+NO_CITATIONS_FOLLOWED = "citations.left_out"
+NO_SCORES = "scores.left_out"
+_LEFT_OUT = {
+    NO_CITATIONS_FOLLOWED: "citations were not followed",
+    NO_SCORES: "the merged order was kept, without scores",
+}
 _PLACE = attrgetter("place")
+#: How sure it is that a work is needed to understand one that cites it.
+BUILT_ON = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
     """Limits of a retrieval: milliseconds to follow citations, and to score.
 
-    `year` is this year, if not today's. `without` are the notes of what is left out as if it had been late.
+    `year` is this year, if not today's. `skip` are the codes of what is left out as if it had been late.
     """
 
-    expansion_ms: float = 50.0
-    rerank_ms: float = 200.0
+    expansion_ms: float = 150.0
+    rerank_ms: float = DEADLINES_MS["works"]
     year: int | None = None
-    without: tuple[str, ...] = ()
+    skip: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -73,7 +82,9 @@ class WorkSteps:
 
     `filter` is what was asked for besides. Next to the table, the steps leave the `candidates` that works were chosen
     of, their `identifiers` and the `tags` of these works by chunk id, the number of works found by citations (`cited`)
-    and `notes` for the reader. `visible` is the rule of what the caller is shown, `year` is this year.
+    and `notes` for the reader. Once citations of the work that the question is about are found, `direct` is True, and
+    the intent of `question` has the weights for that. `visible` is the rule of what the caller is shown, `year` is this
+    year.
     """
 
     store: Store
@@ -82,12 +93,13 @@ class WorkSteps:
     filter: Filter
     settings: RetrievalSettings
     workers: Workers
-    visible: Visibility
+    visible: LicensePolicy
     year: int
     candidates: Candidates = field(init=False)
     identifiers: Mapping[int, Sequence[Identifier]] = field(init=False)
     tags: Mapping[int, Sequence[Tag]] = field(init=False)
     cited: int = 0
+    direct: bool = False
     notes: list[str] = field(default_factory=list)
 
     def __call__(self, reranker: Step | None, further: Sequence[tuple[str, Step]]) -> Sequence[tuple[str, Step]]:
@@ -108,20 +120,33 @@ class WorkSteps:
     def with_cited(self, query: Query, table: Candidates) -> Candidates:
         """Add the works that citations join with the best, or with the one that is asked about."""
         intent, best = self.question.asked.intent, best_of_each(table)
-        hits, note = self._within(
+        found = self._within(
             self.settings.expansion_ms,
             "citations",
             partial(self._neighbors, query, best),
-            NOT_FOLLOWED,
+            NO_CITATIONS_FOLLOWED,
         )
-        self.cited, near = len(hits), dict(map(attrgetter("place", "score"), hits))
-        self.notes += [note] if note else []
-        more = settled(self.store, query, _new(hits, table, intent.neighbours), intent.weights)
+        near = {hit.place: hit.score for hit in found.hits}
+        self.cited = len(near)
+        self.direct = found.direct
+        if found.note:
+            self.notes.append(found.note)
+        if self.direct and intent.about:
+            intent = replace(intent, weights=intent.about)
+            self.question = replace(self.question, asked=replace(self.question.asked, intent=intent))
+        more = settled(self.store, query, _new(found.hits, table, intent.neighbours), intent.weights)
         table = stacked(table, more)
         nearness = np.array([*map(near.get, map(_PLACE, table.passages), repeat(np.nan))], np.float64)
         table = table.with_column(NEAR, nearness)
+        if not (self.direct and intent.about):
+            return table
+        sure = (
+            found.confidence if intent.joined else {place: BUILT_ON * each for place, each in found.confidence.items()}
+        )
+        joined = np.array([sure.get(hit.place, np.nan) for hit in table.passages], np.float64)
+        table = table.with_column(JOINED, joined)
         # What is asked for by citations is a list that can be complete: what is merely alike does not belong to it.
-        return table.take(np.flatnonzero(np.isfinite(nearness))) if intent.joined and near and not note else table
+        return table.take(np.flatnonzero(np.isfinite(nearness))) if intent.joined else table
 
     def one_per_work(self, query: Query, table: Candidates) -> Candidates:
         """Keep the best candidate of each work."""
@@ -139,9 +164,9 @@ class WorkSteps:
     def by_score(self, query: Query, table: Candidates) -> Candidates:
         """Order works by their scores; in the merged order they stay if scoring is late or fails."""
         score = WorkScore(
-            self.store, self.question, self.analyzer, self.year, self.tags, self.visible, self.filter.tags
+            self.store, self.question, self.analyzer, self.year, self.tags, self.visible, self.filter.tags, self.direct
         )
-        ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), NOT_SCORED)
+        ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), NO_SCORES)
         if self.question.asked.sides:
             return _alternating(ranked)
         # Where words are to count nothing, they keep nothing up either.
@@ -169,40 +194,39 @@ class WorkSteps:
         given = self.question.query.filter.metadata.get(role)
         return bool(given) and self.store.catalog.any_passes(Filter(metadata={role: given}))
 
-    def _within(self, milliseconds: float, name: str, work: Callable[[], T], otherwise: str) -> T:
-        """Return the result of some work. Raises `NotApplied` if it fails or is late."""
-        for note in self.settings.without:
-            if note.startswith(f"{otherwise}: "):
-                raise NotApplied(note)
+    def _within(self, milliseconds: float, name: str, work: Callable[[], T], code: str) -> T:
+        """Return the result of some work. Raises `NotApplied` with `code` if it fails, is late or is to be skipped."""
+        if code in self.settings.skip:
+            raise NotApplied(f"{_LEFT_OUT[code]}: it is skipped", code)
         try:
             return self.workers(work, perf_counter() + milliseconds / 1000, name)
         except (Late, RiffluxError) as error:
             reason = str(error)
         except Exception as error:  # words of an error that was not foreseen may hold anything
             reason = type(error).__name__
-        raise NotApplied(f"{otherwise}: {reason}")
+        raise NotApplied(f"{_LEFT_OUT[code]}: {reason}", code)
 
     # The works around the best candidates in the graph of citations, one step away
 
-    def _neighbors(self, query: Query, works: Candidates) -> tuple[list[Hit], str]:
-        """Return the neighbors of the work that is asked about, else of the best ones, scored by how near they are.
-
-        The note says why those of the best were followed.
-        """
+    def _neighbors(self, query: Query, works: Candidates) -> Neighborhood:
+        """Return the neighbors of the work that is asked about, else of the best ones, scored by how near they are."""
         about, note = self.question.about, ""
         if about and not self.visible.tells_facts(about.hit.place[0], about.hit.license):
             note = NOT_TOLD
         elif about:
             found = self._around(query, np.array([about.id], np.int64))
-            if len(found):
-                return self._read(found, works, about.hit.place), ""
+            if len(found.ranking):
+                hits = self._read(found.ranking, works, about.hit.place)
+                sure = {hit.place: about.certainty * found.confidence[int(hit.chunk_id, 16)] for hit in hits}
+                return Neighborhood(hits, direct=True, confidence=sure)
             follow = self.question.asked.intent.follow
             note = NONE_JOINED[follow[0]] if self.question.asked.intent.joined else NO_CITATIONS
         found = self._around(query, works.ids[: self.question.asked.intent.seeds])
-        return self._read(found, works, about.hit.place if about else None), note
+        return Neighborhood(self._read(found.ranking, works, about.hit.place if about else None), note)
 
-    def _around(self, query: Query, seeds: Ids) -> Ranking:
-        return allowed(self.store, query, neighbors(self.store, seeds, self.question.asked.intent.follow))
+    def _around(self, query: Query, seeds: Ids) -> Neighbors:
+        found = neighbors(self.store, seeds, self.question.asked.intent.follow)
+        return replace(found, ranking=allowed(self.store, query, found.ranking))
 
     def _read(self, ranking: Ranking, works: Candidates, without: Place | None) -> list[Hit]:
         """Return the passages of a ranking that are there and may stay; those of candidates are read already."""
@@ -218,16 +242,39 @@ class WorkSteps:
         return hits
 
 
-def neighbors(store: Store, seeds: Ids, follow: Sequence[str]) -> Ranking:
-    """Return the neighbors of seeds by their first chunks and how near they are; `follow` holds the directions.
+@dataclass(frozen=True, slots=True)
+class Neighborhood:
+    """The works around others in the graph of citations, as hits that are scored by how near they are.
+
+    `direct` says that they are those of the work that the question is about, with the `confidence` of each citation;
+    else `note` says why others were followed.
+    """
+
+    hits: Sequence[Hit]
+    note: str = ""
+    direct: bool = False
+    confidence: Mapping[Place, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbors:
+    """Neighbors in the graph of citations by how near they are, and how sure the surest citation of each is."""
+
+    ranking: Ranking
+    confidence: Mapping[int, float] = field(default_factory=dict)
+
+
+def neighbors(store: Store, seeds: Ids, follow: Sequence[str]) -> Neighbors:
+    """Return the neighbors of seeds, which come in the order of their relevance; `follow` holds the directions.
 
     The nearness is the sum, over the seeds that a neighbor is linked with, of 1 / (rank of the seed + 1) times the
     link's confidence, divided by the square root of how many links the seed has: one that cites everything says little.
     Seeds that other seeds cite are among them.
     """
     if not len(seeds) or not follow:
-        return Ranking.empty()
+        return Neighbors(Ranking.empty())
     scores: dict[int, float] = defaultdict(float)
+    confidence: dict[int, float] = defaultdict(float)
     rank = dict(zip(seeds.tolist(), range(1, len(seeds) + 1), strict=True))
     for direction in follow:
         edges = store.catalog.linked(seeds, incoming=direction == IN)
@@ -236,10 +283,11 @@ def neighbors(store: Store, seeds: Ids, follow: Sequence[str]) -> Ranking:
             fan[edge.asked] += 1
         for edge in edges:
             scores[edge.chunk] += edge.confidence / ((rank[edge.asked] + 1) * fan[edge.asked] ** 0.5)
+            confidence[edge.chunk] = max(confidence[edge.chunk], edge.confidence)
     found = np.fromiter(scores, np.int64, len(scores))
     values = np.fromiter(scores.values(), np.float64, len(scores))
     order = np.lexsort((found, -values))[:MOST_JOINED]
-    return Ranking(found[order], values[order])
+    return Neighbors(Ranking(found[order], values[order]), confidence)
 
 
 def _new(hits: Sequence[Hit], table: Candidates, most: int) -> Candidates:

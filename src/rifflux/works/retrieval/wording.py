@@ -7,7 +7,7 @@ nothing here, related rates are no related works. So a word counts only next to 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rifflux.text.analyzer import fold
@@ -24,10 +24,12 @@ __all__ = [
     "cited_way",
     "is_bare",
     "is_broad",
+    "is_result",
     "names_one",
     "said",
     "side_of",
     "worded",
+    "works_of",
 ]
 
 _ONE = r"(?:paper|article|book|work|publication|preprint|monograph|thesis)"
@@ -173,6 +175,30 @@ def worded(text: str) -> tuple[str, str] | None:
     return None
 
 
+#: How somebody's works are asked for; `WHO` stands for the person.
+_WORKS_OF = (
+    rf"(?:all|any|other|more|the|only|just|\s)*{_MANY}\s+(?:(?:(?:that|which)\s+)?(?:are|were|have been)\s+)?"
+    r"(?:(?:co-?)?(?:written|published|authored)\s+)?(?:by|of)\s+(?P<name>WHO)",
+    rf"(?:what|which\s+{_MANY})\s+(?:(?:did|does|do|has|have|had)\s+)?(?P<name>WHO)\s+"
+    r"(?:ever\s+)?(?:writes?|wrote|written|publish(?:e[sd])?|author(?:s|ed)?)",
+    rf"(?P<name>WHO)['’]s?\s+(?:collected\s+|complete\s+|other\s+)?{_MANY}",
+)
+_WISH = r"\W*(?:(?:please|show|find|list|get|give|me|us|I|want|need|do you have)\s+)*"
+
+
+def works_of(text: str, known: Sequence[str] = ()) -> str:
+    """Return the name of the person whose works are asked for, and nothing else; in small letters, one that is `known`.
+
+    `papers by Hamilton`, `works of Hamilton` and `what did Hamilton write` ask the same.
+    """
+    people = "|".join([f"(?-i:{NAME}(?:\\s+{NAME}){{0,3}})", *map(re.escape, known)])
+    for form in _WORKS_OF:
+        found = re.fullmatch(rf"{_WISH}{form.replace('WHO', people)}\W*", text, re.IGNORECASE)
+        if found:
+            return found["name"]
+    return ""
+
+
 def cited_way(text: str) -> str:
     """Return the direction of citations that is asked for: `out` for what a work cites, `in` for what cites it."""
     return next((way for way, rule in _CITED_WAYS if rule.search(text)), "")
@@ -220,6 +246,11 @@ def names_one(text: str, words: Mapping[str, Clause]) -> str:
         if not capital and len(rest) <= most:
             return name
     return ""
+
+
+def is_result(name: str) -> bool:
+    """Return True if a name is that of a result, such as a theorem, and not of an object."""
+    return bool(_RESULT.search(name))
 
 
 def _begins(text: str, name: str, words: Mapping[str, Clause]) -> bool:

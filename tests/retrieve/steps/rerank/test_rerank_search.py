@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +58,7 @@ def test_by_mode(index: Index) -> None:
     found = index.search("cache entry", mode="hybrid-rerank")
     assert (found.trace.mode, found.trace.reranker) == ("hybrid", DEFAULT_RERANKER)
     other = index.search("cache", mode="hybrid-rerank", rerank="maxsim").trace
-    assert other.degraded[0].startswith("rerank: maxsim")
+    assert other.degraded[0].text.startswith("rerank: maxsim")
 
 
 @pytest.mark.parametrize("mode", ["lexical", "semantic"])
@@ -102,9 +103,9 @@ def test_a_reranker_that_cannot_leaves_the_order_and_says_so(index: Index) -> No
     plain, tried = index.search("cache entry 7", rerank="none"), index.search("cache entry 7", rerank="maxsim")
     assert tried.hits == plain.hits
     assert tried.trace.reranker is None
-    assert tried.trace.degraded == (
-        "rerank: maxsim was left out: the embedder gives vectors of texts only, not of their tokens",
-    )
+    (notice,) = tried.trace.degraded
+    assert (notice.code, notice.data) == ("step.left_out", {"step": "rerank"})
+    assert "maxsim" in notice.text
 
 
 @pytest.mark.parametrize("name", ["", "nosuch", "Features"])
@@ -142,7 +143,7 @@ def test_a_hanging_reranker_is_left_out(index: Index) -> None:
     for _ in range(12):
         # Long enough for the search alone on a busy machine.
         found = index.search("cache entry 7", rerank=stage, deadline_ms=400)
-        reasons += found.trace.degraded
+        reasons += [notice.text for notice in found.trace.degraded]
         assert found.trace.reranker is None
         assert found.hits == plain.hits
     release.set()
@@ -156,7 +157,54 @@ def test_where_models_are_is_told_when_opening(tmp_path: Path) -> None:
     with rifflux.open(":memory:", model=HashEmbedder(), rerankers=settings) as index:
         index.add(Document("d", "cache"))
         (reason,) = index.search("cache", rerank="cross-encoder").trace.degraded
-    assert "nowhere" in reason
+    assert "nowhere" in reason.text
+
+
+class TestLevels:
+    """A cross-encoder reads question and passage together: what it finds decides how relevant a hit is."""
+
+    @pytest.fixture
+    def model(self, tmp_path: Path) -> Path:
+        return make_cross_encoder(tmp_path / "tiny")
+
+    @staticmethod
+    def found(model: Path, **asked: Any) -> dict[str, Any]:
+        settings = RerankSettings(cross_encoder=str(model))
+        with rifflux.open(":memory:", model=HashEmbedder(), rerankers=settings) as index:
+            index.add(Document("good", "the colour is red red red"), Document("bad", "the colour is blue blue blue"))
+            return {hit.document: hit for hit in index.search("colour is", **asked)}
+
+    def test_its_score_decides_the_level(self, model: Path) -> None:
+        found = self.found(model, rerank="cross-encoder")
+        assert (found["good"].quality, found["bad"].quality) == ("high", "low")
+        for hit in found.values():
+            assert hit.relevance == pytest.approx(1 / (1 + math.exp(-hit.score)), abs=1e-4)
+        assert list(self.found(model, rerank="cross-encoder", min_score=0.5)) == ["good"]
+
+    def test_a_calibration_beside_the_model_is_used(self, model: Path) -> None:
+        (model / "relevance.json").write_text('{"intercept": -20, "slope": 1}')
+        assert {hit.quality for hit in self.found(model, rerank="cross-encoder").values()} == {"low"}
+
+    @pytest.mark.parametrize("content", ["{}", "[]", '{"intercept": 0, "slope": -1}', '{"intercept": 0, "slope": NaN}'])
+    def test_a_file_that_is_no_calibration_is_named(self, model: Path, content: str) -> None:
+        (model / "relevance.json").write_text(content)
+        settings = RerankSettings(cross_encoder=str(model))
+        with rifflux.open(":memory:", model=HashEmbedder(), rerankers=settings) as index:
+            index.add(Document("good", "the colour is red"))
+            (reason,) = index.search("colour", rerank="cross-encoder").trace.degraded
+        assert "relevance.json" in reason.text
+
+    def test_hits_that_it_did_not_read_keep_theirs(self, model: Path) -> None:
+        plain = self.found(model, rerank="none")
+        found = self.found(model, rerank="cross-encoder", rerank_top=1)
+        *_, last = found.values()
+        assert last.relevance == plain[last.document].relevance
+
+    def test_other_rerankers_change_no_level(self, model: Path) -> None:
+        plain, reranked = self.found(model, rerank="none"), self.found(model, rerank="features")
+        assert {key: hit.relevance for key, hit in plain.items()} == {
+            key: hit.relevance for key, hit in reranked.items()
+        }
 
 
 def test_a_model_that_was_not_fetched_is_not_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +213,7 @@ def test_a_model_that_was_not_fetched_is_not_downloaded(tmp_path: Path, monkeypa
     with rifflux.open(":memory:", model=HashEmbedder(), rerankers=settings) as index:
         index.add(Document("d", "red"))
         (reason,) = index.search("red", rerank="cross-encoder").trace.degraded
-        assert "rifflux models fetch owner/tiny" in reason
+        assert "rifflux models fetch owner/tiny" in reason.text
         make_cross_encoder(tmp_path / "cache" / "rifflux" / "models" / "owner--tiny")
         found = index.search("red", rerank="cross-encoder")
         assert (found.trace.reranker, found.trace.degraded) == ("cross-encoder", ())

@@ -61,8 +61,7 @@ def told(store: SqliteStore) -> list[Any]:
         found += [ranking.ids.tolist(), ranking.scores.tolist(), lexical.bm25_of(query, some, WEIGHTS).tolist()]
         found += [sorted(lexical.holding(clause, ranking.ids).tolist()) for clause in query.clauses]
     frequencies = dict(lexical.document_frequencies([*WORDS, "none"]))
-    words = {word: count for word, count in lexical.vocabulary("w1", 2, 3).items() if count}
-    return [*found, frequencies, words]
+    return [*found, frequencies, dict(lexical.vocabulary("w1", 2, 3))]
 
 
 def built(store: SqliteStore) -> postings_index.PostingsIndex:
@@ -127,7 +126,7 @@ def test_a_damaged_file_is_told_and_the_tables_answer(store: SqliteStore) -> Non
     postings._open = None
     assert told(store) == expected
     assert [problem for problem in store.check() if "postings" in problem.what]
-    assert any("the file of postings is not used" in trouble for trouble in store.troubles())
+    assert any("the file of postings is not used" in trouble.text for trouble in store.troubles())
 
 
 def test_nothing_of_a_user_who_is_erased_stays_in_it(store: SqliteStore) -> None:

@@ -253,24 +253,85 @@ class TestDamage:
             assert index.admin.check() == []
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("content", [b"hello", b"hello " * 9000, b""])
-    def test_what_is_no_index_is_left_alone(self, tmp_path: Path, content: bytes) -> None:
+    @pytest.mark.parametrize("share", [0.35, 0.5, 0.6, 0.8, 0.95])
+    def test_repairing_a_file_that_was_cut_off_ends_soon(
+        self, tmp_path: Path, share: float, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """At most as many statements as its pages have room for rows: nothing is tried without end."""
+        path = tmp_path / "index.db"
+        with rifflux.open(path, model="hash") as index:
+            texts = (" ".join(word(number * 50 + place) for place in range(50)) for number in range(600))
+            index.add(*(Document(f"d{number}", text) for number, text in enumerate(texts)), embed=False)
+        data = path.read_bytes()
+        path.write_bytes(data[: int(len(data) * share)])
+        executed: list[str] = []
+
+        def count(connection: apsw.Connection) -> None:
+            def note(_: object, statement: str, __: object) -> bool:
+                executed.append(statement)
+                return True
+
+            connection.exec_trace = note
+
+        monkeypatch.setattr(apsw, "connection_hooks", [*apsw.connection_hooks, count])
+        rifflux.repair(path)
+        assert len(executed) <= 1024 * len(data) // 8192
+        with rifflux.open(path, model="hash") as index:
+            assert index.admin.check() == []
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            pytest.param(b"hello", id="a line"),
+            pytest.param(b"hello " * 9000, id="a text"),
+            pytest.param(b"", id="nothing"),
+            pytest.param(b"\n\r\x05\x02" * 40_000, id="bytes that pages begin with"),
+            pytest.param(b"create virtual table chunk_terms_docsize\n" * 9000, id="words of our own"),
+            pytest.param(bytes(range(256)) * 400, id="bytes"),
+            pytest.param(b"SQLite format 3\0", id="a header cut off"),
+            pytest.param(b"SQLite format 3\0" + bytes(3000), id="half a page"),
+            pytest.param(b"SQLite format 3\0" + bytes(80_000), id="a header and nothing"),
+        ],
+    )
+    def test_what_is_no_index_is_refused_at_once_and_left_alone(
+        self, tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """At once: nothing is copied and no statement is executed."""
         path = tmp_path / "notes.txt"
         path.write_bytes(content)
-        with pytest.raises(rifflux.UnusableIndex):
+        opened: list[object] = []
+        monkeypatch.setattr(apsw, "connection_hooks", [*apsw.connection_hooks, opened.append])
+        with pytest.raises(rifflux.NotAnIndex) as refused:
             rifflux.repair(path)
+        assert opened == []
+        assert "--db" in str(refused.value) or "rifflux index FOLDER" in str(refused.value)
         assert path.read_bytes() == content
-        assert [each.name for each in tmp_path.iterdir() if not each.name.endswith(".lock")] == ["notes.txt"]
+        assert list(tmp_path.iterdir()) == [path]
 
-    def test_a_database_of_another_program_is_left_alone(self, tmp_path: Path) -> None:
+    def test_a_folder_and_a_path_to_nothing_are_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(rifflux.NotAnIndex, match="is a folder"):
+            rifflux.repair(tmp_path)
+        with pytest.raises(rifflux.NotFound):
+            rifflux.repair(tmp_path / "nothing.db")
+
+    def test_a_first_page_that_is_lost_is_made_anew(self, db: Path, pages: int) -> None:
+        """Not only the header: all of the page."""
+        self.overwrite(db, 1)
+        assert rifflux.repair(db).problems == ()
+        with rifflux.open(db) as index:
+            assert index.status().documents == DOCUMENTS
+
+    @pytest.mark.parametrize("tables", ["document (x)", "document (x); create table chunk (x)"])
+    def test_a_database_of_another_program_is_left_alone(self, tmp_path: Path, tables: str) -> None:
         path = tmp_path / "other.db"
         connection = apsw.Connection(str(path))
-        connection.execute("create table document (x); insert into document values (1)").fetchall()
+        connection.execute(f"create table {tables}; insert into document values (1)").fetchall()
         connection.close()
         before = path.read_bytes()
-        with pytest.raises(rifflux.NotAnIndex):
+        with pytest.raises(rifflux.NotAnIndex, match="another program"):
             rifflux.repair(path)
         assert path.read_bytes() == before
+        assert list(tmp_path.iterdir()) == [path]
 
     @pytest.mark.parametrize("suffix", ["-wal", "-shm"])
     def test_garbage_in_the_log_or_beside_it_loses_nothing_that_was_moved(self, db: Path, suffix: str) -> None:
@@ -355,21 +416,8 @@ class TestDerived:
         path.write_bytes(bytes(255 - byte for byte in path.read_bytes()))
 
     @pytest.mark.parametrize("name", ["words", "vectors"])
-    @pytest.mark.parametrize("fault", ["damaged", "gone", "older"])
-    def test_what_cannot_be_used_is_found_and_built_anew(self, built: Path, name: str, fault: str) -> None:
-        place = built.with_name(f"{built.name}.{name}")
-        if fault == "damaged":
-            self.spoil(place)
-        elif fault == "gone":
-            place.rename(place.with_name("elsewhere"))
-        else:
-            keep = shutil.copytree if place.is_dir() else shutil.copy
-            keep(place, place.with_name("older"))
-            inject(built, f"update derived set token = '' where name = '{name}'")
-            with rifflux.open(built) as index:
-                index.admin.accelerate()
-            place.rename(place.with_name("newer"))
-            place.with_name("older").rename(place)
+    def test_what_is_damaged_is_found_and_built_anew(self, built: Path, name: str) -> None:
+        self.spoil(built.with_name(f"{built.name}.{name}"))
         (problem,) = diagnose(built)
         assert "cannot be used" in problem.what
         assert "doctor --repair" in problem.cure
@@ -378,6 +426,25 @@ class TestDerived:
         repaired = rifflux.repair(built)
         assert repaired.problems == ()
         assert diagnose(built) == []
+
+    @pytest.mark.parametrize("name", ["words", "vectors"])
+    @pytest.mark.parametrize("fault", ["gone", "older"])
+    def test_what_is_not_built_is_no_problem(self, built: Path, name: str, fault: str) -> None:
+        place = built.with_name(f"{built.name}.{name}")
+        if fault == "older":
+            keep = shutil.copytree if place.is_dir() else shutil.copy
+            keep(place, place.with_name("older"))
+            inject(built, f"update derived set token = '' where name = '{name}'")
+            with rifflux.open(built) as index:
+                index.admin.accelerate()
+        place.rename(place.with_name("elsewhere"))
+        if fault == "older":
+            place.with_name("older").rename(place)
+        assert diagnose(built) == []
+        with rifflux.open(built) as index:
+            found = index.search(word(9))
+            assert found[0].content == f"The heron {word(9)} stands."
+            assert found.trace.degraded == ()
 
 
 class TestBackup:

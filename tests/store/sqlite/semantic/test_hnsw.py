@@ -23,6 +23,7 @@ from rifflux.store.sqlite.semantic import hnsw, vector_index
 from rifflux.store.sqlite.semantic.scan import nearest_rows
 from rifflux.testing import change
 from rifflux.types import Filter, Query, Vectors
+from tests.support.commands import PATIENCE
 
 pytest.importorskip("usearch")
 
@@ -167,8 +168,13 @@ def test_too_many_dead_nodes_make_it_anew(store: SqliteStore) -> None:
     assert len(snapshot(store).graph.rows) == 100
 
 
-@pytest.mark.parametrize("name", ["stamp", "nodes.npy", "links.usearch"])
-@pytest.mark.parametrize("how", ["cut", "flipped", "gone"])
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        *[("stamp", how) for how in ("cut", "flipped")],
+        *[(name, how) for name in ("nodes.npy", "links.usearch") for how in ("cut", "flipped", "gone")],
+    ],
+)
 def test_a_damaged_graph_is_not_used(store: SqliteStore, path: Path, name: str, how: str) -> None:
     put(store, "a", vectors(500))
     store.accelerate()
@@ -203,6 +209,24 @@ def test_damaged_rows_of_a_graph_are_found_by_reading_all(store: SqliteStore, pa
     assert store.check() == []
 
 
+def test_a_graph_that_is_not_used_is_reported_with_the_reason(
+    store: SqliteStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, "a", vectors(100))
+    (notice,) = store.notices()
+    assert "not built yet" in notice
+    store.accelerate()
+    assert store.notices() == []
+    monkeypatch.setattr(hnsw, "LEAST", 1000)
+    with_few = SqliteStore.open(str(path), neighbours="hnsw")
+    (notice,) = with_few.notices()
+    assert "from 1,000 on" in notice
+    with_few.close()
+    scanning = SqliteStore.open(str(path))
+    assert scanning.notices() == []
+    scanning.close()
+
+
 def test_a_closing_process_does_not_wait_for_a_graph(store: SqliteStore, path: Path) -> None:
     put(store, "a", vectors(100))
     store.database.vectors._closing = True
@@ -223,4 +247,4 @@ def test_an_unknown_way_and_a_missing_package_are_told(path: Path, monkeypatch: 
 def test_a_model_that_is_loaded_by_a_thread_afterwards_does_not_crash_the_process(tmp_path: Path) -> None:
     (tmp_path / "note.md").write_text("Otters swim.")
     script = "import rifflux; rifflux.open('index.db', neighbors='hnsw').add('note.md')"
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=PATIENCE)

@@ -30,6 +30,7 @@ from rifflux.store.sqlite.semantic.scan import apart, nearest_rows
 from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
 from rifflux.testing import StoreContract, change
 from rifflux.types import Filter, Query, Ranking, Vectors
+from tests.support.commands import PATIENCE
 from tests.support.exploring import examples
 
 WIDTH = 70
@@ -363,7 +364,6 @@ def _flipped(place: Path, offset: int) -> None:
 DAMAGE: dict[str, Callable[[Path], object]] = {
     "truncated": _truncated,
     "empty": _empty,
-    "gone": Path.unlink,
     "stamp": lambda place: _flipped(place, 30),
     "owners": lambda place: _flipped(place, 4096),
     "chunks": lambda place: _flipped(place, 2 * 4096 + 9),
@@ -482,14 +482,14 @@ def test_a_search_does_not_wait_for_packing(path: Path, monkeypatch: pytest.Monk
 
     def slowly(*arguments: Any) -> None:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(PATIENCE)
         write(*arguments)
 
     monkeypatch.setattr(vector_index, "write", slowly)
     store = SqliteStore.open(str(path))
     store.semantic.use_model(MODEL)
     put(store, "a", vectors(50))
-    assert begun.wait(10)
+    assert begun.wait(PATIENCE)
     assert_like_exact(store, Query("", vector=vectors(1)[0]), 20, recall=1)
     put(store, "b", vectors(50))
     assert_like_exact(store, Query("", vector=vectors(1)[0]), 200, recall=1)
@@ -545,7 +545,7 @@ def test_a_build_killed_at_any_point_harms_nothing(store: SqliteStore, path: Pat
 def test_two_processes_pack_at_once_and_one_file_comes_of_it(store: SqliteStore, path: Path) -> None:
     put(store, "a", vectors(3000))
     for builder in [_builder(path), _builder(path)]:
-        assert builder.wait(30) == 0
+        assert builder.wait(PATIENCE) == 0
     assert len(snapshot(store).packed) == 3000
     assert_like_exact(store, Query("", vector=vectors(1)[0]), 20)
 

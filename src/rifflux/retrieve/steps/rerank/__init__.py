@@ -7,6 +7,7 @@ llm             a chat model behind an OpenAI-compatible endpoint
 """
 
 from rifflux.retrieve.steps.rerank.stage import (
+    DEADLINES_MS,
     DEFAULT_RERANKER,
     RERANKERS,
     Rerank,
@@ -18,6 +19,7 @@ from rifflux.retrieve.steps.rerank.stage import (
 )
 
 __all__ = [
+    "DEADLINES_MS",
     "DEFAULT_RERANKER",
     "RERANKERS",
     "Rerank",

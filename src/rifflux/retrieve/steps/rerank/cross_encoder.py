@@ -8,12 +8,9 @@ from functools import partial
 
 from rifflux.errors import InvalidArgument
 from rifflux.models.cross_encoder import CrossEncoder, load_cross_encoder
-from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
+from rifflux.retrieve.steps.rerank.stage import DEADLINES_MS, Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
 from rifflux.types import Query
-
-#: A deadline of its own: twenty passages take a small model a tenth of that.
-DEADLINE_MS = 10_000
 
 __all__ = ["CrossEncoded", "reranker"]
 
@@ -22,7 +19,8 @@ __all__ = ["CrossEncoded", "reranker"]
 class CrossEncoded:
     """Scores a hit by a cross-encoder's logit for the question and the hit's title and text.
 
-    Nogueira and Cho, "Passage Re-ranking with BERT", 2019. Logits have no common scale between models.
+    Nogueira and Cho, "Passage Re-ranking with BERT", 2019. Logits have no common scale between models; the model's
+    calibration makes a probability of relevance of them.
     A model that is not there yet may be at the next question: `load` is asked each time.
     """
 
@@ -32,7 +30,9 @@ class CrossEncoded:
     def __call__(self, query: Query, table: Candidates) -> Scored:
         """Score the candidates."""
         passages = [f"{hit.title}\n{hit.content}".strip() for hit in table.passages]
-        return Scored(self.load()(query.semantic_text or query.text, passages, query.deadline))
+        model = self.load()
+        logits = model(query.semantic_text or query.text, passages, query.deadline)
+        return Scored(logits, relevance=model.calibration(logits))
 
 
 def reranker(resources: Resources) -> Rerank:
@@ -45,4 +45,4 @@ def reranker(resources: Resources) -> Rerank:
             "was given"
         )
     load = partial(resources.models, ("cross-encoder", choice), partial(load_cross_encoder, choice))
-    return Rerank(CrossEncoded(load), deadline_ms=DEADLINE_MS)
+    return Rerank(CrossEncoded(load), deadline_ms=DEADLINES_MS["cross-encoder"])

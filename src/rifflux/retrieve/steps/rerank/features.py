@@ -138,7 +138,8 @@ class FeatureInput:
     @cached_property
     def passages(self) -> list[PassageTerms]:
         """Return the terms of each hit."""
-        return [terms_of(self.resources.analyzer, hit) for hit in self.table.passages]
+        analyzer, query = self.resources.analyzer, self.query
+        return [terms_of(analyzer.beside(query.stands_for, hit.language), hit) for hit in self.table.passages]
 
     @cached_property
     def texts(self) -> list[list[str]]:

@@ -17,7 +17,7 @@ from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.pipeline import NotApplied
 from rifflux.retrieve.query.reading import Words
 from rifflux.retrieve.steps.rerank.features import WEIGHTS, Features, spread
-from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
+from rifflux.retrieve.steps.rerank.stage import DEADLINES_MS, Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
 from rifflux.types import Hit, Query, Scores, Vectors
 
@@ -153,7 +153,7 @@ class _Memory:
 
 def reranker(resources: Resources) -> Rerank:
     """Return the step with the weights of the profile."""
-    return Rerank(MaxSim(resources, weights=WEIGHTS.but(**resources.features)), deadline_ms=5_000)
+    return Rerank(MaxSim(resources, weights=WEIGHTS.but(**resources.features)), deadline_ms=DEADLINES_MS["maxsim"])
 
 
 _EAST_ASIAN = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"

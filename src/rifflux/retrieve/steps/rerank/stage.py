@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
+from itertools import chain
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -17,11 +18,12 @@ from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import Guard
 from rifflux.models.workers import Late, Workers
 from rifflux.retrieve.pipeline import NO_RERANKER, NotApplied
-from rifflux.retrieve.table import RANK, SCORE, Candidates, declare
+from rifflux.retrieve.table import RANK, RELEVANCE, SCORE, Candidates, declare
 from rifflux.text.analyzer import Analyzer, idf
 from rifflux.types import Ids, Query, Scores, Vectors
 
 __all__ = [
+    "DEADLINES_MS",
     "DEFAULT_RERANKER",
     "RERANKERS",
     "Rerank",
@@ -41,10 +43,15 @@ declare("rerank:*/lowered", "of the fused score", "the amount by which candidate
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One score for each candidate, higher is better, and optionally the addends of all by component."""
+    """One score for each candidate, higher is better, and optionally the addends of all by component.
+
+    A scorer whose score says how well a passage answers, whatever the others do, gives the `relevance` of each, from 0
+    to 1: it then decides the level of the hit.
+    """
 
     scores: Scores
     parts: Mapping[str, Scores] = field(default_factory=dict)
+    relevance: Scores | None = None
 
 
 class Scorer(Protocol):
@@ -109,7 +116,10 @@ class Rerank:
             below = np.minimum(below - excess, scores[-1])
             parts["score"] = np.concatenate([scores, below])
             parts["lowered"] = np.concatenate([np.full(len(head), np.nan), np.full(len(below), excess)])
-        return table.with_stage(self.name, parts).with_column(SCORE, np.concatenate([scores, below]))
+        table = table.with_stage(self.name, parts).with_column(SCORE, np.concatenate([scores, below]))
+        if scored.relevance is None:
+            return table
+        return table.with_column(RELEVANCE, np.concatenate([scored.relevance[order], np.full(len(below), np.nan)]))
 
     def _scored(self, query: Query, head: Candidates) -> Scored:
         deadline = self._deadline(query)
@@ -172,13 +182,15 @@ class Resources:
     def idf(self, query: Query) -> dict[str, float]:
         """Return the idf of each term of a query: above zero, highest for what no chunk holds."""
         distinct, statistics = list(dict.fromkeys(self.terms(query))), query.statistics
-        if statistics and statistics.frequencies.keys() >= set(distinct):
+        forms = {term: [form for (form,) in query.forms.get((term,), ())] for term in distinct} if query.forms else {}
+        every = [*distinct, *chain.from_iterable(forms.values())]
+        if statistics and statistics.frequencies.keys() >= set(every):
             known, chunks = statistics.frequencies, statistics.chunks
         else:
-            known, chunks = self.frequencies(distinct), self.chunks()
+            known, chunks = self.frequencies(every), self.chunks()
         found = {}
         for term in distinct:
-            held = known.get(term, 0)
+            held = sum(known.get(form, 0) for form in (term, *forms.get(term, ())))
             found[term] = idf(max(chunks, held), held)
         return found
 
@@ -191,6 +203,14 @@ RERANKERS: Mapping[str, str] = {
     "llm": "rifflux.retrieve.steps.rerank.llm:reranker",
 }
 DEFAULT_RERANKER = "features"
+#: The milliseconds that a reranker may take by default; `features` calls no model and has no deadline of its own. A
+#: small cross-encoder scores twenty passages in a tenth of its time. `works` is the scoring of works.
+DEADLINES_MS: Mapping[str, float] = {
+    "maxsim": 5_000,
+    "cross-encoder": 10_000,
+    "llm": 10_000,
+    "works": 200,
+}
 
 
 def checked_reranker(name: str) -> str:

@@ -256,10 +256,10 @@ class SqliteCatalog(Catalog):
 
     def names(self, ids: Ids) -> Mapping[int, ChunkNames]:
         found = {}
-        for id, title, headings, key, is_path, namespace, kind, metadata in self._of_chunks(sql.NAMES, ids):
+        for id, title, headings, key, is_path, namespace, kind, language, metadata in self._of_chunks(sql.NAMES, ids):
             aliases = said_of(kind, json.loads(metadata)).names if metadata else ()
             path = tuple(json.loads(headings)) if headings != "[]" else ()
-            found[id] = ChunkNames(title, path, aliases, key, bool(is_path), namespace)
+            found[id] = ChunkNames(title, path, aliases, key, bool(is_path), namespace, language)
         return found
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
@@ -337,6 +337,17 @@ class SqliteCatalog(Catalog):
         rows = self.view.rows(statement, bound)
         return [(bool(value) if sort in ("true", "false") else value, count) for value, sort, count in rows]
 
+    def folders(self, limit: int) -> list[tuple[str, str, int]]:
+        return self.view.rows(sql.FOLDERS, {"limit": limit, "works": f"{LICENSED}*"})
+
+    def languages(self) -> tuple[str, ...]:
+        if not any(self.view.summed(sql.OTHER_LANGUAGES)):
+            return ("",)
+        found = [language for (language,) in self.view.rows(sql.LANGUAGES)]
+        if self.view.rows(sql.ANY_IN_DEFAULT):
+            found.append("")
+        return tuple(sorted(set(found)))
+
     def counts(self) -> Mapping[str, int]:
         return dict(zip(_COUNTED, self.view.summed(sql.COUNTS), strict=True))
 
@@ -347,15 +358,16 @@ def _file(owner: int, root: str, path: str) -> dict[str, Any]:
 
 def _document(key: str, *row: Any) -> Document:
     """Return a document of a row of `DOCUMENTS_AT`."""
-    *said, metadata, license, links, identifiers, tags, parts = row
+    *said, metadata, license, language, links, identifiers, tags, parts = row
     text, title, kind, created, updated = said
     names = _each(Identifier, identifiers), _each(Tag, tags), _each(_part, parts)
     facts = json.loads(metadata)
-    return Document(key, text, title, kind, created, updated, facts, _each(Link, links), license, *names)
+    document = Document(key, text, title, kind, created, updated, facts, _each(Link, links), license, *names)
+    return replace(document, language=language) if language else document
 
 
-def _part(kind: str, start: int, end: int, headings: str, label: str) -> Part:
-    return Part(kind, (start, end), tuple(json.loads(headings)), label)
+def _part(kind: str, start: int, end: int, headings: str, label: str, page: int | None) -> Part:
+    return Part(kind, (start, end), tuple(json.loads(headings)), label, page)
 
 
 def _outline(key: str, title: str, facts: str, license: str | None, names: str) -> Document:
@@ -383,10 +395,14 @@ def _whole(row: Sequence[Any]) -> Document:
 def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: tuple[Why, ...] = ()) -> Hit:
     """Return a hit of a row of `HYDRATE`, whose columns are those of `Hit` in their order, then the owner's number."""
     uid, key, path, title, headings, position, text, start, end, kind, *facts = row
-    created, updated, metadata, license, namespace, owner = facts
+    created, updated, metadata, license, namespace, page, language, owner = facts
     heading_path = " > ".join(_decoded(headings)[0]) if headings != "[]" else ""
     known = _decoded(metadata)[0] if metadata != "{}" else {}
     origin = created, updated, known, license, namespace
     hit = Hit(f"{uid:016x}", key, path, title, heading_path, position, text, (start, end), score, why, kind, *origin)
+    if language:
+        hit = replace(hit, language=language)
+    if page is not None:
+        hit = replace(hit, page=page)
     # An owner who was deleted meanwhile has no name any more.
     return replace(hit, owner=names.get(owner)) if names else hit

@@ -90,7 +90,9 @@ class _Rows:
                 connection.execute(graph.PUT_TAG, (id, tag.scheme, tag.value))
             for position, part in enumerate(document.parts):
                 headings = _list_json(part.headings)
-                connection.execute(graph.PUT_PART, (id, position, part.kind, headings, part.label, *part.span))
+                connection.execute(
+                    graph.PUT_PART, (id, position, part.kind, headings, part.label, *part.span, part.page)
+                )
         connection.executemany(sql.PUT_CHUNK, self.chunks)
         connection.executemany(sql.PUT_TERMS.format(table=Terms(self.owner).table), self.terms)
         if connection.execute(sql.ANY_WORD_INDEX, (Terms(self.owner).index, POSTINGS)).get:
@@ -128,7 +130,7 @@ def _add_chunks(
         length = " ".join(filter(None, fields)).count(" ") + any(fields)
         words = each.hash if each.words is None else each.words
         hashes = (each.hash, words, length, each.embedded)
-        row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, *hashes)
+        row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, chunk.page, *hashes)
         if chunk.id in held:
             id, hash_held, words_held = held[chunk.id]
             connection.execute(sql.MOVE_CHUNK, (*row, id))
@@ -155,6 +157,7 @@ def _document_row(document: Document) -> _Row:
         _timestamp(document.updated_at) if time is None else time,
         _as_json(dict(document.metadata)) if document.metadata else "{}",
         document.license,
+        document.language,
     )
 
 

@@ -111,4 +111,4 @@ PUT_IDENTIFIER = "insert or ignore into identifier values (?, ?, ?)"
 
 PUT_TAG = "insert or ignore into tag values (?, ?, ?)"
 
-PUT_PART = "insert into part values (?, ?, ?, ?, ?, ?, ?)"
+PUT_PART = "insert into part values (?, ?, ?, ?, ?, ?, ?, ?)"

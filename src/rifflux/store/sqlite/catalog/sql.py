@@ -1,5 +1,6 @@
 """The statements of the catalog, whole and named."""
 
+from rifflux.store.sqlite.query import FOLDER
 from rifflux.text.properties import KINDS as SAYING
 
 # Where rows are looked up by id, the plus keeps SQLite from going through all that the owner has.
@@ -12,7 +13,7 @@ KINDS = f"select chunk.uid, document.kind {_OF_CHUNKS}"
 # Metadata may be long, and few have other names in it.
 NAMES = f"""
 select chunk.uid, document.title, chunk.headings, document.key, document.key = document.path, document.namespace,
-    document.kind,
+    document.kind, document.language,
     iif(document.kind in {tuple(sorted(SAYING))} and instr(document.metadata, '"alias'), document.metadata, '')
 {_OF_CHUNKS}"""
 
@@ -26,7 +27,7 @@ ANY_PASSES = "select exists (select 1 from document where owner = :owner and {co
 HYDRATE = """
 select chunk.uid, document.key, document.path, document.title, chunk.headings, chunk.position, chunk.text,
     chunk.span_start, chunk.span_end, document.kind, document.created_at, document.updated_at, document.metadata,
-    document.licence, document.namespace, document.owner
+    document.licence, document.namespace, chunk.page, document.language, document.owner
 from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and {which}"""
 
@@ -56,14 +57,14 @@ from json_each(:places) as wanted
 # Documents whole, in one statement: what hangs on each comes as JSON.
 DOCUMENTS_AT = f"""
 select wanted.key, document.key, document_text.text, document.title, document.kind, document.created_at,
-    document.updated_at, document.metadata, document.licence,
+    document.updated_at, document.metadata, document.licence, document.language,
     (select json_group_array(json_array(link.key, link.kind, link.confidence) order by link.key, link.kind)
         from link where link.document = document.id),
     (select json_group_array(json_array(scheme, value) order by scheme, value)
         from identifier where identifier.document = document.id),
     (select json_group_array(json_array(scheme, value) order by scheme, value)
         from tag where tag.document = document.id),
-    (select json_group_array(json_array(part.kind, span_start, span_end, headings, label) order by position)
+    (select json_group_array(json_array(part.kind, span_start, span_end, headings, label, page) order by position)
         from part where part.document = document.id)
 {_PLACES}
     join document_text on document_text.document = document.id
@@ -120,12 +121,13 @@ LAST_DOCUMENT = "select coalesce(max(id), 0) from document"
 
 NEW_DOCUMENT = """
 insert into document
-    (id, owner, namespace, key, file, path, kind, title, created_at, updated_at, time, metadata, licence)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (id, owner, namespace, key, file, path, kind, title, created_at, updated_at, time, metadata, licence, language)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 SET_DOCUMENT = """
 update document set
-    file = ?, path = ?, kind = ?, title = ?, created_at = ?, updated_at = ?, time = ?, metadata = ?, licence = ?
+    file = ?, path = ?, kind = ?, title = ?, created_at = ?, updated_at = ?, time = ?, metadata = ?, licence = ?,
+    language = ?
 where id = ?"""
 
 PUT_TEXT = """
@@ -139,8 +141,9 @@ CHUNKS_HELD = "select uid, id, hash, coalesce(words, hash) from chunk where docu
 
 PUT_CHUNK = """
 insert into chunk
-    (id, owner, uid, document, position, headings, text, span_start, span_end, hash, words, length, embedded)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    (id, owner, uid, document, position, headings, text, span_start, span_end, page, hash, words, length,
+    embedded)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 # The highest row that a chunk has or ever had.
 LAST_CHUNK = """
@@ -151,7 +154,8 @@ select max(
 
 MOVE_CHUNK = """
 update chunk set
-    position = ?, headings = ?, text = ?, span_start = ?, span_end = ?, hash = ?, words = ?, length = ?, embedded = ?
+    position = ?, headings = ?, text = ?, span_start = ?, span_end = ?, page = ?, hash = ?, words = ?, length = ?,
+    embedded = ?
 where id = ?"""
 
 PUT_TERMS = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
@@ -238,20 +242,24 @@ select
     (select count(*) from file where owner = :owner) as files"""
 
 _TALLIED = "from document where owner = :owner and not namespace glob :works"
-_FOLDER = "substr(path, 1, instr(path, '/') - 1)"
 _MOST = "group by 1, 2 order by 3 desc, 1, 2 limit :limit"
 
 #: The values of what every document has, by field: value, its sort, number of documents.
 VALUES = {
     "kind": f"select kind, 'text', count(*) {_TALLIED} and kind <> '' {_MOST}",
-    "folder": f"select {_FOLDER}, 'text', count(*) {_TALLIED} and instr(path, '/') > 1 {_MOST}",
 }
+FOLDERS = f"select namespace, {FOLDER}, count(*) {_TALLIED} and instr(path, '/') > 1 {_MOST}"
 METADATA_VALUES = f"""
 select each.atom, each.type, count(distinct document.id)
 from document,
     json_each(iif(json_type(metadata, :at) = 'array', metadata -> :at, json_array(metadata -> :at))) as each
 where owner = :owner and not namespace glob :works and each.type in ('text', 'integer', 'real', 'true', 'false')
 {_MOST}"""
+
+#: How many documents are not in the language of the index, their languages, and whether any other document is there.
+OTHER_LANGUAGES = "select count(*) from document where owner = :owner and language <> ''"
+LANGUAGES = "select distinct language from document where owner = :owner and language <> ''"
+ANY_IN_DEFAULT = "select 1 from document where owner = :owner and language = '' limit 1"
 
 NAMESPACES = "select namespace, count(*) from document where owner = :owner group by namespace"
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +17,7 @@ import apsw
 from rifflux.errors import (
     Busy,
     DamagedIndex,
-    NewerIndex,
+    DiskFull,
     NotAnIndex,
     NotFound,
     ReadOnlyIndex,
@@ -24,8 +26,8 @@ from rifflux.errors import (
 )
 from rifflux.store.sqlite.connection.bm25 import bm25, weighed_count
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
-from rifflux.store.sqlite.connection.schema import APPLICATION_ID, SCHEMA_VERSION, upgrade
-from rifflux.store.sqlite.connection.tables import TABLES
+from rifflux.store.sqlite.connection.schema import APPLICATION_ID, check_version, write_schema
+from rifflux.store.sqlite.connection.tables import TABLES, TERM_TABLES
 
 __all__ = ["MEMORY", "connect", "frozen", "raise_ours", "translated"]
 
@@ -33,6 +35,8 @@ __all__ = ["MEMORY", "connect", "frozen", "raise_ours", "translated"]
 UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
 #: What a log that was once longer is cut down to, in bytes.
 LOG_BYTES = 64 << 20
+#: With less than this free, a disk is full: SQLite's shared memory grows by so much.
+ROOM_BYTES = 32 << 10
 _MAGIC = b"SQLite format 3\0"
 # A view of each full-text table by term. It is temporary, so that an index that cannot be written has it too.
 _TERM_COUNTS = "create virtual table temp.{table}_count using fts5vocab(main, {table}, row)"
@@ -169,16 +173,12 @@ def _prepared(
         connection.pragma("page_size", 8192)
     else:
         _check_owner(connection, path)
+        check_version(connection, path, read_only=read_only)
     if not read_only:
         _keep_log(connection)
-        _migrate(connection)
-    elif _version(connection) < SCHEMA_VERSION:
-        raise UnusableIndex(
-            f"{path} is of an older version, and only read here: open it once where it can be written, with "
-            "'rifflux status' and without a state file"
-        )
+        write_schema(connection)
     _check_tables(connection, path)
-    for table in ("chunk_terms", "owned_terms"):
+    for table in TERM_TABLES:
         connection.execute(_TERM_COUNTS.format(table=table))
     connection.register_fts5_function("owner_bm25", bm25)
     connection.register_fts5_function("weighed_count", weighed_count)
@@ -199,18 +199,8 @@ def _is_empty(connection: apsw.Connection) -> bool:
     return not connection.pragma("application_id") and not connection.execute("select count(*) from sqlite_master").get
 
 
-def _version(connection: apsw.Connection) -> int:
-    return int(connection.pragma("user_version"))
-
-
 def _check_owner(connection: apsw.Connection, path: Path | None) -> None:
-    if connection.pragma("application_id") == APPLICATION_ID:
-        if _version(connection) > SCHEMA_VERSION:
-            raise NewerIndex(
-                f"{path} was written by a newer Rifflux (schema {_version(connection)}, this one knows "
-                f"{SCHEMA_VERSION}): upgrade with 'pip install -U rifflux'"
-            )
-    else:
+    if connection.pragma("application_id") != APPLICATION_ID:
         raise NotAnIndex(f"{path} is a database of another program: choose another file with --db")
 
 
@@ -219,25 +209,6 @@ def _check_tables(connection: apsw.Connection, path: Path | None) -> None:
     held = {name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")}
     if lost := sorted(TABLES - held):
         raise DamagedIndex(f"{path} is damaged (no table {', '.join(lost)}): {_REPAIR}")
-
-
-def _migrate(connection: apsw.Connection) -> None:
-    if _version(connection) == SCHEMA_VERSION:
-        return
-    # A table that others refer to can be made again only while nobody checks the references.
-    connection.execute("pragma foreign_keys = off")
-    connection.execute("begin immediate")
-    try:
-        # Another process may have migrated while this one waited for the lock.
-        if _version(connection) < SCHEMA_VERSION:
-            upgrade(connection, _version(connection))
-        connection.pragma("application_id", APPLICATION_ID)
-        connection.pragma("user_version", SCHEMA_VERSION)
-    except BaseException:
-        connection.execute("rollback")
-        raise
-    connection.execute("commit")
-    connection.execute("pragma foreign_keys = on")
 
 
 @contextmanager
@@ -270,17 +241,32 @@ def _in_our_words(location: str, error: apsw.Error | OSError) -> RiffluxError | 
         case apsw.SQLError() if _NO_TABLE.match(str(error)):
             return DamagedIndex(f"{location} is damaged ({error}): {_REPAIR}")
         case apsw.FullError():
-            return UnusableIndex(f"the disk that holds {location} is full: nothing was changed")
+            return _disk_full(location)
         case apsw.ReadOnlyError():
             return ReadOnlyIndex(
                 f"{location} cannot be written: check its permissions and those of its folder. Beside a state file an "
                 "index is only read"
             )
+        case apsw.CantOpenError() | apsw.IOError() if _is_disk_full(location):
+            # The memory that readers and writers share is a file too, and SQLite has no code for one that cannot grow.
+            return _disk_full(location)
         case apsw.CantOpenError() | apsw.IOError():
             return UnusableIndex(f"{location} cannot be opened ({error}): check its path and permissions")
         case apsw.ConnectionClosedError():
             return UnusableIndex(f"{location} was closed: open the index again")
+        case OSError() if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return _disk_full(location)
         case OSError():
             reason = (error.strerror or str(error)).lower()
             return UnusableIndex(f"{location} cannot be opened ({reason}): check its path and permissions")
     return None
+
+
+def _disk_full(location: str) -> DiskFull:
+    return DiskFull(f"the disk that holds {location} is full: free some space, then try again. Nothing was changed")
+
+
+def _is_disk_full(location: str) -> bool:
+    with suppress(OSError):
+        return shutil.disk_usage(Path(location).expanduser().parent).free < ROOM_BYTES
+    return False

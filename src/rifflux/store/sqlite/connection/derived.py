@@ -43,6 +43,7 @@ __all__ = [
     "STAMP_BYTES",
     "Current",
     "DerivedFile",
+    "NotBuilt",
     "Stamp",
     "Unfit",
     "advance",
@@ -77,7 +78,14 @@ _TRIM = "delete from touched where what = :name and seq <= :covered"
 
 
 class Unfit(Exception):
-    """A derived file that cannot be used: damaged, of another format, or not the one that the database knows."""
+    """A derived file that cannot be used. Unless it is `NotBuilt`, what is there is damaged."""
+
+
+class NotBuilt(Unfit):
+    """There is no copy of the present state: no file, or one of another format, database or state.
+
+    That is no damage: whoever copies, moves or restores the database alone leaves derived files behind.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +113,11 @@ class Stamp:
         return cls(**json.loads(text))
 
     def check(self, expected: Current | None, name: str, format: int) -> None:
-        """Raise `Unfit` unless this is the copy that the database knows, in the format that is understood."""
+        """Raise `NotBuilt` unless this is the copy that the database knows, in a format that can be read."""
         if (self.name, self.format) != (name, format):
-            raise Unfit(f"it holds {self.name} in format {self.format}, not {name} in format {format}")
+            raise NotBuilt(f"it holds {self.name} in format {self.format}, not {name} in format {format}")
         if expected is None or (self.token, self.covered) != (expected.token, expected.covered):
-            raise Unfit("it belongs to another state of the database")
+            raise NotBuilt("it belongs to another state of the database")
 
 
 def _checksum(text: bytes) -> bytes:
@@ -128,7 +136,7 @@ class DerivedFile:
 
     def __init__(self, location: str, name: str, *, read_only: bool) -> None:
         self.name, self.place = name, location_of(location, name)
-        #: The token of the copy that cannot be used, and why.
+        #: The token of the copy that cannot be used, and what is wrong with it; empty if it was not built.
         self._refused = ("", "")
         self._builder = None if read_only else BackgroundBuilder(location, self._kept)
 
@@ -153,14 +161,20 @@ class DerivedFile:
         raise NotImplementedError
 
     def check(self, connection: apsw.Connection) -> str | None:
-        """Return what is wrong with the copy that the database knows; None if nothing is, or there is none."""
+        """Return the damage of the copy that the database knows; None if it is sound or was not built."""
         known = current(connection, self.name)
         try:
             if known and known.token:
                 self._verify(connection, known)
+        except NotBuilt:
+            return None
         except Unfit as error:
             return str(error)
         return None
+
+    def _set_aside(self, token: str, error: Unfit) -> None:
+        """Do not use the copy with this token any more. Only damage is reported as `trouble`."""
+        self._refused = token, "" if isinstance(error, NotBuilt) else str(error)
 
     def forget(self, connection: apsw.Connection) -> None:
         """Know no copy any more."""
@@ -199,7 +213,7 @@ class DerivedFile:
 
     @property
     def trouble(self) -> str | None:
-        """Return why it is not used although there should be one; None if all is well."""
+        """Return the damage or the failure because of which it is not used; None for neither."""
         return self._refused[1] or (self._builder.trouble if self._builder else None)
 
 

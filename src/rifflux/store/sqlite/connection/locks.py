@@ -33,7 +33,7 @@ MOVE_FROM, WAIT_FROM = 1_000, 8_000
 #: How long they are waited for; writers wait meanwhile.
 READERS_TIMEOUT_MS = 200
 #: A transaction longer than this stands aside after it for longer than any other one pauses; both in seconds.
-LONG, ASIDE = 0.1, 1.2 * PAUSE
+LONG, ASIDE = 0.03, 1.2 * PAUSE
 #: How often one that waits for a lock looks again, in seconds.
 LOOK_AGAIN = 0.05
 #: The place in the file that is locked where locks hide what they cover: far behind the owner's number.

@@ -1,65 +1,70 @@
-"""How the tables of an earlier version become those of today."""
+"""The version of the tables: create them, and bring those of an earlier version up to date."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import apsw
 
-from rifflux.store.sqlite.connection.tables import LENGTHS, PUT_CREDIT, SCRIPTS, TRIGGERS
+from rifflux.errors import NewerIndex, UnusableIndex
+from rifflux.store.sqlite.connection.tables import SCRIPTS, TRIGGERS
 
-__all__ = ["APPLICATION_ID", "FORMER", "SCHEMA_VERSION", "upgrade"]
+__all__ = ["APPLICATION_ID", "MIGRATIONS", "SCHEMA_VERSION", "check_version", "version_of", "write_schema"]
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
-SCHEMA_VERSION = 20
-#: Tables whose columns changed, each with the first version that has them as they are.
-_CHANGED = {"file": 6, "vector": 6, "event": 16, "chunk": 9, "document": 16, "token": 18}
-#: What columns were called before. A column that is gone takes its values with it.
-FORMER = {"namespace": "collection"}
-#: The first version that keeps the length of chunks of owner 0.
-_HAS_LENGTHS = 15
-#: The first version that keeps who wrote what and where it appeared apart from the metadata.
-_HAS_CREDITS = 20
-
-_WITH_CREDITS = "select id, metadata from document where instr(metadata, '\"authors\"') or instr(metadata, '\"venue\"')"
-_MADE_AGAIN = "select type, name from sqlite_master where type in ('index', 'trigger') and sql is not null"
+SCHEMA_VERSION = 1
+#: What changes the tables of a version into those of the next one, by the version that it starts from. It runs in the
+#: transaction that writes the new version, with references unchecked. A version without an entry cannot be read.
+MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {}
 
 
-def upgrade(connection: apsw.Connection, version: int) -> None:
-    """Bring the tables of a version, 0 for none at all, to this one, within a transaction that is open.
-
-    A table that lacks columns is made again: its rows wait in another one meanwhile, before any trigger sees them.
-    """
-    for kind, name in connection.execute(_MADE_AGAIN).fetchall():
-        connection.execute(f"drop {kind} {name}")
-    waiting = [table for table, since in _CHANGED.items() if version < since and _columns(connection, table)]
-    for table in waiting:
-        connection.execute(f"create table old_{table} as select * from {table}")
-        connection.execute(f"drop table {table}")
-    for script in SCRIPTS:
-        connection.execute(script)
-    for table in waiting:
-        _bring_back(connection, table)
-    connection.execute(TRIGGERS)
-    if version < _HAS_LENGTHS:
-        connection.execute(LENGTHS)
-    if 0 < version < _HAS_CREDITS:
-        from rifflux.text.people import credits_of
-
-        for id, metadata in connection.execute(_WITH_CREDITS).fetchall():
-            connection.executemany(PUT_CREDIT, [(id, *each) for each in credits_of(json.loads(str(metadata)))])
+def version_of(connection: apsw.Connection) -> int:
+    """Return the version of the tables of a database, 0 if it has none."""
+    return int(connection.pragma("user_version"))
 
 
-def _bring_back(connection: apsw.Connection, table: str) -> None:
-    """Move the rows that wait into the table that was made again; new columns have their defaults."""
-    held = _columns(connection, f"old_{table}")
-    origins = {name: name if name in held else FORMER.get(name) for name in _columns(connection, table)}
-    kept = {name: origin for name, origin in origins.items() if origin in held}
-    connection.execute(f"insert into {table} ({', '.join(kept)}) select {', '.join(kept.values())} from old_{table}")
-    connection.execute(f"drop table old_{table}")
+def check_version(connection: apsw.Connection, path: Path | None, *, read_only: bool) -> None:
+    """Raise `NewerIndex` or `UnusableIndex`, with the cure, for tables that are not of this version and cannot be."""
+    version = version_of(connection)
+    if version > SCHEMA_VERSION:
+        raise NewerIndex(
+            f"{path} was written by a newer Rifflux (schema {version}, this one knows {SCHEMA_VERSION}): upgrade with "
+            "'pip install -U rifflux'"
+        )
+    if any(each not in MIGRATIONS for each in range(version, SCHEMA_VERSION)):
+        raise UnusableIndex(
+            f"{path} was written by an older Rifflux (schema {version}, this one reads {SCHEMA_VERSION}): move it away "
+            "and index your files again"
+        )
+    if version < SCHEMA_VERSION and read_only:
+        raise UnusableIndex(
+            f"{path} is of an older version, and only read here: open it once where it can be written, with "
+            "'rifflux status' and without a state file"
+        )
 
 
-def _columns(connection: apsw.Connection, table: str) -> list[str]:
-    """Return the names of a table's columns; none for a table that is not there."""
-    return [str(name) for _, name, *_ in connection.execute(f"pragma table_info({table})")]
+def write_schema(connection: apsw.Connection) -> None:
+    """Create the tables in an empty database, or bring those of an earlier version up to date, in one transaction."""
+    if version_of(connection) == SCHEMA_VERSION:
+        return
+    # A migration can make a table again that others refer to only while nobody checks the references.
+    connection.execute("pragma foreign_keys = off")
+    connection.execute("begin immediate")
+    try:
+        # Another process may have finished while this one waited for the lock.
+        version = version_of(connection)
+        if not version:
+            for script in (*SCRIPTS, TRIGGERS):
+                connection.execute(script)
+        else:
+            for each in range(version, SCHEMA_VERSION):
+                MIGRATIONS[each](connection)
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("user_version", SCHEMA_VERSION)
+    except BaseException:
+        connection.execute("rollback")
+        raise
+    connection.execute("commit")
+    connection.execute("pragma foreign_keys = on")

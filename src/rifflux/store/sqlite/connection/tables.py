@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from string import ascii_letters, digits, printable
 
-__all__ = ["LENGTHS", "PUT_CREDIT", "SCRIPTS", "TABLES", "TRIGGERS"]
+__all__ = ["PUT_CREDIT", "SCRIPTS", "TABLES", "TERM_TABLES", "TRIGGERS"]
 
 # Terms arrive ready-made and separated by spaces: every other printable ASCII character belongs to them. Quotes never
 # occur in terms, so they may stay separators and need no escaping here.
@@ -68,6 +68,7 @@ create table if not exists document (
     time real,
     metadata text not null default '{{}}',
     licence text,
+    language text not null default '',
     unique (owner, namespace, key)
 );
 create index document_file on document (file);
@@ -76,6 +77,8 @@ create index document_path on document (owner, path);
 create index document_kind on document (owner, kind);
 create index document_time on document (owner, time);
 -- What has no date comes last.
+-- Most documents are in the language of the index, whose name is empty here.
+create index document_language on document (owner, language) where language <> '';
 create index document_order on document (owner, namespace, coalesce(time, 9e18), id);
 
 create table if not exists document_text (
@@ -88,6 +91,7 @@ create table if not exists document_text (
 -- is the number of terms in all fields.
 -- What is embedded of a message is not what its words are: a change of one must not cost the other. embedded is null
 -- where it is made of title, headings and text, words is a hash of the terms, null where hash stands for them too.
+-- page counts from 1 and is null where the document has no pages.
 create table if not exists chunk (
     id integer primary key,
     uid integer not null unique,
@@ -101,7 +105,8 @@ create table if not exists chunk (
     owner integer not null default 0,
     length integer not null default 0,
     embedded text,
-    words integer
+    words integer,
+    page integer
 );
 create index chunk_document on chunk (document, position);
 create index chunk_hash on chunk (hash);
@@ -185,6 +190,7 @@ create table if not exists part (
     label text not null,
     span_start integer not null,
     span_end integer not null,
+    page integer,
     primary key (document, position)
 ) without rowid;
 
@@ -264,7 +270,8 @@ create table if not exists question (
     id integer primary key,
     user text not null,
     digest blob not null,
-    time real not null
+    time real not null,
+    sketch blob not null default x''
 );
 create index question_time on question (time);
 
@@ -278,6 +285,26 @@ create table if not exists answer (
     primary key (user, key)
 ) without rowid;
 create index answer_time on answer (time);
+
+create table if not exists job (
+    id text primary key,
+    user text not null,
+    kind text not null,
+    name text not null,
+    state text not null,
+    stage text not null,
+    done integer not null,
+    total integer,
+    created_at real not null,
+    seen_at real not null,
+    ended_at real not null,
+    status integer not null,
+    report text not null,
+    error text not null,
+    stop integer not null
+) without rowid;
+create index job_user on job (user, created_at);
+create index job_seen on job (seen_at);
 """
 
 # A collection is the owner of what it holds: a user's library goes by the user's name alone, any other by a name that
@@ -384,16 +411,10 @@ when exists (select 1 from derived where name = 'vectors')
 begin insert into touched (chunk, what) values (old.chunk, 'vectors'); end;
 """
 
-LENGTHS = """
-create virtual table temp.counted_term using fts5vocab(main, chunk_terms, instance);
-update chunk set length = counted.terms
-from (select doc, count(*) as terms from temp.counted_term group by doc) as counted
-where chunk.id = counted.doc;
-drop table temp.counted_term;
-"""
-
 PUT_CREDIT = "insert or ignore into credit values (?, ?, ?, ?)"
 
 SCRIPTS = (_DOCUMENTS, _WORKS, _REGISTER, _SHARING, _LOG)
 #: The names of all tables that an index has.
 TABLES = frozenset(re.findall(r"^create (?:virtual )?table if not exists (\w+)", "".join(SCRIPTS), re.MULTILINE))
+#: Those of the full-text engine: of the owner without a name, and of all others.
+TERM_TABLES = ("chunk_terms", "owned_terms")

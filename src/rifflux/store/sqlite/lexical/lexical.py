@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import repeat
@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy as np
 
-from rifflux.store.lexical import B, FieldWeights, Lexical
+from rifflux.store.lexical import VARIANT, B, FieldWeights, Lexical
 from rifflux.store.sqlite.connection.bm25 import Bm25Scoring
 from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.lexical.postings_index import WEIGHTS, PostingsIndex
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
-from rifflux.store.sqlite.lexical.word_index_terms import Counted
 from rifflux.store.sqlite.query import Terms, among, best, by_table, passing, where, worths_of
 from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores
@@ -297,21 +296,27 @@ class SqliteLexical(Lexical):
             found.update(dict(self.view.rows(DOCUMENT_FREQUENCIES.format(table=table), bound)))
         return found
 
-    def vocabulary(self, start: str, shortest: int, longest: int) -> Mapping[str, int]:
+    def vocabulary(
+        self, start: str, shortest: int, longest: int, like: Callable[[str], bool] | None = None
+    ) -> Mapping[str, int]:
         if seen := self._seen():
-            return Counted(seen.beginning(start, shortest, longest), self.document_frequencies)
-        found, uncounted = Counter[str](), set[str]()
+            return seen.vocabulary(start, shortest, longest, like)
+        counts: Counter[str] = Counter()
+        uncounted: set[str] = set()
         bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
         for terms in map(Terms, self.view.numbers):
             with self.view.reading() as (connection, _):
                 words = self.indexes.of(terms.owner)
                 listed = words.terms(connection, start, shortest, longest) if words else None
             if listed is not None:
-                uncounted |= listed
-            else:
-                rows = self.view.rows(VOCABULARY.format(table=terms.table), {**bound, "prefix": terms.prefix})
-                found.update(dict(rows))
-        return Counted(frozenset(uncounted | found.keys()), self.document_frequencies) if uncounted else dict(found)
+                uncounted.update(filter(like, listed) if like else listed)
+                continue
+            rows = self.view.rows(VOCABULARY.format(table=terms.table), {**bound, "prefix": terms.prefix})
+            for term, count in rows:
+                if like is None or like(term):
+                    counts[term] += count
+        # The word index also lists terms that no chunk holds any more: only those that are counted are returned.
+        return self.document_frequencies(sorted(uncounted | counts.keys())) if uncounted else +counts
 
 
 def _worth(query: Query, least: float) -> Query:
@@ -319,4 +324,5 @@ def _worth(query: Query, least: float) -> Query:
     if least > 1:
         query = replace(query, required=(), excluded=(), prefixes=())
     clauses = tuple(each for each in query.clauses if query.worths.get(each, 1.0) >= least)
-    return replace(query, clauses=clauses, variants=())
+    variants = tuple(each for each in query.variants if query.worths.get(each, VARIANT) >= least)
+    return replace(query, clauses=clauses, variants=variants)

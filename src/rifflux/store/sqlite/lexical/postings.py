@@ -23,7 +23,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, Stamp, Unfit, private
+from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, NotBuilt, Stamp, Unfit, private
 from rifflux.store.sqlite.lexical.postings_index import WEIGHTS
 from rifflux.store.sqlite.query import POSTINGS
 from rifflux.types import Ids
@@ -72,6 +72,8 @@ class Postings:
                 if os.fstat(file.fileno()).st_size != stamp.size:
                     raise Unfit("it was cut short")
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except FileNotFoundError:
+            raise NotBuilt("there is no file") from None
         except OSError as error:
             raise Unfit(f"it cannot be read: {error}") from error
         arrays, start = {}, STAMP_BYTES
@@ -111,14 +113,20 @@ class Postings:
             return slice(0, 0)
         return slice(int(self.starts[place]), int(self.starts[place + 1]))
 
-    def beginning(self, start: str) -> Iterator[str]:
-        """Yield the terms that begin so."""
+    def beginning(self, start: str) -> Iterator[tuple[str, slice]]:
+        """Yield the terms that begin with `start`, whoever holds them, each with the place of its rows."""
         first = self._place(start.encode())
-        for place in range(first, len(self.ends)):
-            term = self._term(place).decode("utf-8", "surrogatepass")
-            if not term.startswith(start):
-                return
-            yield term
+        # No byte of a term in UTF-8 is as high.
+        last = self._place(start.encode() + b"\xff")
+        begun = int(self.ends[first - 1]) if first else 0
+        ends = self.ends[first:last].tolist()
+        rows = self.starts[first : last + 1].tolist()
+        spelled = self.spelled[begun : ends[-1] if ends else begun].tobytes()
+        place = 0
+        for number, end in enumerate(ends):
+            term = spelled[place : end - begun].decode("utf-8", "surrogatepass")
+            place = end - begun
+            yield term, slice(rows[number], rows[number + 1])
 
     def _place(self, wanted: bytes) -> int:
         return bisect_left(range(len(self.ends)), wanted, key=self._term)
@@ -189,7 +197,7 @@ def _read(connection: apsw.Connection, highest: int) -> tuple[dict[str, int], Id
     nothing = np.empty(0, np.int64)
     found: list[tuple[Ids, Ids, Ids]] = [(nothing, nothing, nothing)]
     lengths = np.zeros(highest + 1, np.int64)
-    worth = np.array([WEIGHTS.title, WEIGHTS.headings, WEIGHTS.body], np.int64)
+    worth = np.array(WEIGHTS.fields, np.int64)
     for table in ("chunk_terms", "owned_terms"):
         connection.execute(_VIEW.format(table=table))
         listed = connection.execute(_PLACES.format(table=table))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WEIGHTS", "PostingsIndex"]
 
-#: What a place in each field counts in them, in whole numbers.
-WEIGHTS = FieldWeights()
+#: The weights that postings were counted with.
+WEIGHTS = FieldWeights().whole()
 
 #: From so many chunks on postings are kept, once several owners were read as one.
 LEAST = 4096
@@ -71,7 +71,8 @@ class PostingsIndex(DerivedFile):
                 postings, self._refused = Postings.open(self.place, log), ("", "")
                 self._open = postings
             except Unfit as error:
-                self._open, self._refused = None, (log.token, str(error))
+                self._open = None
+                self._set_aside(log.token, error)
                 self.suggest()
                 return None
         try:

@@ -18,7 +18,7 @@ from rifflux.store.lexical import K1, B
 from rifflux.store.sqlite.connection.derived import Unfit
 from rifflux.store.sqlite.lexical.postings import Postings
 from rifflux.store.sqlite.lexical.postings_index import WEIGHTS
-from rifflux.store.sqlite.query import MOST_CLAUSES, Terms, words_of, worths_of
+from rifflux.store.sqlite.query import MOST_CLAUSES, Terms, required_forms, words_of, worths_of
 from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Ids, Query, Scores
 
@@ -132,16 +132,28 @@ class Seen:
     def _visible(self, rows: Ids) -> Ids:
         return np.where((rows >= 0) & self.mask[rows], rows, -1) if len(self.mask) else rows
 
-    def beginning(self, start: str, shortest: int, longest: int) -> frozenset[str]:
-        """Return the terms of so many characters that begin so, whoever holds them."""
-        every = chain(self.postings.beginning(start), (term for term in self.fresh if term.startswith(start)))
-        return frozenset(term for term in every if shortest <= len(term) <= longest)
+    def vocabulary(
+        self, start: str, shortest: int, longest: int, like: Callable[[str], bool] | None = None
+    ) -> dict[str, int]:
+        """Count the visible rows of each term, as `Lexical.vocabulary` does; terms of other rows are left out."""
+
+        def wanted(term: str) -> bool:
+            return shortest <= len(term) <= longest and (like is None or like(term))
+
+        counts: dict[str, int] = {}
+        for term, found in self.postings.beginning(start):
+            if wanted(term) and (count := int(np.count_nonzero(self.mask[self.postings.rows[found]]))):
+                counts[term] = count
+        for term, (rows, _) in self.fresh.items():
+            if term.startswith(start) and wanted(term):
+                counts[term] = counts.get(term, 0) + len(rows)
+        return counts
 
 
 def _count(held: dict[str, dict[int, float]], row: int, terms: Terms, fields: Sequence[str]) -> int:
     """Count the terms of a row's fields, each by the field's weight; returns how many places there are."""
     length = 0
-    for field, weight in zip(fields, (WEIGHTS.title, WEIGHTS.headings, WEIGHTS.body), strict=True):
+    for field, weight in zip(fields, WEIGHTS.fields, strict=True):
         for word in filter(None, words_of(field)):
             length += 1
             counts = held.setdefault(word[len(terms.prefix) :], {})
@@ -168,8 +180,9 @@ class PostingScorer:
         return self.seen.posting(clause[0])
 
     @cached_property
-    def _required(self) -> Sequence[Found]:
-        return [self._found(clause) for clause in self.query.required[:MOST_CLAUSES]]
+    def _required(self) -> Sequence[Sequence[Found]]:
+        """Return what holds each required clause, by its forms."""
+        return [[*map(self._found, forms)] for forms in required_forms(self.query)]
 
     @cached_property
     def _ranked(self) -> Sequence[Found]:
@@ -181,7 +194,7 @@ class PostingScorer:
     def _idf(self) -> Sequence[float]:
         """Return what each counts: what is required twice, as in the expression that the tables are given."""
         worths = [*worths_of(self.query), *[1.0] * len(self.query.prefixes)]
-        required = [okapi_idf(self.chunks, len(rows)) for rows, _ in self._required]
+        required = [okapi_idf(self.chunks, len(rows)) for rows, _ in chain.from_iterable(self._required)]
         ranked = zip(worths, self._ranked, strict=False)
         return [*required, *required, *(worth * okapi_idf(self.chunks, len(rows)) for worth, (rows, _) in ranked)]
 
@@ -189,12 +202,13 @@ class PostingScorer:
         """Return the rows that match, in no order, and their scores."""
         norms, total = self.seen.norms(self.mean_length), np.zeros(len(self.seen.mask))
         matching = np.zeros(len(total), np.bool_)
-        for (rows, counts), idf in zip([*self._required, *self._required, *self._ranked], self._idf, strict=True):
+        required = [*chain.from_iterable(self._required)]
+        for (rows, counts), idf in zip([*required, *required, *self._ranked], self._idf, strict=True):
             # The order of the operations is that of `bm25`: they round alike.
             total[rows] += idf * counts * (K1 + 1) / (counts + norms[rows])
             matching[rows] = True
-        for rows, _ in self._required:
-            matching &= _mask(len(total), rows)
+        for forms in self._required:
+            matching &= _mask(len(total), np.concatenate([rows for rows, _ in forms]))
         for clause in self.query.excluded[:MOST_CLAUSES]:
             matching[self._found(clause)[0]] = False
         found = np.flatnonzero(matching)

@@ -75,8 +75,8 @@ class WordIndex(DerivedFile):
     """Opens an owner's word index of the database at `location` when asked, and has it built and kept up to date."""
 
     title = "the word index"
-    #: What it can rank by.
-    weights = FieldWeights()
+    #: The weights that it can rank by: those its terms were entered with.
+    weights = FieldWeights().whole()
 
     def __init__(self, location: str, owner: int, known: Known, *, read_only: bool) -> None:
         self._terms, self._known = Terms(owner), known
@@ -172,7 +172,8 @@ class WordIndex(DerivedFile):
 
     def _refuse(self, log: Log, error: Unfit) -> None:
         """Do not use this state any more, and have it rebuilt."""
-        self._open, self._refused = None, (log.token, str(error))
+        self._open = None
+        self._set_aside(log.token, error)
         self.suggest()
 
     def _is_behind(self, connection: apsw.Connection) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import tantivy
 
 from rifflux.store.sqlite.lexical.word_index_schema import FACET, ROW, TERMS, TIME, encoded, own
-from rifflux.store.sqlite.query import MOST_CLAUSES, Terms, words_of, worths_of
+from rifflux.store.sqlite.query import MOST_CLAUSES, Terms, required_forms, words_of, worths_of
 from rifflux.text.analyzer import idf, okapi_idf
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Clause, Filter, Query
@@ -44,7 +44,7 @@ class Parser:
 
     def __call__(self, query: Query) -> tantivy.Query | None:
         """Return the query with its filter; None if it has no term to rank by. Raises `NotHere`."""
-        required = [boosted(each, 2.0) for each in self._phrases(query.required)]
+        required = [self._required(forms) for forms in required_forms(query)]
         ranked = zip(self._phrases((*query.clauses, *query.variants)), worths_of(query), strict=True)
         optional = [each if worth == 1 else boosted(each, worth) for each, worth in ranked]
         optional += [self._prefix(self._words((each,))) for each in query.prefixes[:MOST_CLAUSES]]
@@ -64,6 +64,11 @@ class Parser:
     def _phrases(self, clauses: Sequence[Clause]) -> Iterator[tantivy.Query]:
         for clause in clauses[:MOST_CLAUSES]:
             yield self.phrase(clause)
+
+    def _required(self, forms: Sequence[Clause]) -> tantivy.Query:
+        """Return a query for a required clause, of whose forms one must match."""
+        found = [boosted(each, 2.0) for each in self._phrases(forms)]
+        return found[0] if len(found) == 1 else _any(found)
 
     def phrase(self, clause: Clause) -> tantivy.Query:
         """Return adjacent terms, weighed by how many chunks hold them so."""

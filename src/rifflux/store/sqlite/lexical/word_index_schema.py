@@ -14,6 +14,7 @@ from itertools import chain
 
 import tantivy
 
+from rifflux.store.lexical import FieldWeights
 from rifflux.text.properties import TAGS
 
 __all__ = [
@@ -30,8 +31,8 @@ __all__ = [
 ]
 
 TERMS, FACET, TIME, ID, ROW = "terms", "facet", "time", "id", "row"
-#: How often each word of a title is entered: the weight that `WordIndex.weights` has for it.
-TITLE_TIMES = 2
+#: How often the terms of the title, of the headings and of the body are entered.
+TIMES = tuple(int(weight) for weight in FieldWeights().whole().fields)
 #: Longer values of facets are hashed.
 LONGEST_VALUE = 200
 
@@ -50,10 +51,9 @@ def schema() -> tantivy.Schema:
 def entry(row: int, id: int, terms: Sequence[str], held: Sequence[str], time: float | None) -> tantivy.Document:
     """Return a chunk, from its row, its id, the terms of its title, headings and body, its facets and its date."""
     document = tantivy.Document()
-    title, *others = terms
     # Values of their own, so that no phrase begins in one field and ends in the next.
-    for text in (*[title] * TITLE_TIMES, *others):
-        if text:
+    for text, times in zip(terms, TIMES, strict=True):
+        for _ in range(times if text else 0):
             document.add_text(TERMS, text)
     for facet in held:
         document.add_text(FACET, facet)

@@ -3,42 +3,22 @@
 FTS5 finds which terms begin with a letter by going through their postings, which takes a tenth of a second in a million
 chunks; Tantivy does not at all. The file has a term a line, in sections that are sorted: one of the build, then
 one for each time that new terms came. It lacks no term of what the word index covers. It may have some that occur no
-more, or only in what was not committed after all: who asks counts what is of interest.
+more, or only in what was never committed: `Lexical.vocabulary` counts them and leaves those out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-__all__ = ["NAME", "Counted", "TermDictionary", "extend", "write"]
+__all__ = ["NAME", "TermDictionary", "extend", "write"]
 
 NAME = "terms"
 #: From so many sections on they are made one.
 MOST_SECTIONS = 64
 
 ByLength = Mapping[int, list[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Counted(Mapping[str, int]):
-    """Terms, each with the number of chunks that hold it, counted when asked for; 0 for one that occurs no more."""
-
-    terms: frozenset[str]
-    count: Callable[[list[str]], Mapping[str, int]]
-
-    def __getitem__(self, term: str) -> int:
-        if term not in self.terms:
-            raise KeyError(term)
-        return self.count([term]).get(term, 0)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.terms)
-
-    def __len__(self) -> int:
-        return len(self.terms)
 
 
 class TermDictionary:
@@ -97,6 +77,8 @@ def _section(terms: Iterable[str]) -> str:
 
 def _beginning(section: str, start: str) -> list[str]:
     """Return the terms of a section, each between two line ends, that begin with `start`."""
+    if not start:
+        return list(filter(None, section.split("\n")))
     first, last = section.find(f"\n{start}"), section.rfind(f"\n{start}")
     if first < 0:
         return []

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rifflux.store.sqlite.connection.derived import Current, Stamp, Unfit
+from rifflux.store.sqlite.connection.derived import Current, NotBuilt, Stamp, Unfit
 from rifflux.store.sqlite.query import Terms
 from rifflux.types import Query, Ranking
 
@@ -49,9 +49,13 @@ class WordSnapshot:
 
     @classmethod
     def open(cls, place: Path, expected: Current, terms: Terms) -> WordSnapshot:
-        """Open an owner's copy at a place; raises `Unfit` if it is missing, damaged, or not of this database."""
+        """Open an owner's copy at a place; raises `Unfit` if it is damaged, `NotBuilt` if it is missing."""
         with sound():
-            stamp = Stamp.decoded((place / stamp_file(expected.token)).read_bytes())
+            try:
+                written = (place / stamp_file(expected.token)).read_bytes()
+            except FileNotFoundError:
+                raise NotBuilt("there is none of this state") from None
+            stamp = Stamp.decoded(written)
             stamp.check(expected, terms.index, FORMAT)
             index, folder = _opened(place)
             segments = json.loads((place / "meta.json").read_bytes())["segments"]

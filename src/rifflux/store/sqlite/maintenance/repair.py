@@ -31,7 +31,7 @@ select chunk.id, chunk.owner, document.title, chunk.headings, iif(chunk.span_end
         document.key <> document.path or exists (select 1 from identifier where identifier.document = document.id),
         '', document.key
     ),
-    document.metadata, chunk.position
+    document.metadata, chunk.position, document.language
 from chunk join document on document.id = chunk.document where chunk.id in (select value from json_each(?))"""
 _ALL = "select id from chunk"
 _PUT = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
@@ -139,9 +139,9 @@ def _put_terms(connection: apsw.Connection, analysis: Analysis, rows: list[int])
     for start in range(0, len(rows), check.BATCH):
         some = json.dumps(rows[start : start + check.BATCH])
         for id, owner, title, headings, text, subjects, *about in _fetched(connection.execute(_SOME, (some,))):
-            kind, key, metadata, place = about
+            kind, key, metadata, place, language = about
             names = tuple(json.loads(headings)), text, tuple(json.loads(subjects))
-            chunk = StoredChunk(title, *names, kind, key, json.loads(metadata), place)
+            chunk = StoredChunk(title, *names, kind, key, json.loads(metadata), place, language)
             terms, fields = Terms(owner), analysis.terms(chunk)
             connection.execute(_DROP.format(table=terms.table), (id,))
             connection.execute(_PUT.format(table=terms.table), (id, *map(terms.joined, fields)))

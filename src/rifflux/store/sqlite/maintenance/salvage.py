@@ -10,7 +10,7 @@ import shutil
 import struct
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,23 +21,25 @@ import apsw
 from rifflux.errors import Busy, DamagedIndex, NotAnIndex
 from rifflux.store.sqlite.connection.connect import connect, translated
 from rifflux.store.sqlite.connection.locks import held
-from rifflux.store.sqlite.connection.schema import APPLICATION_ID, FORMER
+from rifflux.store.sqlite.connection.schema import APPLICATION_ID
+from rifflux.store.sqlite.maintenance.recognize import check_is_index
 
 __all__ = ["Salvaged", "salvage"]
 
 #: Rows that are read at a time, and stored in one transaction.
 BATCH = 256
-#: Row numbers in a row without any readable row, after which the rest of a table is given up.
-GIVE_UP = 100_000
-#: Bytes that the smallest row takes, with where its page says it is.
-SMALLEST_ROW = 8
+#: Row numbers that are tried one by one where a page is damaged: no page has room for more rows.
+ONE_PAGE = 1024
+#: Above the largest number that a row can have.
+_LAST_ROW = 1 << 63
 #: What others claim while they change an index.
 TASKS = ("read", "embed", "switch")
 #: What is made again, or follows from the other tables.
 LEFT_OUT = ("touched", "derived", "fresh_terms")
-#: What a database of ours is known by, and the tables without which files are read again.
-ESSENTIAL = frozenset({"document", "chunk"})
-READ_ANEW = ESSENTIAL | {"document_text"}
+#: What a database of ours is known by.
+OUR_TABLES = frozenset({"document", "chunk", "chunk_terms"})
+#: The tables without which files are read again.
+READ_ANEW = frozenset({"document", "chunk", "document_text"})
 #: Where the header says how large the file is, in pages, and with which change of the file that was true.
 _SIZE, _SIZE_VALID, _CHANGES, _FREE = 28, 92, 24, 32
 _HEADER = 100
@@ -68,15 +70,11 @@ class Salvaged:
 
 @dataclass(frozen=True, slots=True)
 class _SalvagedTable:
-    """A table with the columns that both databases have: name, declared type, place in the primary key.
-
-    `read` lists them as the damaged database calls them.
-    """
+    """A table with the columns that both databases have: name, declared type, place in the primary key."""
 
     name: str
     columns: tuple[tuple[str, str, int], ...]
     by_row: bool
-    read: str
 
     @property
     def listed(self) -> str:
@@ -99,9 +97,10 @@ def salvage(location: str) -> Salvaged:
     """Put a new database with all readable rows in the place of a damaged one, and keep that under another name.
 
     The new one has no terms yet: mend it. Nobody else may use the index meanwhile. Raises `DamagedIndex` if nothing can
-    be read, and leaves everything as it was.
+    be read, `NotAnIndex` for what never was one, and leaves everything as it was.
     """
     path = Path(location).expanduser()
+    check_is_index(path)
     with translated(location), _alone(path), tempfile.TemporaryDirectory(dir=path.parent) as folder:
         copy, new = Path(folder, "damaged.db"), Path(folder, "new.db")
         for suffix in ("", "-wal"):
@@ -139,7 +138,7 @@ def _make_readable(copy: Path, new: Path) -> None:
     ours = _is_ours(copy)
     for mend in (_give_header, _give_tables):
         if (tables := _tables_of(copy)) is not None:
-            if not ours and not tables >= ESSENTIAL:
+            if not ours and not tables >= OUR_TABLES:
                 raise NotAnIndex(f"{copy.name} is a database of another program: choose another file with --db")
             return
         mend(copy, new)
@@ -232,14 +231,12 @@ def _tables(source: apsw.Connection, target: apsw.Connection) -> Iterator[_Salva
         if name in LEFT_OUT or any(str(name).startswith(f"{other}") for (other,) in virtual):
             continue
         held = {column for column, *_ in _columns(source, str(name))}
-        origins = {each: each if each in held else FORMER.get(each) for each, *_ in _columns(target, str(name))}
-        columns = tuple(each for each in _columns(target, str(name)) if origins[each[0]] in held)
+        columns = tuple(each for each in _columns(target, str(name)) if each[0] in held)
         if columns:
             by_row = "without rowid" not in str(
                 target.execute("select sql from sqlite_master where name = ?", (name,)).get
             )
-            read = ", ".join(f"{origins[each]} as {each}" for each, *_ in columns)
-            yield _SalvagedTable(str(name), columns, by_row, read)
+            yield _SalvagedTable(str(name), columns, by_row)
 
 
 def _columns(connection: apsw.Connection, table: str) -> list[tuple[str, str, int]]:
@@ -261,25 +258,73 @@ def _copy(source: apsw.Connection, target: apsw.Connection, table: _SalvagedTabl
 
 def _by_row(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any]]:
     """Yield rows by growing number, some at a time; where that fails one at a time, stepping over what is damaged."""
-    statement = _ROWS.format(columns=table.read, table=table.name)
-    after, failed, batch = -(1 << 62), 0, BATCH
-    # A file of a few pages cannot hold more rows than these have room for.
-    enough = min(GIVE_UP, Path(source.filename).stat().st_size // SMALLEST_ROW)
-    while failed < enough:
+    statement = _ROWS.format(columns=table.listed, table=table.name)
+    after = -(1 << 62)
+    batch = BATCH
+
+    def rows_after(number: int, limit: int) -> list[Any] | None:
         try:
-            rows: list[Any] = source.execute(statement, (after, batch)).fetchall()
+            rows: list[Any] = source.execute(statement, (number, limit)).fetchall()
         except _UNREADABLE:
-            if batch > 1:
-                batch = 1
-                continue
+            return None
+        return _ascending(rows, number)
+
+    while True:
+        rows = rows_after(after, batch)
+        if rows is None and batch > 1:
+            batch = 1
+            continue
+        if rows is None:
             # Row numbers are positive and nearly dense.
-            after, failed = max(after, 0) + 1, failed + 1
+            next_readable = _next_readable(max(after, 0), rows_after)
+            if next_readable is None:
+                return
+            after = next_readable
             continue
         if not rows:
             return
-        after, failed = rows[-1][0], 0
+        after = rows[-1][0]
         batch = min(BATCH, batch * 2)
         yield [row[1:] for row in rows]
+
+
+def _ascending(rows: list[Any], after: int) -> list[Any] | None:
+    """Return the rows up to the first whose number does not grow, None if that is the first of all.
+
+    Where a page is not what the pages above it say, the engine may give the same row without end.
+    """
+    for place, row in enumerate(rows):
+        if row[0] <= after:
+            return rows[:place] or None
+        after = row[0]
+    return rows
+
+
+def _next_readable(after: int, rows_after: Callable[[int, int], list[Any] | None]) -> int | None:
+    """Return a number behind `after` from which on rows can be read, None if there is none.
+
+    The rows of one damaged page are stepped over one by one. Where more is damaged, steps double, and the place where
+    that ends is found by halving the last one: a file that lost half of its pages takes no more than some thousand
+    steps for each gap.
+    """
+    for number in range(after + 1, after + ONE_PAGE + 1):
+        if rows_after(number, 1) is not None:
+            return number
+    unreadable = after + ONE_PAGE
+    step = ONE_PAGE
+    while rows_after(unreadable + step, 1) is None:
+        unreadable += step
+        step *= 2
+        if unreadable + step >= _LAST_ROW:
+            return None
+    readable = unreadable + step
+    while readable - unreadable > 1:
+        middle = (readable + unreadable) // 2
+        if rows_after(middle, 1) is None:
+            unreadable = middle
+        else:
+            readable = middle
+    return readable
 
 
 def _by_key(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any]]:
@@ -287,7 +332,7 @@ def _by_key(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any
     for statement in _BOTH_WAYS:
         rows: list[Any] = []
         try:
-            rows.extend(source.execute(statement.format(columns=table.read, table=table.name, key=table.key)))
+            rows.extend(source.execute(statement.format(columns=table.listed, table=table.name, key=table.key)))
         except _UNREADABLE:
             yield rows
             continue

@@ -41,6 +41,7 @@ _COLLECTIONS = "delete from collection where user = :user"
 _READERS = "delete from reader where who = :user"
 # What was answered tells of what is gone.
 _ANSWERS = "delete from answer where user = :user"
+_JOBS = "delete from job where user = :user"
 _MEMBERS = "delete from member where user = :user"
 _OWNER = "select id from owner where name = :owner"
 _COLLECTION = "delete from collection where owner = :owner"
@@ -69,7 +70,7 @@ def erase(view: View, user: str, entry: LogEntry | None = None) -> Erased:
         return Erased({})
     bound = {"user": user, "part": user + PART}
     return _erased(
-        view, _OWNERS, bound, (_TOKENS, _USAGE, _QUESTIONS, _COLLECTIONS), (_READERS, _MEMBERS, _ANSWERS),
+        view, _OWNERS, bound, (_TOKENS, _USAGE, _QUESTIONS, _COLLECTIONS), (_READERS, _MEMBERS, _ANSWERS, _JOBS),
         lambda connection, erased: _forget_name(connection, user, entry, erased),
     )  # fmt: skip
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -13,6 +14,7 @@ from rifflux.errors import OutOfScope
 from rifflux.store.registry import (
     Erased,
     Event,
+    JobRecord,
     KeptAnswer,
     LogEntry,
     QuestionDigest,
@@ -31,6 +33,9 @@ __all__ = ["SqliteRegistry", "append"]
 
 #: How long an entry is kept, and how many of each user who acts: nobody can push out what others did.
 KEPT_SECONDS, KEPT_EACH = 2 * 365 * 86_400.0, 10_000
+
+#: The columns of a job.
+JOB = tuple(each.name for each in fields(JobRecord))
 
 PUT_EVENT = """
 insert into event (owner, time, kind, query, namespace, key, chunk, grade, user)
@@ -67,6 +72,10 @@ delete from token where id in (
     order by created_at desc, id desc limit -1 offset 100
 )"""
 
+_VALID_TOKENS = """
+select count(*) from token
+where user = :user and revoked_at is null and (expires_at is null or expires_at > :now)"""
+
 _MARK_USED = "update token set used_at = ? where id = ?"
 
 _REVOKE = "update token set revoked_at = ? where id = ? and revoked_at is null"
@@ -102,12 +111,30 @@ _END_ANSWER = "update answer set status = ?, body = ? where user = ? and key = ?
 
 _FORGET_ANSWER = "delete from answer where user = ? and key = ?"
 
-_ASK = "insert into question (user, digest, time) values (?, ?, ?)"
+_FORGET_JOBS = "delete from job where seen_at < ?"
+
+_RUNNING_JOBS = "select count(*) from job where user = ? and state = 'running' and seen_at >= ?"
+
+_PUT_JOB = f"insert into job ({', '.join(JOB)}) values ({', '.join(f':{name}' for name in JOB)})"
+
+_UPDATE_JOB = """
+update job set
+    state = :state, stage = :stage, done = :done, total = :total, seen_at = :seen_at, ended_at = :ended_at,
+    status = :status, report = :report, error = :error
+where id = :id returning stop"""
+
+_STOP_JOBS = "update job set stop = true where user = ? and state = 'running' and coalesce(?, id) = id"
+
+_JOB = f"select {', '.join(JOB)} from job where id = :id"
+
+_JOBS = f"select {', '.join(JOB)} from job where :user is null or user = :user order by created_at desc, id"
+
+_ASK = "insert into question (user, digest, time, sketch) values (?, ?, ?, ?)"
 
 _FORGET_QUESTIONS = "delete from question where time < ?"
 
 _QUESTIONS = """
-select user, digest, time from question
+select user, digest, time, sketch from question
 where time >= :since and (:until is null or time < :until) order by time, id"""
 
 # Of all owners: only the service's measures are made of it, which give counts by day.
@@ -193,11 +220,15 @@ class SqliteRegistry(Registry):
     def events(self, kind: str | None = None) -> list[Event]:
         return [Event(*row) for row in self.view.rows(EVENTS, {"kind": kind})]
 
-    def put_token(self, token: Token, digest: bytes, entry: LogEntry | None = None) -> None:
+    def put_token(self, token: Token, digest: bytes, entry: LogEntry | None = None, *, most: int | None = None) -> bool:
         with self._whole.writing(content=False) as (connection, _):
+            valid: Any = connection.execute(_VALID_TOKENS, {"user": token.user, "now": token.created_at}).get
+            if most is not None and valid >= most:
+                return False
             connection.execute(_PUT_TOKEN, (*astuple(token), digest))
             connection.execute(_FORGET_TOKENS, {"user": token.user, "now": token.created_at})
             append(connection, entry)
+            return True
 
     def token(self, id: str) -> tuple[Token, bytes] | None:
         return next(((Token(*row[:-1]), row[-1]) for row in self._whole.rows(_TOKEN, {"id": id})), None)
@@ -264,6 +295,34 @@ class SqliteRegistry(Registry):
             else:
                 connection.execute(_FORGET_ANSWER, (user, key))
 
+    def begin_job(self, job: JobRecord, most: int, seen_after: float, forget_before: float) -> bool:
+        with self._whole.writing(content=False) as (connection, _):
+            connection.execute(_FORGET_JOBS, (forget_before,))
+            running: Any = connection.execute(_RUNNING_JOBS, (job.user, seen_after)).get
+            if running >= most:
+                return False
+            connection.execute(_PUT_JOB, asdict(job))
+            return True
+
+    def put_jobs(self, jobs: Sequence[JobRecord]) -> Sequence[str]:
+        stopped = []
+        with self._whole.writing(content=False) as (connection, _):
+            for job in jobs:
+                stop: Any = connection.execute(_UPDATE_JOB, asdict(job)).get
+                if stop is None or stop:
+                    stopped.append(job.id)
+        return stopped
+
+    def stop_jobs(self, user: str, id: str | None = None) -> None:
+        with self._whole.writing(content=False) as (connection, _):
+            connection.execute(_STOP_JOBS, (user, id))
+
+    def job(self, id: str) -> JobRecord | None:
+        return next(map(_job, self._whole.rows(_JOB, {"id": id})), None)
+
+    def jobs(self, user: str | None = None) -> list[JobRecord]:
+        return [_job(row) for row in self._whole.rows(_JOBS, {"user": user})]
+
     def ask(self, questions: Sequence[QuestionDigest], forget_before: float) -> None:
         with self._whole.writing(content=False) as (connection, _):
             connection.executemany(_ASK, [astuple(each) for each in questions])
@@ -274,6 +333,11 @@ class SqliteRegistry(Registry):
 
     def reactions(self, since: float = 0.0, until: float | None = None) -> list[Reaction]:
         return [Reaction(*row) for row in self._whole.rows(_REACTIONS, {"since": since, "until": until})]
+
+
+def _job(row: Any) -> JobRecord:
+    found = JobRecord(*row)
+    return replace(found, stop=bool(found.stop))
 
 
 def append(connection: apsw.Connection, entry: LogEntry | None) -> None:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import MissingExtra
-from rifflux.store.sqlite.connection.derived import Stamp, Unfit, current, rebuild
+from rifflux.store.sqlite.connection.derived import NotBuilt, Stamp, Unfit, current, rebuild
 from rifflux.store.sqlite.semantic.packed import NAME as VECTORS
 from rifflux.store.sqlite.semantic.packed import Packed
 from rifflux.store.sqlite.semantic.scan import FEW, nearest_rows
@@ -220,11 +220,15 @@ def _empty(packed: Packed) -> Index:
 def _read(place: Path, packed: Packed, token: str) -> tuple[Stamp, NDArray[Any]]:
     """Return the stamp and the nodes of a graph; raises `Unfit` where they are damaged or of another model."""
     try:
-        stamp = Stamp.decoded((place / _STAMP).read_bytes())
+        try:
+            written = (place / _STAMP).read_bytes()
+        except FileNotFoundError:
+            raise NotBuilt("there is none") from None
+        stamp = Stamp.decoded(written)
         if (stamp.name, stamp.format, stamp.facts["model"]) != (NAME, FORMAT, packed.stamp.facts["model"]):
-            raise Unfit("it is of another format, or of another model")
+            raise NotBuilt("it is of another format, or of another model")
         if stamp.token != token:
-            raise Unfit("it belongs to another state of the database")
+            raise NotBuilt("it belongs to another state of the database")
         if any((place / name).stat().st_size != size for name, size in stamp.facts["sizes"].items()):
             raise Unfit("it was cut short")
         if _checksum(place / _NODES) != stamp.facts["checksums"]["nodes"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -95,15 +95,11 @@ class Matrix:
         )
 
     def nearest(self, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
-        """Rank the `limit` rows of highest cosine with a vector of unit length, among those that are allowed."""
-        ids, vectors = self.ids, self.vectors
-        if allowed is not None:
-            mask = allowed.mask(self.documents, self.chunks)
-            ids, vectors = ids[mask], vectors[mask]
-        return best(ids, (vectors @ vector).astype(np.float64), limit)
+        """Rank the `limit` allowed rows of highest cosine with a vector of unit length.
 
-    def near(self, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
-        """Rank the rows of highest cosine by the digits that packed ones have: which are packed must not show."""
+        Cosines are rounded as those of packed vectors are. When vectors are packed depends on what all owners have
+        together, so other digits would give that away.
+        """
         ids, vectors = self.ids, self.vectors
         if allowed is not None:
             mask = allowed.mask(self.documents, self.chunks)
@@ -131,12 +127,11 @@ def scanned(
     vector: Vectors,
     limit: int,
     allowed: Allowed | None,
-    search: Callable[[Matrix, Vectors, int, Allowed | None], Ranking] = Matrix.nearest,
 ) -> Ranking:
     """Rank the nearest of some owners' vectors, read from the tables without keeping them."""
     found = Ranking.empty()
     for rows in chain.from_iterable(_blocks(connection, owner) for owner in owners):
-        some = search(Matrix.of(rows, len(vector)), vector, limit, allowed)
+        some = Matrix.of(rows, len(vector)).nearest(vector, limit, allowed)
         found = best(np.concatenate([found.ids, some.ids]), np.concatenate([found.scores, some.scores]), limit)
     return found
 

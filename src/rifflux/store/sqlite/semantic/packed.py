@@ -24,7 +24,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, Stamp, Unfit, private
+from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, NotBuilt, Stamp, Unfit, private
 from rifflux.types import Ids, Scores, Vectors
 
 __all__ = ["FORMAT", "NAME", "Packed", "rounded", "sign_words", "write"]
@@ -106,9 +106,13 @@ class Packed:
             with path.open("rb") as file:
                 stamp = Stamp.decoded(file.read(STAMP_BYTES))
                 stamp.check(expected, NAME, FORMAT)
-                if os.fstat(file.fileno()).st_size != stamp.size or stamp.facts["model"] != model:
-                    raise Unfit("it was cut short, or is of another model")
+                if stamp.facts["model"] != model:
+                    raise NotBuilt("it is of another model")
+                if os.fstat(file.fileno()).st_size != stamp.size:
+                    raise Unfit("it was cut short")
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except FileNotFoundError:
+            raise NotBuilt("there is no file") from None
         except OSError as error:
             raise Unfit(f"it cannot be read: {error}") from error
         arrays = _arrays(data, stamp)

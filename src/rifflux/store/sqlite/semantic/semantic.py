@@ -139,8 +139,8 @@ class SqliteSemantic(Semantic):
                     return
         if known.fingerprint != model.fingerprint:
             raise ModelMismatch(
-                f"the index holds vectors of {known.name} ({known.shown}), not of {model.name}: open it with "
-                f"model={known.shown!r}, or make a new index for {model.name}"
+                f"the index holds vectors of {known.name} ({known.shown}), not of {model.shown}: open it with "
+                f"model={known.shown!r}, or run 'rifflux models switch {model.shown}'"
             )
 
     def model(self) -> ModelInfo | None:
@@ -168,7 +168,7 @@ class SqliteSemantic(Semantic):
         return found
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
-        """Return the vector of each chunk, by its id. Packed ones are rounded; of several owners, all are."""
+        """Return the vector of each chunk, by its id: as it is stored if `exact`, else rounded as packed ones are."""
         if exact:
             return self._stored_vectors(ids)
         with self.view.reading() as (connection, owners):
@@ -176,7 +176,7 @@ class SqliteSemantic(Semantic):
         known = packed.vectors_of(owners, ids) if packed else {}
         missing = [*filterfalse(known.__contains__, ids.tolist())]
         stored = self._stored_vectors(np.array(missing, np.int64)) if missing else {}
-        return {**known, **(rounded_all(stored) if self.view.several else stored)}
+        return {**known, **rounded_all(stored)}
 
     def _stored_vectors(self, ids: Ids) -> Mapping[int, Vectors]:
         """Return the vector of each chunk, by its id, as the tables have it."""
@@ -222,7 +222,7 @@ class SqliteSemantic(Semantic):
             # Looked at last: if the index is switched to another model after this, the vectors are of the former one.
             self._check_model(connection, query)
         if self.view.several:
-            return packed.near(owners, vector, limit, allowed, query.sufficient(limit))
+            return packed.nearest_of_several(owners, vector, limit, allowed, query.sufficient(limit))
         return packed.nearest(owners[0], vector, limit, allowed, query.sufficient(limit))
 
     def _nearest_exactly(
@@ -236,14 +236,13 @@ class SqliteSemantic(Semantic):
     ) -> Ranking:
         """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
         index, state = self.index, self.view.generation(connection)
-        search = Matrix.near if self.view.several else Matrix.nearest
         if index and index.will_be_packed(connection, self.embedded):
             with unmoved(connection):
                 self._check_model(connection, query)
-                return scanned(connection, owners, vector, limit, allowed, search)
+                return scanned(connection, owners, vector, limit, allowed)
         matrix = self.matrices.get(owners, state, self._matrix, connection, owners, query)
         self._check_model(connection, query)
-        return search(matrix, vector, limit, allowed)
+        return matrix.nearest(vector, limit, allowed)
 
     def _matrix(self, connection: apsw.Connection, owners: tuple[int, ...], query: Query) -> Matrix:
         assert query.vector is not None, "it was looked at before"

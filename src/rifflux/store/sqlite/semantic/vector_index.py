@@ -18,6 +18,7 @@ from rifflux.errors import InvalidArgument
 from rifflux.store.sqlite.connection.derived import (
     Current,
     DerivedFile,
+    NotBuilt,
     Unfit,
     current,
     forget,
@@ -125,19 +126,27 @@ class VectorSnapshot:
     ) -> Ranking:
         """Rank the `limit` chunks of an owner of highest cosine with a vector of unit length, among those allowed.
 
-        As many as are `enough` are found where there are too many to look at each.
+        As many as are `enough` are found where there are too many to look at each. An owner alone would not have fewer
+        than `LEAST` vectors packed: so few are all looked at, whatever else is packed.
         """
         enough = limit if enough is None else enough
-        ranking = self.fresh.matrix.where(self.fresh.owners == owner).nearest(vector, limit, allowed)
+        fresh = self.fresh.matrix.where(self.fresh.owners == owner)
+        ranking = fresh.nearest(vector, limit, allowed)
         among = self.packed.of(owner)
         mask = self._mask(among, allowed)
-        search = self.graph.nearest_rows if self.graph else nearest_rows
-        rows, cosines = search(self.packed, among, mask, vector, enough)
+        if among.stop - among.start - len(self._hidden(among)) + len(fresh.ids) < LEAST:
+            rows = np.arange(among.start, among.stop) if mask is None else np.flatnonzero(mask) + among.start
+            cosines = self.packed.cosines(rows, vector)
+        else:
+            search = self.graph.nearest_rows if self.graph else nearest_rows
+            rows, cosines = search(self.packed, among, mask, vector, enough)
         every = len(rows) == (among.stop - among.start if mask is None else np.count_nonzero(mask))
         ids = np.concatenate([self.packed.ids[rows], ranking.ids])
         return best(ids, np.concatenate([cosines, ranking.scores]), limit if every else enough)
 
-    def near(self, owners: Sequence[int], vector: Vectors, limit: int, allowed: Allowed | None, enough: int) -> Ranking:
+    def nearest_of_several(
+        self, owners: Sequence[int], vector: Vectors, limit: int, allowed: Allowed | None, enough: int
+    ) -> Ranking:
         """Rank the nearest chunks of several owners as an index would that holds nothing else.
 
         Their rows are scanned in the order of their ids, and so few as it would not pack are all looked at.
@@ -152,7 +161,7 @@ class VectorSnapshot:
         few = len(rows) + len(fresh.ids) < LEAST
         if allowed is not None:
             rows, signs = rows[allowed.mask(self.packed.documents[rows], self.packed.chunks[rows])], None
-        changed = fresh.near(vector, limit, allowed)
+        changed = fresh.nearest(vector, limit, allowed)
         if few:
             near, cosines = rows, self.packed.cosines(rows, vector)
         else:
@@ -171,16 +180,18 @@ class VectorSnapshot:
         return ids, (self.packed.stamp.token, np.isin(ids, fresh).any() and self.fresh.seen)
 
     def sample(self, owners: Sequence[int], ids: Ids) -> tuple[Ids, Vectors]:
-        """Return chunks of some owners with their vectors, all of them with the digits that packed ones have."""
+        """Return chunks of some owners with their vectors (len(ids), dimension), rounded as packed vectors are."""
         fresh = self.fresh.matrix.where(np.isin(self.fresh.matrix.ids, ids))
         new: Mapping[int, Vectors] = dict(zip(fresh.ids.tolist(), fresh.vectors, strict=True))
         known = {**self.vectors_of(owners, ids), **rounded_all(new)}
-        return ids, np.array([known[id] for id in ids.tolist()], np.float32).reshape(len(ids), -1)
+        vectors = np.empty((len(ids), self.packed.values.shape[1]), np.float32)
+        for row, id in enumerate(ids.tolist()):
+            vectors[row] = known[id]
+        return ids, vectors
 
     def _mask(self, among: slice, allowed: Allowed | None) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
         """Return which rows of a slice count; None for all."""
-        hidden = self.fresh.hidden
-        hidden = hidden[np.searchsorted(hidden, among.start) : np.searchsorted(hidden, among.stop)] - among.start
+        hidden = self._hidden(among)
         if allowed is None and not len(hidden):
             return None
         if allowed is None:
@@ -189,6 +200,13 @@ class VectorSnapshot:
             mask = allowed.mask(self.packed.documents[among], self.packed.chunks[among])
         mask[hidden] = False
         return mask
+
+    def _hidden(self, among: slice) -> Ids:
+        """Return the rows of a slice that changed since they were packed, counted from its start."""
+        hidden = self.fresh.hidden
+        first, last = np.searchsorted(hidden, [among.start, among.stop])
+        found: Ids = hidden[first:last] - among.start
+        return found
 
     def vectors_of(self, owners: Sequence[int], ids: Ids) -> dict[int, Vectors]:
         """Return the vectors of those chunks of some owners that are packed and did not change since, by their ids."""
@@ -250,7 +268,7 @@ class VectorIndex(DerivedFile):
                 packed, fresh = Packed.open(self.place, known, model[0]), Fresh.none(known.covered, model[1])
                 self._refused = "", ""
         except Unfit as error:
-            self._refused = known.token, str(error)
+            self._set_aside(known.token, error)
             return None
         if known.latest - fresh.seen > TOO_LONG:
             return None
@@ -273,6 +291,21 @@ class VectorIndex(DerivedFile):
         except Unfit:
             self.suggest()
             return None
+
+    def unused_graph(self, connection: apsw.Connection) -> str | None:
+        """Return why the graph that was chosen is not used; None if it is, or none was chosen."""
+        if self._graphs is None:
+            return None
+        found = self.at(connection)
+        if found and found.graph:
+            return None
+        model = connection.execute(_MODEL).fetchone()
+        count = connection.execute(_COUNT, model[:1]).get if model else 0
+        if count < hnsw.LEAST:
+            reason = f"{count:,} vectors are scanned faster, and a graph is built from {hnsw.LEAST:,} on"
+        else:
+            reason = "the graph is not built yet"
+        return f"neighbors=hnsw is not used: {reason}"
 
     def will_be_packed(self, connection: apsw.Connection, embedded: Callable[[], int]) -> bool:
         """Have vectors packed soon, which a search could do with, if there are enough; returns whether there are."""
@@ -313,6 +346,8 @@ class VectorIndex(DerivedFile):
         try:
             if self._graphs:
                 hnsw.verify(self._graphs, packed, hnsw.known(connection))
+        except NotBuilt:
+            return
         except Unfit as error:
             raise Unfit(f"of the graph over it, {error}") from error
 

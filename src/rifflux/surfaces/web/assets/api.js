@@ -14,9 +14,9 @@ export class Problem extends Error {
 }
 
 /** Send a request; once too many were sent, wait as long as the service says and send it again. */
-export async function send(method, path, body, signal) {
+export async function send(method, path, body, signal, headers = {}) {
   const form = body instanceof FormData;
-  const options = {method, signal, headers: body && !form ? {"Content-Type": "application/json"} : {}};
+  const options = {method, signal, headers: body && !form ? {"Content-Type": "application/json", ...headers} : headers};
   if (body) options.body = form ? body : JSON.stringify(body);
   for (let tries = 1; ; tries++) {
     let reply;
@@ -24,6 +24,8 @@ export async function send(method, path, body, signal) {
       if (error.name === "AbortError") throw error;
       throw new Problem(0, "offline", "The service does not answer: is it still running?");
     }
+    // Who is not signed in any more is told so by the page itself, and led back here afterwards.
+    if (reply.status === 401 && path !== "session") return location.reload(), new Promise(() => {});
     if (reply.status !== 429 || tries === TRIES) return reply;
     await new Promise((go) => setTimeout(go, 1000 * (Number(reply.headers.get("Retry-After")) || 1)));
   }
@@ -43,6 +45,20 @@ export const post = async (path, body, signal) => read(await send("POST", path, 
 export const put = async (path, body) => read(await send("PUT", path, body));
 export const patch = async (path, body) => read(await send("PATCH", path, body));
 export const remove = async (path) => read(await send("DELETE", path));
+
+/** Send an import and return its report; while it goes on, `progress` is called with how far it is. */
+export async function bring(method, path, body, progress) {
+  const reply = await send(method, path, body, null, {Prefer: "wait=1"});
+  let job = await read(reply);
+  if (reply.status !== 202) return job;
+  while (job.state === "running") {
+    progress(job);
+    await new Promise((go) => setTimeout(go, 1000));
+    job = await get(at`jobs/${job.id}`);
+  }
+  if (job.error) throw new Problem(0, job.error.code, job.error.message);
+  return job.report;
+}
 
 /** The events of an answer as they come: the name of each, and what it tells. */
 export async function* stream(path, body, signal) {

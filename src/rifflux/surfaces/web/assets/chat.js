@@ -9,7 +9,7 @@ const talk = [];
 
 export async function show(place, given, {signal}) {
   const said = h("div", {class: "stack"}), beside = h("aside", {class: "stack", "aria-label": "Sources"});
-  const field = h("input", {name: "q", "aria-label": "Question", autocomplete: "off", placeholder: "Ask what you own", required: true});
+  const field = h("input", {name: "q", "aria-label": "Question", autocomplete: "off", dir: "auto", placeholder: "Ask what you own", required: true});
   const by = choice({value: "", "aria-label": "Answer"}, [["", "as well as it can"], ["extract", "quoted word for word"]]);
   const send = h("button", {class: "main"}, "Ask"), stop = h("button", {type: "button", hidden: true}, "Stop");
   let under = null;
@@ -49,7 +49,7 @@ export async function show(place, given, {signal}) {
       event.preventDefault();
       const question = field.value.trim();
       if (question && !under) field.value = "", ask(question);
-    }}, field, send, stop), h("div", {class: "row soft"}, "Answer", by, h("span", {class: "push"}), act("Begin anew", () => { talk.length = 0; fill(said); fill(beside); field.focus(); }, "plain"))), beside));
+    }}, field, send, stop), h("div", {class: "row soft screen"}, "Answer", by, h("span", {class: "push"}), act("Begin anew", () => { talk.length = 0; fill(said); fill(beside); field.focus(); }, "plain"))), beside));
   stop.addEventListener("click", () => under?.abort());
   for (const turn of talk) { const view = drawn(turn, beside); said.append(view.said); view.draw("end"); }
   field.focus({preventScroll: true});
@@ -59,7 +59,7 @@ export async function show(place, given, {signal}) {
 
 /* One question and its answer, drawn again as more of it comes. */
 function drawn(turn, beside) {
-  const answer = h("div", {class: "said laid"}, "…"), foot = h("div", {class: "stack"});
+  const answer = h("div", {class: "said laid", dir: "auto"}, "…"), foot = h("div", {class: "stack"});
   const sources = () => fill(beside, h("h2", null, turn.answer?.refused ? "The nearest passages" : "Sources"), turn.pack.items.length ? turn.pack.items.map((item, place) => source(item, turn, turn.layouts?.[place + 1])) : h("p", {class: "soft"}, "None."));
   const point = (number) => {
     sources();
@@ -83,7 +83,7 @@ function drawn(turn, beside) {
         act("Verify", async () => { const {sound, items, problems} = await post("verify", {pack: told.pack}); say(sound ? `${some(items, "passage")} checked: each is as it is indexed` : problems.join("; "), true); }, "plain"),
         h("a", {class: "button plain", href: address({q: turn.question})}, "Search instead")));
   };
-  return {said: h("article", {class: "stack"}, h("div", {class: "said user"}, turn.question), answer, foot), draw};
+  return {said: h("article", {class: "stack"}, h("div", {class: "said user", dir: "auto"}, turn.question), answer, foot), draw};
 }
 
 /* The text with its marks as buttons, and what was withdrawn struck out where it would have stood. */
@@ -110,6 +110,6 @@ const marks = (text, known, point) => text.split(/\[(\d{1,3})\]/).map((piece, pl
 function source(item, turn, layout) {
   const used = turn.answer?.citations.some((each) => each.number === item.number);
   return h("section", {class: used ? "hit cited" : "hit", "data-number": item.number, tabindex: "-1", "aria-label": `Source ${item.number}`},
-    h("h3", null, `[${item.number}] `, h("a", {href: address({doc: item.document, chunk: item.chunk_id, q: turn.question})}, item.title || item.document)),
-    where(item.collection, item.heading_path), h("div", {class: "passage laid"}, layout ? built(layout) : item.text));
+    h("h3", {dir: "auto"}, `[${item.number}] `, h("a", {href: address({doc: item.document, chunk: item.chunk_id, q: turn.question})}, item.title || item.document)),
+    where(item.collection, item.heading_path), h("div", {class: "passage laid", dir: "auto"}, layout ? built(layout) : item.text));
 }

@@ -1,4 +1,4 @@
-// How the service does: counts, times and shares, never contents. It is read again every few seconds.
+// The state of the service: counts, times and shares, never contents; refreshed every few seconds.
 
 import {get} from "./api.js";
 import {card, choice, count, drawn, field, fill, h, soft, table, tile} from "./dom.js";
@@ -34,7 +34,7 @@ function since(now, before, name) {
   }).filter((each) => each.count > 0);
 }
 
-/* Within a bucket times are taken to be spread evenly; beyond the last bound nothing is known but that bound. */
+/* Times are taken to be spread evenly within a bucket; beyond the last bound only the bound is known. */
 function quantile(bounds, buckets, part) {
   const total = buckets.at(-1), wanted = part * total, place = buckets.findIndex((value) => value >= wanted);
   if (!total) return null;
@@ -68,7 +68,7 @@ function drawing(data, before) {
     card("Latency by endpoint", soft(`Dashed: the limits of /retrieve, ${time(data.limits.p50)} and ${time(data.limits.p95)}; logarithmic, 0.5 ms to 10 s.`), latency("Latency by endpoint", "endpoint", named("routes"), data)),
     card("Latency by stage", latency("Latency by stage", "stage", named("stages"), data)),
     card("Candidates by channel", table("Candidates by channel", [["channel"], ["candidates", "number"], ["a search", "number"]], named("hits").map((each) => [each.name, count(each.count), (each.count / Math.max(1, searches)).toFixed(1)]))),
-    card("What became of questions", soft("Shares of a day's questions. Asked again: in other words within five minutes, with nothing used."),
+    card("What became of questions", soft("Shares of a day's questions. Asked again: in similar words within five minutes, with nothing used."),
       table("What became of questions", [["day"], ...["questions", "clicked", "saved", "asked again", "not relevant"].map((name) => [name, "number"])], data.online.map((each) => [each.day, ...days.map((name, place) => place ? share(each[name]) : count(each[name]))]))),
   ];
 }

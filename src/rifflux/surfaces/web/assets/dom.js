@@ -63,6 +63,8 @@ export function marked(text, marks, [first, last]) {
 }
 
 export const count = (number) => Math.round(number).toLocaleString("en");
+/** A share in percent, rounded down: it is 100 % where nothing is missing. */
+export const share = (part, whole = 1) => whole ? `${Math.floor(100 * part / whole + 1e-9)} %` : "–";
 export const some = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 export const day = (time) => time ? time.slice(0, 10) : "";
 export const where = (...facts) => h("p", {class: "where"}, facts.filter(Boolean).join(" · "));
@@ -94,7 +96,7 @@ export function act(name, work, kind = "") {
   return button;
 }
 
-/** Fill a place with a list that comes in pages: `read` gets where one begins, and gives its rows and the next. */
+/** Fill a place with a paged list: `read` takes the start of a page and returns its rows and the next start. */
 export async function paged(place, read, none, after = "") {
   const {rows, next} = await read(after);
   const more = next && act("More", async () => { await paged(place, read, none, next); more.remove(); });

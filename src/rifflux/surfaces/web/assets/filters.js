@@ -4,7 +4,7 @@ import {get} from "./api.js";
 import {choice, count, field, fill, h, input} from "./dom.js";
 
 const FIELDS = {collection: "Collection", kind: "Kind", folder: "Folder"};
-const NAMES = {collection: "collection", kind: "kind", path: "path", since: "since", until: "until", mode: "mode", fusion: "fusion", rerank: "rerank", sort: "sort", one: "one per document", min: "relevance", in: "in"};
+const NAMES = {collection: "collection", kind: "kind", folder: "folder", path: "path", since: "since", until: "until", mode: "mode", fusion: "fusion", rerank: "rerank", sort: "sort", one: "one per document", min: "relevance", in: "in"};
 const ORDERS = [
   ["mode", "Find", [["", "by words and meaning"], ["lexical", "by words"], ["semantic", "by meaning"], ["hybrid-rerank", "and rerank"]]],
   ["fusion", "Fusion", ["", "adaptive", "balanced", "linear", "rrf"].map((name) => [name, name || "as configured"])],
@@ -18,7 +18,7 @@ export function body(given) {
   const all = (name) => given.getAll(name), one = (name) => given.get(name) || null;
   const metadata = {};
   for (const [name, value] of given) if (name.startsWith("f.")) (metadata[name.slice(2)] ??= []).push(typed(value));
-  const filter = {collections: all("collection"), kinds: all("kind"), paths: all("path"), since: one("since"), until: one("until"), metadata};
+  const filter = {collections: all("collection"), kinds: all("kind"), folders: all("folder"), paths: all("path"), since: one("since"), until: one("until"), metadata};
   const asked = {query: given.get("q"), mode: given.get("mode") || "hybrid", filter};
   if (given.get("in")) return asked;
   return {...asked, fusion: one("fusion"), rerank: one("rerank"), sort: given.get("sort") || "relevance", one_per_document: Boolean(given.get("one"))};
@@ -66,9 +66,9 @@ export function agree(side, given) {
 }
 
 function facet({name, values}, given, change) {
-  const key = name === "folder" ? "path" : name in FIELDS ? name : `f.${name}`;
+  const key = name in FIELDS ? name : `f.${name}`;
   return h("fieldset", null, h("legend", null, FIELDS[name] ?? name), values.map(({value, documents}) => {
-    const chosen = key === "path" ? `${value}/**` : key.startsWith("f.") ? told(value) : String(value);
+    const chosen = key.startsWith("f.") ? told(value) : String(value);
     const box = h("input", {type: "checkbox", name: key, value: chosen, checked: given.getAll(key).includes(chosen), onchange: () => change(key, chosen, box.checked)});
     return h("label", {class: "check"}, box, h("b", null, String(value)), h("span", null, count(documents)));
   }));

@@ -1,6 +1,6 @@
 // What one has and reads: collections, who reads them, their documents, and putting files into them.
 
-import {at, get, patch, post, put, remove} from "./api.js";
+import {at, bring, get, patch, post, put, remove} from "./api.js";
 import {act, card, choice, dialog, field, fill, form, h, input, paged, say, soft, some} from "./dom.js";
 import {address} from "./page.js";
 import {unfolds} from "./why.js";
@@ -66,7 +66,7 @@ async function listed(each) {
   const place = h("div", {class: "stack"});
   const draw = () => paged(place, async (after) => {
     const {documents, next} = await get(at`documents?collection=${each.name}&limit=50&after=${after}`);
-    return {next, rows: documents.map((one) => h("li", {class: "row outline"}, h("a", {href: address({doc: one.document})}, one.title || one.path || one.document), h("span", {class: "soft"}, one.kind),
+    return {next, rows: documents.map((one) => h("li", {class: "row outline"}, h("a", {dir: "auto", href: address({doc: one.document})}, one.title || one.path || one.document), h("span", {class: "soft"}, one.kind),
       each.writable && one.namespace.startsWith("documents") && sure("Remove", async () => { await remove(at`documents/${one.document}?collection=${each.name}`); fill(place); await draw(); }, "plain danger")))};
   }, "Nothing yet.");
   await draw();
@@ -82,22 +82,27 @@ function upload(into, again) {
       for (const file of files.files) {
         const line = h("li", null, `${file.name}: reading…`);
         told.append(line);
-        line.textContent = await sent(file, given).then((what) => `${file.name}: ${what}`, (error) => `${file.name}: ${error.message}`);
+        line.textContent = await sent(file, given, (now) => (line.textContent = `${file.name}: ${progress(now)}`)).then((what) => `${file.name}: ${what}`, (error) => `${file.name}: ${error.message}`);
       }
       files.value = "";
       await again();
     }), h("div", {role: "status"}, told));
 }
 
-async function sent(file, {sort, collection, license}) {
+const STAGES = {wait: "waiting for its turn", read: "reading", store: "storing"};
+
+/** How far an import is. */
+const progress = ({stage, done, total}) => `${STAGES[stage] ?? stage}…${total > 1 ? ` ${done} of ${total}` : ""}`;
+
+async function sent(file, {sort, collection, license}, told) {
   const body = new FormData();
   body.append("file", file);
   if (license && sort !== "conversations/import") body.append("license", license);
   if (sort === "documents") {
     body.append("collection", collection);
-    const stored = await put(at`documents/${file.name}`, body);
+    const stored = await bring("PUT", at`documents/${file.name}`, body, told);
     return [`${some(stored.chunks, "passage")} stored`, ...stored.degraded, ...stored.failed.map((each) => each.reason)].join("; ");
   }
-  const report = await post(sort, body);
+  const report = await bring("POST", sort, body, told);
   return Object.entries(report).filter(([, value]) => typeof value === "number" && value).map(([name, value]) => `${value} ${name}`).join(", ") || "nothing new";
 }

@@ -1,4 +1,4 @@
-// Texts that were written as Markdown, as elements. The service says what is a block of what sort and where, never markup.
+// Render Markdown texts as elements, from the blocks that the service names; it never sends markup.
 
 import {post} from "./api.js";
 import {h, marked} from "./dom.js";
@@ -9,7 +9,7 @@ const LEAVES = {paragraph: "", lines: "lines ", heading: "heading ", code: "code
 /** The blocks of each text. */
 export const laid = async (texts, given, signal) => (await post("layout", {texts, ...given}, signal)).layouts;
 
-/** Elements of blocks. `words` makes nodes of a text, its place and its kind; blocks where `here` says so are marked. */
+/** Elements of blocks. `words` makes nodes of a text, its place and kind; blocks for which `here` holds are marked. */
 export function built(nodes, words = (text) => text, here = () => false) {
   let depth = 1;
   const make = ({kind, start, end, text = "", inside, target = "", level}) => {
@@ -26,6 +26,8 @@ export function built(nodes, words = (text) => text, here = () => false) {
   return nodes.map((node) => {
     const element = make(node);
     element.dataset.at = node.start;
+    // Words begin on the side where their script does; lines of code on the left.
+    if (node.kind !== "code") element.dir = "auto";
     return element;
   });
 }

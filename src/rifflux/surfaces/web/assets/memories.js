@@ -31,13 +31,13 @@ function memory(each, again, trail) {
   const why = h("div"), before = h("div"), now = Date.now();
   const state = each.superseded_by ? "replaced" : each.expires_at && new Date(each.expires_at) < now ? "expired" : "";
   const facts = [each.category, `importance ${each.importance}`, each.confidence < 1 && `confidence ${each.confidence}`, day(each.created_at), each.expires_at && `until ${day(each.expires_at)}`, each.uses > 0 && `used ${count(each.uses)}×`, each.source && `from ${each.source}`];
-  return h("li", {class: "hit"}, h("div", {class: "row"}, h("p", {class: "passage"}, each.content), state && h("span", {class: "level push"}, state)), where(...facts),
+  return h("li", {class: "hit"}, h("div", {class: "row"}, h("p", {class: "passage", dir: "auto"}, each.content), state && h("span", {class: "level push"}, state)), where(...facts),
     h("div", {class: "acts"}, trail && unfolds("Why here?", why, () => bars(trail)),
       act("Edit", () => writing("Change a memory", each, "Keep", async (given) => { await patch(at`memories/${each.id}`, {...given, expires_at: given.expires_at ?? "never"}); await again(); }), "plain"),
       !each.superseded_by && act("Replace", () => writing("What holds instead", each, "Replace", async (given) => saved(await post("memories", {...given, supersedes: each.id}), again)), "plain"),
       unfolds("History", before, async () => {
         const {memories} = await get(at`memories/${each.id}/history`);
-        return h("ul", null, memories.map((one) => h("li", null, `${day(one.created_at)}: ${one.content}`)));
+        return h("ul", null, memories.map((one) => h("li", {dir: "auto"}, `${day(one.created_at)}: ${one.content}`)));
       }),
       sure("Forget", async () => { await remove(at`memories/${each.id}`); await again(); say("forgotten", true); }, "plain danger push")), why, before);
 }

@@ -14,17 +14,8 @@ import * as talks from "./talks.js";
 import * as works from "./works.js";
 
 const main = document.getElementById("main"), names = document.getElementById("views"), who = document.getElementById("who");
-const VIEWS = [
-  {name: "", title: "Search", show: search.show},
-  {name: "chat", title: "Ask", show: chat.show},
-  {name: "works", title: "Works", show: works.show},
-  {name: "talks", title: "Conversations", show: talks.show},
-  {name: "memories", title: "Memories", show: memories.show},
-  {name: "library", title: "Library", show: library.show},
-  {name: "status", title: "Status", show: status.show},
-  {name: "settings", title: "Settings", show: settings.show},
-  {name: "dashboard", title: "Dashboard", show: dashboard.show, admin: true},
-];
+/** What shows a view, by its name; the links to them are in the page. */
+const VIEWS = {"": search, chat, works, talks, memories, library, status, settings, dashboard};
 const KEYS = [
   ["/", "search"], ["↓ ↑ or j k", "next and last result"], ["Enter", "open it"], ["e", "why it is here"], ["+ −", "right, not right"],
   ["c", "copy its citation"], ["Esc", "back"], ["?", "these keys"],
@@ -62,30 +53,42 @@ export function personal(title, view) {
     : void fill(place, h("h1", null, title), note(`${title} belong to a user: sign in as one, or start the page with “rifflux browse --user NAME”.`));
 }
 
-async function show(anew) {
-  const given = asked(), name = given.get("view") ?? "";
-  const view = given.has("doc") || given.has("chunk") ? {name: "reader", title: "Document", show: reader.show} : VIEWS.find((each) => each.name === name && (!each.admin || shown.me.role === "admin")) ?? VIEWS[0];
-  for (const link of names.children) link.toggleAttribute("aria-current", link.dataset.name === view.name);
+async function show(anew, early = null) {
+  const given = asked(), links = [...names.children], opened = Boolean(given.get("doc") || given.get("chunk"));
+  const link = opened ? null : links.find((each) => each.dataset.name === given.get("view") && !each.hidden) ?? links[0];
+  const view = opened ? reader : VIEWS[link.dataset.name], typing = early && early === document.activeElement;
+  for (const each of links) each.toggleAttribute("aria-current", each === link);
   document.querySelector("nav [aria-current]")?.scrollIntoView({block: "nearest", inline: "nearest"});
   leaving?.abort();
   leaving = new AbortController();
   const signal = leaving.signal, place = h("div", {class: "stack"});
-  document.title = `${view.title} · Rifflux`;
+  document.title = `${link?.textContent ?? "Document"} · Rifflux`;
   shown.keys = null;
   fill(main, place);
   try {
-    shown.keys = await view.show(place, given, {me: shown.me, signal});
+    const showing = view.show(place, given, {me: shown.me, signal});
+    if (early) takeOver(early, typing);
+    shown.keys = await showing;
     if (anew && !signal.aborted && !place.contains(document.activeElement)) main.focus({preventScroll: true});
   } catch (error) {
     if (error.name === "AbortError") return;
-    if (error.status === 401) location.reload();
     fill(place, problem(error));
   }
 }
 
+/* What was typed before the script ran goes on in the field of the view. */
+function takeOver(early, typing) {
+  const field = main.querySelector(".ask [name=q]");
+  if (!field) return;
+  const {value, selectionStart, selectionEnd} = early, changed = value !== early.defaultValue;
+  if (changed) field.value = value;
+  if (typing) field.focus(), field.setSelectionRange(selectionStart, selectionEnd);
+  if (changed) field.dispatchEvent(new Event("input"));
+}
+
 function frame(me) {
-  fill(names, VIEWS.filter((each) => !each.admin || me.role === "admin").map((each) =>
-    h("a", {href: address({view: each.name}), "data-name": each.name}, each.title)));
+  names.hidden = false;
+  for (const link of names.children) link.hidden = link.dataset.name === "dashboard" && me.role !== "admin";
   fill(who, h("span", {class: "soft"}, me.user),
     h("button", {class: "plain", type: "button", "aria-label": "Keys", onclick: help}, "?"),
     me.token && h("form", {method: "post", action: `${root}session/end`, onsubmit: () => leaving?.abort()}, h("button", {class: "plain"}, "Sign out")));
@@ -117,21 +120,21 @@ function clicked(event) {
 }
 
 async function begin() {
-  const pass = /^#pass=(.+)$/.exec(location.hash);
+  const pass = /^#pass=(.+)$/.exec(location.hash), entrance = document.getElementById("enter");
   if (pass) {
     history.replaceState(null, "", location.pathname + location.search);
-    await post("session", {pass: pass[1]}).catch((error) => say(error.message, true));
+    await post("session", {pass: pass[1]}).catch(() => { if (entrance) fill(entrance.querySelector("h1"), "This address was used"); });
   }
   try {
     // A link from elsewhere brings no cookie along; what the page itself asks then does.
-    if (!(await get("session")).signed_in) return;
+    if (!(await get("session")).signed_in) return void entrance?.removeAttribute("hidden");
     shown.me = await get("me");
   } catch (error) { return void fill(main, problem(error)); }
   frame(shown.me);
   addEventListener("popstate", () => show(false));
   addEventListener("keydown", pressed);
   document.addEventListener("click", clicked);
-  show(false);
+  show(false, main.querySelector(".ask [name=q]"));
 }
 
 begin();

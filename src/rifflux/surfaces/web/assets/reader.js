@@ -20,7 +20,7 @@ export async function show(place, given, {signal}) {
   fill(place,
     h("div", {class: "stack"},
       h("p", null, h("a", {href: address(search)}, query ? `← Results for “${query}”` : "← Search")),
-      h("h1", null, told.title || told.document),
+      h("h1", {dir: "auto"}, told.title || told.document),
       h("p", {class: "where"}, h("b", null, hit.collection), ` · ${facts.join(" · ")}`),
       h("div", {class: "acts"}, act("Copy citation", () => copy(citation(hit)), "plain"),
         act("Save text", () => save(`${told.title || told.document}.txt`, told.text, "text/plain"), "plain"),
@@ -40,7 +40,7 @@ function outline(around, hit, to, body) {
   const [base] = around.text_span;
   const now = around.outline.findLast((each) => each.start <= around.span[0]);
   return h("aside", {"aria-label": "Outline"}, h("h2", null, "Outline"), h("ol", {class: "outline"}, around.outline.map((each) =>
-    h("li", null, h("a", {href: to(each.chunk_id), "--depth": Math.min(each.depth, 5), "aria-current": each === now && "true", onclick: (event) => {
+    h("li", {dir: "auto"}, h("a", {href: to(each.chunk_id), "--depth": Math.min(each.depth, 5), "aria-current": each === now && "true", onclick: (event) => {
       const block = [...body.children].findLast((one) => Number(one.dataset.at) + base <= each.start);
       if (!block || each.start < base || each.start >= around.text_span[1]) return;
       event.preventDefault();

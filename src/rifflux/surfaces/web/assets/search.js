@@ -1,7 +1,7 @@
 // Searching as one types. The address is the state: what is asked, and what it is narrowed by.
 
 import {post} from "./api.js";
-import {act, copy, day, fill, h, icon, marked, note, problem, say, some} from "./dom.js";
+import {act, copy, day, fill, h, icon, marked, note, problem, say, share, some} from "./dom.js";
 import {agree, body, chips, panel} from "./filters.js";
 import {address, asked, go} from "./page.js";
 import {bars, best, unfolds, whyNot} from "./why.js";
@@ -13,7 +13,7 @@ const THUMB = "M2 10h4v11H2zM8 21V10l4-8c2 0 3 1.5 2.5 3.5L14 9h6c1.5 0 2.3 1.3 
 const CODE = new Set(["code", "table", "notebook", "json"]);
 
 export async function show(place, given, {me, signal}) {
-  const field = h("input", {name: "q", type: "search", value: given.get("q") ?? "", autocomplete: "off", spellcheck: "false", placeholder: "What are you looking for?", "aria-label": "Search", "aria-keyshortcuts": "/", oninput: changed});
+  const field = h("input", {name: "q", type: "search", value: given.get("q") ?? "", autocomplete: "off", spellcheck: "false", dir: "auto", placeholder: "What are you looking for?", "aria-label": "Search", "aria-keyshortcuts": "/", oninput: changed});
   const chosen = h("div", {class: "chips"}), told = h("p", {class: "soft"}), notes = h("div", {class: "stack"}), list = h("ol", {class: "hits"}), rest = h("div", {class: "stack"});
   let timer = 0, settling = 0, hearing = 0, under = 0, newest = 0, drawn = 0, next = null, kept = true, typed = false;
 
@@ -154,10 +154,10 @@ function hit(found, given) {
   }}, icon(THUMB, !grade));
   const thumbs = [thumb("right", "Right", 1), thumb("wrong", "Not right", 0)];
   return h("li", {class: "hit"},
-    h("div", {class: "row"}, h("h2", null, h("a", {href: to, onclick: () => tell("click")}, titled(found))),
-      found.quality && h("span", {class: `level ${found.quality} push`, title: "Probability that it answers"}, `${found.quality} ${Math.round(100 * found.relevance)} %`)),
+    h("div", {class: "row"}, h("h2", {dir: "auto"}, h("a", {href: to, onclick: () => tell("click")}, titled(found))),
+      found.quality && h("span", {class: `level ${found.quality} push`, title: "Probability that it answers"}, `${found.quality} ${share(found.relevance)}`)),
     h("p", {class: "where"}, h("b", null, found.collection), ` · ${placed(found)}`, found.heading_path && found.heading_path !== found.title && ` · ${found.heading_path}`, found.created_at && ` · ${day(found.created_at)}`),
-    h("p", {class: CODE.has(found.kind) ? "passage code" : "passage"}, first > 0 && "… ", marked(CODE.has(found.kind) ? found.content : flowing(found.content), found.highlights, [first, last]), last < [...found.content].length && " …"),
+    h("p", CODE.has(found.kind) ? {class: "passage code"} : {class: "passage", dir: "auto"}, first > 0 && "… ", marked(CODE.has(found.kind) ? found.content : flowing(found.content), found.highlights, [first, last]), last < [...found.content].length && " …"),
     h("div", {class: "acts"}, unfolds("Why here?", why, () => explain(found, given, [...why.closest("ol").children].indexOf(why.parentNode))),
       act("Cite", () => copy(citation(found)), "plain cite-it"), h("span", {class: "push"}), thumbs), why);
 }

@@ -1,6 +1,6 @@
 // Tokens and settings: one's own, and for administrators everybody's, with groups and who decided what.
 
-import {at, get, post, put, remove} from "./api.js";
+import {at, bring, get, post, put, remove} from "./api.js";
 import {act, card, choice, copy, field, fill, form, h, input, note, say, table} from "./dom.js";
 import {sure} from "./library.js";
 
@@ -44,12 +44,18 @@ async function decisions(rules, signal) {
   return card("What is shown",
     box("admin/settings/own", "own_texts", "Show me the texts of my own works that no license opens", true),
     box("admin/settings", "hybrid_search", "Search conversations by meaning, too", rules),
+    h("p", null, act("Make vectors for my messages", () => embed("conversations/vectors"), "plain"), rules && " ", rules && act("Make vectors for everybody's messages", () => embed("admin/messages/vectors"), "plain")),
     rules && field("Author, year and venue of works without a license are told to", choice({name: "facts", value: told.facts, onchange: keep("admin/settings", "facts")}, ["owner", "everyone", "nobody"].map((name) => [name, name]))),
     rules && form(null, field("Licenses that let more be shown, one a line: NAME = text, abstract or nothing", h("textarea", {name: "licenses", rows: 3, value: written})), "Keep", async ({licenses}) => {
       const lines = licenses.split("\n").filter((line) => line.trim()).map((line) => line.split("=").map((part) => part.trim()));
       await put("admin/settings", {licenses: Object.fromEntries(lines)});
       say("kept", true);
     }));
+}
+
+async function embed(path) {
+  const told = await bring("POST", path, {}, (job) => say(`${job.done} of ${job.total ?? "?"}`, true));
+  say([`${told.embedded} vectors made, ${told.waiting} still to come`, ...told.degraded].join("; "), true);
 }
 
 async function groups(signal) {

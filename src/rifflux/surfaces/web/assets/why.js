@@ -1,4 +1,4 @@
-// Why something ranks where it does: the steps of a search as bars, and the verdict on a document that is not there.
+// Why a hit ranks where it does: the steps as bars, and the verdict on a document that is not on the page.
 
 import {post} from "./api.js";
 import {act, count, fill, form, h, input, note, soft, some} from "./dom.js";

@@ -1,7 +1,7 @@
 // Research works with the evidence to cite: packs to save and to check, citations both ways, bibliographies.
 
 import {at, get, post} from "./api.js";
-import {act, card, choice, field, fill, form, h, input, note, save, say, soft, some, where} from "./dom.js";
+import {act, card, choice, field, fill, form, h, input, note, save, say, share, soft, some, where} from "./dom.js";
 import {address, seeking} from "./page.js";
 import {bars, unfolds} from "./why.js";
 
@@ -25,13 +25,13 @@ export async function show(place, given, {signal}) {
 
 async function find(place, given, signal) {
   const one = (name) => given.get(name) || null;
-  const asked = {query: given.get("q"), mode: one("mode"), filters: {since: one("since"), until: one("until")}};
+  const asked = {query: given.get("q"), mode: one("mode"), works_only: true, filters: {since: one("since"), until: one("until")}};
   const told = await post("retrieve", asked, signal), pack = told.evidence_pack;
   const name = asked.query.replace(/\W+/g, "-").slice(0, 40), sound = h("div");
   const cited = async (cite) => (await post("retrieve", {...asked, cite})).evidence_pack.bibliography;
   fill(place,
     soft(`${some(told.reranked.length, "work")} · ${told.diagnostics.intent}: ${told.diagnostics.reason}`),
-    [...new Set([...told.diagnostics.notes, ...told.diagnostics.degraded, ...pack.notes])].filter((each) => !each.endsWith(told.diagnostics.reason)).map(note),
+    [...told.diagnostics.notes.filter((each) => !each.endsWith(told.diagnostics.reason)), ...pack.notes.map((each) => each.text)].map(note),
     h("div", {class: "beside"},
       h("section", {class: "stack"}, h("h2", null, "Best first"), h("ol", {class: "hits"}, told.reranked.map(work))),
       h("section", {class: "stack"}, h("h2", null, "Evidence"),
@@ -41,16 +41,16 @@ async function find(place, given, signal) {
           act("Verify", async () => fill(sound, checked(await post("verify", {pack}))))), sound,
         pack.uncertain && note("Little speaks for it."),
         h("ol", {class: "hits"}, pack.items.map((item) => h("li", {class: "hit"},
-          h("h3", null, `[${item.number}] `, h("a", {href: address({doc: item.document, chunk: item.chunk_id, q: asked.query})}, item.title)),
+          h("h3", {dir: "auto"}, `[${item.number}] `, h("a", {href: address({doc: item.document, chunk: item.chunk_id, q: asked.query})}, item.title)),
           where(item.citation_key, item.heading_path),
-          h("p", {class: "passage"}, item.text)))))));
+          h("p", {class: "passage", dir: "auto"}, item.text)))))));
 }
 
 function work(found) {
   const why = h("div"), links = h("div"), facts = [found.authors.join(", "), found.year, found.venue, found.license];
   return h("li", {class: "hit"},
-    h("div", {class: "row"}, h("h3", null, h("a", {href: address({doc: found.document, chunk: found.chunk_id})}, found.title)),
-      found.quality && h("span", {class: `level ${found.quality} push`}, `${found.quality} ${Math.round(100 * found.relevance)} %`)),
+    h("div", {class: "row"}, h("h3", {dir: "auto"}, h("a", {href: address({doc: found.document, chunk: found.chunk_id})}, found.title)),
+      found.quality && h("span", {class: `level ${found.quality} push`}, `${found.quality} ${share(found.relevance)}`)),
     where(...facts.some(Boolean) ? facts : [found.document]), found.withheld && note("No license is recorded that permits it, so no text is shown."),
     h("div", {class: "acts"},
       unfolds("Why here?", why, () => bars([{stage: "works", rank: null, score: found.score, detail: found.components}])),

@@ -15,25 +15,19 @@ from rifflux.errors import Unreadable
 from rifflux.ingest.read import checked
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.pdf import NO_TEXT, open_pdf, properties
-from rifflux.text.schemes import parse_identifier
-from rifflux.types import Failure, Identifier
+from rifflux.types import Failure, Link
 from rifflux.works import Passage, Work
 from rifflux.works.importers.base import Entry, Problems, WorkSource, content
 from rifflux.works.importers.names import listed as listed_names
 from rifflux.works.importers.names import people
 from rifflux.works.importers.paper.front import Front, front_of
+from rifflux.works.importers.paper.identity import identity_of, stamp_of
 from rifflux.works.importers.paper.pages import REFERENCES, Pages, block_text, plain_line, read_pages
 from rifflux.works.importers.paper.references import link_of, listed
 from rifflux.works.importers.paper.sections import Heading, Paragraph, headings, paragraphs
 
 __all__ = ["read"]
 
-#: What arXiv prints into the margin of a first page.
-_STAMP = re.compile(
-    r"arXiv:\s*(?P<id>[\w./-]+?\d)(?:v\d+)?\s*\[(?P<category>[\w.-]+)\]\s*\d{1,2}\s*\w{3}\s*(?P<year>\d{4})"
-)
-_OLD_STAMP = re.compile(r"arXiv:\s*(?P<id>[a-z-]+/\d{7})(?:v\d+)?\s*\d{1,2}\s*\w{3}\s*(?P<year>\d{4})")
-_DOI = re.compile(r"\b(?:doi:?\s*|doi\.org/)(10\.\d{4,9}/[^\s\"<>]+)", re.IGNORECASE)
 _YEAR = re.compile(r"(?<![\d.-])(?:19[5-9]\d|20[0-4]\d)(?![\d-])")
 #: Lines at the head and foot of a first page, and characters around a year, that may date a paper.
 _EDGE, _NEAR = 6, 60
@@ -55,6 +49,7 @@ class _Paper:
     sections: Sequence[Heading]
     references: Sequence[str]
     listed_at: tuple[int, int]
+    lists: Sequence[tuple[int, int]]
 
 
 def read(source: WorkSource) -> Iterator[Entry | Failure]:
@@ -70,19 +65,21 @@ def _entry(source: WorkSource, data: bytes) -> Entry:
         raise Unreadable(NO_TEXT)
     notes = Problems()
     paper = _recognized(pages, facts)
-    first = "\n".join(plain_line(line) for line in pages.first)
-    stamp = _STAMP.search(pages.margin) or _STAMP.search(first)
-    stamp = stamp or _OLD_STAMP.search(pages.margin) or _OLD_STAMP.search(first)
+    stamp = stamp_of(pages, paper.lists)
+    identity = identity_of(pages, paper.front, paper.lists, facts, source.path.stem, stamp)
     _tell(paper, source, notes)
+    if identity.contradicting:
+        notes.append(f"none of these DOIs was taken for its own: {', '.join(identity.contradicting)}")
+    cited = [*filter(None, map(link_of, paper.references)), *(Link(str(each)) for each in identity.mentioned)]
     work = Work(
         title=paper.front.title or source.path.stem,
         abstract=paper.front.abstract,
         authors=paper.front.authors,
-        year=notes.year(stamp["year"]) if stamp else _year(pages),
-        identifiers=tuple(_identifiers(source, first, stamp, notes)),
-        tags=notes.tags("arxiv", stamp["category"]) if stamp and "category" in stamp.groupdict() else (),
+        year=notes.year(stamp.year) if stamp else _year(pages),
+        identifiers=identity.own,
+        tags=notes.tags("arxiv", stamp.category) if stamp and stamp.category else (),
         passages=tuple(_passages(paper)),
-        citations=tuple(dict.fromkeys(link for each in paper.references if (link := link_of(each)))),
+        citations=tuple(dict.fromkeys(cited)),
         metadata={"pages": pages.count, **({"references": list(paper.references)} if paper.references else {})},
     )
     return Entry(str(source.path), source.path.stem, work, tuple(notes))
@@ -97,8 +94,8 @@ def _recognized(pages: Pages, facts: Mapping[str, str]) -> _Paper:
     texts = [listed(pages.lines[start:end], pages) for start, end in spans]
     most = max(range(len(texts)), key=lambda place: len(texts[place]), default=None)
     if most is None or not texts[most]:
-        return _Paper(pages, front, sections, (), (0, 0))
-    return _Paper(pages, front, sections, texts[most], spans[most])
+        return _Paper(pages, front, sections, (), (0, 0), spans)
+    return _Paper(pages, front, sections, texts[most], spans[most], spans)
 
 
 def _lists(pages: Pages, sections: Sequence[Heading]) -> Iterator[tuple[int, int]]:
@@ -138,10 +135,10 @@ def _passages(paper: _Paper) -> Iterator[Passage]:
     A paragraph stands on the page that it begins on.
     """
     for path, number, group in _by_section(paper):
-        yield Passage("\n\n".join(each.text for each in group), "section", (*path, f"page {number}"))
+        yield Passage("\n\n".join(each.text for each in group), "section", (*path, f"page {number}"), page=number)
     for number, lines in groupby(paper.pages.notes, key=lambda each: each.page):
         if text := block_text(lines, paper.pages.words):
-            yield Passage(text, "note", (f"page {number}",))
+            yield Passage(text, "note", (f"page {number}",), page=number)
 
 
 def _by_section(paper: _Paper) -> Iterator[tuple[tuple[str, ...], int, list[Paragraph]]]:
@@ -164,17 +161,6 @@ def _without(start: int, end: int, left_out: tuple[int, int]) -> list[tuple[int,
     if first >= last:
         return [(start, end)]
     return [each for each in ((start, min(end, first)), (max(start, last), end)) if each[0] < each[1]]
-
-
-def _identifiers(source: WorkSource, first: str, stamp: re.Match[str] | None, notes: Problems) -> Iterator[Identifier]:
-    named = parse_identifier(source.path.stem.replace("_", "/"))
-    if stamp:
-        yield from notes.identifiers("arxiv", stamp["id"])
-    elif named and named.scheme == "arxiv":
-        yield named
-    found = {each[1].rstrip(".,;)]") for each in _DOI.finditer(first)}
-    if len(found) == 1:
-        yield from notes.identifiers("doi", found.pop())
 
 
 def _year(pages: Pages) -> int | None:

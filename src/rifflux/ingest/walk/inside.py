@@ -1,0 +1,269 @@
+"""Open what lies in a folder, and nothing that a link leads to outside of it.
+
+A path is only a name: between the moment it is checked and the moment it is opened, somebody who may write to the
+folder can put a link in the place of one of its parts. So a root is opened once, and everything below it is opened
+relative to that descriptor, one component at a time, by calls that refuse a link. Links are resolved beforehand: what
+is opened is the real place that they lead to, which contains none.
+
+Where the system has no such calls (Windows), the real place is checked before and after opening, and what was opened
+is compared with what stands there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+__all__ = ["Place", "Root", "open_root"]
+
+Identity = tuple[int, int]
+
+#: Whether files can be opened relative to a folder that is held open.
+HAS_DESCRIPTORS = os.open in os.supports_dir_fd and os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW")
+#: Folders on the way to the last one that was used, which stay open for the next one.
+MOST_OPEN = 32
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+# A pipe would wait for somebody who writes to it.
+_FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_LINK
+# Enough to pass through a folder that must not be listed.
+_PASS = getattr(os, "O_PATH", 0)
+# What the system says of a link where a file or a folder was to be opened.
+_LINK_ERRORS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+
+
+class Root(Protocol):
+    """A folder held open. `parts` are the names on the way from it to a real place below it."""
+
+    @property
+    def identity(self) -> Identity:
+        """Return the device and inode of the folder."""
+
+    def scan(self, parts: Sequence[str]) -> _Scan:
+        """Return the entries of a folder; they can be asked about while the block lasts. Raises `OSError`."""
+
+    def open(self, parts: Sequence[str]) -> BinaryIO:
+        """Open a regular file for reading. Raises `OSError`."""
+
+    def status(self, parts: Sequence[str]) -> os.stat_result:
+        """Return the status of a file or folder. Raises `OSError`."""
+
+    def close(self) -> None:
+        """Let go of the folder."""
+
+
+@dataclass(slots=True)
+class _Scan:
+    """The entries of a folder, and its identity. A context manager that closes the folder."""
+
+    identity: Identity
+    entries: list[os.DirEntry[str]]
+    descriptor: int | None = None
+
+    def __enter__(self) -> _Scan:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+
+
+def open_root(path: str) -> Root:
+    """Open a folder by its real path. Raises `OSError`, also if the path contains a link."""
+    return _HeldRoot(path) if HAS_DESCRIPTORS else _CheckedRoot(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a file lies: below a root, which is known by its identity, along a path without links."""
+
+    root: str
+    identity: tuple[int, int]
+    path: str
+
+    def open(self) -> BinaryIO:
+        """Open the file for reading. Raises `OSError`, also if the root or a part of the path was replaced."""
+        parts = self.path.split("/")
+        if not HAS_DESCRIPTORS:
+            return _CheckedRoot(self.root, self.identity).open(parts)
+        try:
+            root = os.open(self.root, _FOLDER)
+        except OSError as error:
+            raise _replaced() if error.errno in _LINK_ERRORS else error from None
+        try:
+            if _identity(os.fstat(root)) != self.identity:
+                raise _replaced()
+            return _open_below(root, parts)
+        finally:
+            os.close(root)
+
+
+class _HeldRoot:
+    """A root with descriptors: of itself, and of the folders on the way to the last one that was used."""
+
+    def __init__(self, path: str) -> None:
+        top, *parts = Path(path).parts
+        self._root = _descend(os.open(top, _FOLDER), parts)
+        self._names: list[str] = []
+        self._folders: list[int] = []
+        self.identity = _identity(os.fstat(self._root))
+
+    def scan(self, parts: Sequence[str]) -> _Scan:
+        descriptor = self._reach(parts)
+        try:
+            with os.scandir(descriptor) as entries:
+                return _Scan(_identity(os.fstat(descriptor)), list(entries), descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    def open(self, parts: Sequence[str]) -> BinaryIO:
+        folder = self._reach(parts[:-1])
+        try:
+            return _open_below(folder, parts[-1:])
+        finally:
+            os.close(folder)
+
+    def status(self, parts: Sequence[str]) -> os.stat_result:
+        folder = self._reach(parts[:-1])
+        try:
+            return os.stat(parts[-1], dir_fd=folder, follow_symlinks=False) if parts else os.fstat(folder)
+        finally:
+            os.close(folder)
+
+    def close(self) -> None:
+        for descriptor in (*self._folders, self._root):
+            os.close(descriptor)
+        self._folders.clear()
+        self._names.clear()
+
+    def _reach(self, parts: Sequence[str]) -> int:
+        """Return a new descriptor of a folder."""
+        common = 0
+        while common < min(len(parts), len(self._names)) and parts[common] == self._names[common]:
+            common += 1
+        del self._names[common:]
+        while len(self._folders) > common:
+            os.close(self._folders.pop())
+        last = self._folders[-1] if self._folders else self._root
+        for name in parts[common:MOST_OPEN]:
+            last = _step(last, name)
+            self._folders.append(last)
+            self._names.append(name)
+        return _descend(os.dup(last), parts[MOST_OPEN:])
+
+
+@dataclass(frozen=True, slots=True)
+class _CheckedRoot:
+    """A root without descriptors: places are checked before and after they are opened."""
+
+    path: str
+    known: Identity | None = None
+
+    def __post_init__(self) -> None:
+        if os.path.realpath(self.path, strict=True) != self.path:
+            raise _replaced()
+        if self.known is not None and self.identity != self.known:
+            raise _replaced()
+
+    @property
+    def identity(self) -> Identity:
+        return _identity(os.lstat(self.path))
+
+    def scan(self, parts: Sequence[str]) -> _Scan:
+        with self._checked(parts) as (path, identity), os.scandir(path) as entries:
+            return _Scan(identity, list(entries))
+
+    def open(self, parts: Sequence[str]) -> BinaryIO:
+        with self._checked(parts) as (path, identity):
+            descriptor = os.open(path, _FILE)
+            try:
+                if _identity(os.fstat(descriptor)) != identity:
+                    raise _replaced()
+                return _regular(descriptor)
+            except BaseException:
+                os.close(descriptor)
+                raise
+
+    def status(self, parts: Sequence[str]) -> os.stat_result:
+        with self._checked(parts[:-1]) as (path, _):
+            return os.lstat(os.path.join(path, *parts[-1:]))  # noqa: PTH118 (a string, as the other paths here)
+
+    def close(self) -> None:
+        """Do nothing: nothing is held."""
+
+    @contextmanager
+    def _checked(self, parts: Sequence[str]) -> Iterator[tuple[str, Identity]]:
+        """Give the path and identity of a place, which are the same, without a link on the way, before and after."""
+        path = os.path.join(self.path, *parts)  # noqa: PTH118
+        before = self._check(path)
+        yield path, before
+        if self._check(path) != before:
+            raise _replaced()
+
+    @staticmethod
+    def _check(path: str) -> Identity:
+        if os.path.realpath(path, strict=True) != path:
+            raise _replaced()
+        return _identity(os.lstat(path))
+
+
+def _descend(folder: int, parts: Sequence[str]) -> int:
+    """Return a descriptor of the folder at `parts` below another one, whose descriptor is closed."""
+    for name in parts:
+        try:
+            inner = _step(folder, name)
+        finally:
+            os.close(folder)
+        folder = inner
+    return folder
+
+
+def _step(folder: int, name: str) -> int:
+    """Open a folder inside another one."""
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except PermissionError:
+        if not _PASS:
+            raise
+        return os.open(name, _FOLDER | _PASS, dir_fd=folder)
+    except OSError as error:
+        raise _replaced() if error.errno in _LINK_ERRORS else error from None
+
+
+def _open_below(folder: int, parts: Sequence[str]) -> BinaryIO:
+    """Open a regular file below a folder, whose descriptor stays open."""
+    parent = _descend(os.dup(folder), parts[:-1])
+    try:
+        descriptor = os.open(parts[-1], _FILE, dir_fd=parent)
+    except OSError as error:
+        raise _replaced() if error.errno in _LINK_ERRORS else error from None
+    finally:
+        os.close(parent)
+    try:
+        return _regular(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _regular(descriptor: int) -> BinaryIO:
+    """Return a descriptor as a file. Raises `OSError` for a pipe, a device or a folder."""
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise _replaced()
+    return os.fdopen(descriptor, "rb")
+
+
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
+
+
+def _replaced() -> OSError:
+    return OSError(errno.ELOOP, "something else took its place while it was read")

@@ -1,0 +1,252 @@
+"""Jobs: work that goes on after the request that began it, and that any process of a service can be asked about.
+
+A job runs in a thread of the process that began it. How far it is stands in the registry, where that process writes it
+every other second. A job that nobody has written about for longer was interrupted: its process is gone. What it stored
+until then is kept.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rifflux.store import JobRecord, Registry
+from rifflux.types import Progress
+
+__all__ = [
+    "CANCELLED",
+    "DONE",
+    "FAILED",
+    "INTERRUPTED",
+    "RUNNING",
+    "Job",
+    "JobRecord",
+    "Jobs",
+    "Outcome",
+    "Stopped",
+]
+
+RUNNING, DONE, FAILED, CANCELLED, INTERRUPTED = "running", "done", "failed", "cancelled", "interrupted"
+#: Seconds between two writes about a running job, and seconds after the last one from which it counts as interrupted.
+BEAT_S, LOST_S = 2.0, 10.0
+#: Seconds for which a job is kept after it was last written about.
+KEPT_S = 7 * 86_400.0
+#: Jobs of a user that may be running at a time, in all processes.
+MOST_RUNNING = 8
+#: Seconds that a process which ends, and a user who is deleted, wait for jobs to stop.
+GRACE_S = 10.0
+_LOOK_AGAIN_S = 0.05
+_log = logging.getLogger(__name__)
+
+
+class Stopped(Exception):
+    """Raised by `Job.progress` in a job that is to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a job: an HTTP status, and the report as JSON."""
+
+    status: int
+    report: str
+
+
+class Job:
+    """A job that runs in this process. `outcome` is what comes of it, or the exception that it failed with."""
+
+    def __init__(self, record: JobRecord, now: Callable[[], float], save: Callable[[JobRecord], Sequence[str]]) -> None:
+        self._record = record
+        self._now = now
+        self._save = save
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self.outcome: Future[Outcome] = Future()
+        self.thread: threading.Thread | None = None
+
+    @property
+    def record(self) -> JobRecord:
+        """Return the job as it is now."""
+        return self._record
+
+    def progress(self, stage: str, done: int, total: int | None) -> None:
+        """Note how far the job is. Raises `Stopped` if it is to end.
+
+        What is stored is counted at once: in the transaction that stores it, if that is open, so that the count holds
+        whatever happens to this process, and nothing more is stored for a user who was deleted.
+        """
+        if self._stop.is_set():
+            raise Stopped
+        before = self._record
+        self._change(stage=stage, done=done, total=total, seen_at=self._now())
+        if done and self._save(self._record):
+            self._stop.set()
+            self._change(stage=before.stage, done=before.done, total=before.total)
+            raise Stopped
+
+    def stop(self) -> None:
+        """Have the job end the next time that it reports progress."""
+        self._stop.set()
+
+    def end(self, state: str, status: int = 0, report: str = "", error: str = "") -> None:
+        """Note how the job ended."""
+        now = self._now()
+        self._change(state=state, status=status, report=report, error=error, seen_at=now, ended_at=now)
+
+    def seen(self) -> None:
+        """Note that the job still runs."""
+        if self._record.state == RUNNING:
+            self._change(seen_at=self._now())
+
+    def _change(self, **changed: Any) -> None:
+        with self._lock:
+            self._record = replace(self._record, **changed)
+
+
+class Jobs:
+    """The jobs of a registry. Safe to share between threads.
+
+    `describe` turns the exception that a job failed with into a status and JSON for whoever asks.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        describe: Callable[[Exception], tuple[int, str]],
+        *,
+        most: int = MOST_RUNNING,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.most = most
+        self._registry = registry
+        self._describe = describe
+        self._now = now
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._local: dict[str, Job] = {}
+        self._closing = threading.Event()
+        self._beat: threading.Thread | None = None
+
+    def begin(self, user: str, kind: str, name: str = "") -> Job | None:
+        """Record a new job, which `run` starts; None if the user has as many as may run at a time."""
+        now = self._now()
+        record = JobRecord(secrets.token_hex(8), user, kind, name, created_at=now, seen_at=now)
+        if not self._registry.begin_job(record, self.most, now - LOST_S, now - KEPT_S):
+            return None
+        job = Job(record, self._now, lambda latest: self._registry.put_jobs([latest]))
+        with self._lock:
+            self._local[record.id] = job
+            if self._beat is None:
+                self._beat = threading.Thread(target=self._keep_writing, name="jobs", daemon=True)
+                self._beat.start()
+        return job
+
+    def run(self, job: Job, work: Callable[[Progress], Outcome]) -> None:
+        """Start the work of a job in a thread of its own."""
+        name = f"job-{job.record.id}"
+        job.thread = threading.Thread(target=self._run, args=(job, work), name=name, daemon=True)
+        job.thread.start()
+
+    def abandon(self, job: Job) -> None:
+        """Drop a job that was recorded and never started."""
+        job.end(CANCELLED)
+        self._write()
+
+    def _run(self, job: Job, work: Callable[[Progress], Outcome]) -> None:
+        outcome: Outcome | None = None
+        failure: Exception | None = None
+        try:
+            outcome = work(job.progress)
+            job.end(DONE, outcome.status, outcome.report)
+        except Stopped as stopped:
+            failure = stopped
+            job.end(INTERRUPTED if self._closing.is_set() else CANCELLED)
+        except Exception as error:
+            failure = error
+            status, described = self._describe(error)
+            job.end(FAILED, status, error=described)
+        self._write()
+        if outcome is not None:
+            job.outcome.set_result(outcome)
+        else:
+            job.outcome.set_exception(failure)
+
+    def get(self, id: str) -> JobRecord | None:
+        """Return a job of any process, or None."""
+        found = self._registry.job(id)
+        return found and self._latest(found)
+
+    def list(self, user: str | None = None) -> list[JobRecord]:
+        """Return the jobs of a user, or of all users, the newest first."""
+        return [self._latest(record) for record in self._registry.jobs(user)]
+
+    def _latest(self, record: JobRecord) -> JobRecord:
+        """Return a job as it is now; as interrupted if its process has not written about it for long."""
+        job = self._local.get(record.id)
+        if job is not None:
+            return job.record
+        if record.state == RUNNING and self._now() - record.seen_at > LOST_S:
+            return replace(record, state=INTERRUPTED, ended_at=record.seen_at)
+        return record
+
+    def stop(self, user: str, id: str | None = None, *, seconds: float = 0.0) -> bool:
+        """Have a job of a user end, or all of them; True once they did, which is waited for at most some seconds."""
+        for job in [*self._local.values()]:
+            if job.record.user == user and id in (None, job.record.id):
+                job.stop()
+        self._registry.stop_jobs(user, id)
+        until = time.monotonic() + seconds
+        while any(each.state == RUNNING and id in (None, each.id) for each in self.list(user)):
+            if time.monotonic() >= until:
+                return False
+            time.sleep(_LOOK_AGAIN_S)
+        return True
+
+    def close(self) -> None:
+        """End what runs here; what it did so far is kept, and it can be told from what was finished."""
+        self._closing.set()
+        until = time.monotonic() + GRACE_S
+        jobs = [*self._local.values()]
+        for job in jobs:
+            job.stop()
+        for job in jobs:
+            if job.thread:
+                job.thread.join(max(until - time.monotonic(), 0.0))
+        self._write()
+
+    def _keep_writing(self) -> None:
+        while not self._closing.wait(BEAT_S):
+            self._write()
+
+    def _write(self) -> None:
+        """Write how far all jobs of this process are; what cannot be written now is written the next time."""
+        with self._writing:
+            jobs = [*self._local.values()]
+            for job in jobs:
+                job.seen()
+            records = [job.record for job in jobs]
+            stopped = self._written(records)
+            if stopped is None:
+                return
+            for job, record in zip(jobs, records, strict=True):
+                if record.id in stopped:
+                    job.stop()
+                if record.state != RUNNING:
+                    with self._lock, suppress(KeyError):
+                        del self._local[record.id]
+
+    def _written(self, records: Sequence[JobRecord]) -> Sequence[str] | None:
+        """Write records, and return the ids of those that are to stop; None if they cannot be written now."""
+        if not records:
+            return ()
+        try:
+            return self._registry.put_jobs(records)
+        except Exception as error:  # whatever keeps it from being written, such as an index that was closed meanwhile
+            _log.warning("the state of jobs was not written: %s", error)
+            return None

@@ -1,0 +1,111 @@
+"""The folders that documents lie in: what a caller calls them, and which ones a filter means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from rifflux.session.session import IndexView
+from rifflux.types import Filter
+
+__all__ = ["MOST_FOLDERS", "Folder", "folders_of", "resolved"]
+
+#: Folders that are told apart, those with the most documents first.
+MOST_FOLDERS = 10_000
+#: A folder that no document lies in.
+_NOWHERE = ("",)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The first part of the paths in a root or another namespace, with the number of documents there.
+
+    `place` is the namespace as the caller may know it, in its parts: all of the path to a root of their own, only the
+    last part of it for a root of somebody else's.
+    """
+
+    namespace: str
+    name: str
+    place: tuple[str, ...]
+    documents: int
+
+    @property
+    def key(self) -> str:
+        """Return the folder as the store knows it."""
+        return f"{self.namespace}/{self.name}"
+
+    def label(self, length: int) -> str:
+        """Return the name behind so many parts of the place."""
+        behind = self.place[len(self.place) - length :] if length < len(self.place) else self.place
+        return "/".join((*behind, self.name))
+
+
+def folders_of(view: IndexView) -> list[tuple[str, int]]:
+    """Return the folders that the caller may read, each with its number of documents, most documents first.
+
+    A folder goes by its name. Where several roots have a folder of the same name, the names of the folders above it
+    come first, as many as tell them apart.
+    """
+    by_name: dict[str, list[Folder]] = {}
+    for folder in _folders(view):
+        by_name.setdefault(folder.name, []).append(folder)
+    counts: dict[str, int] = {}
+    for same in by_name.values():
+        for label, documents in _labelled(same):
+            counts[label] = counts.get(label, 0) + documents
+    return sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+
+
+def _labelled(same: Sequence[Folder]) -> Iterator[tuple[str, int]]:
+    """Yield the shortest label that no other of some folders of the same name has, with the number of documents."""
+    for folder in same:
+        length = 0
+        while length < len(folder.place) and any(
+            other is not folder and other.label(length) == folder.label(length) for other in same
+        ):
+            length += 1
+        yield folder.label(length), folder.documents
+
+
+def resolved(view: IndexView, filter: Filter) -> Filter:
+    """Return a filter whose folders are named as the store knows them.
+
+    `src` means each folder of that name, `guide/src` those of a root whose name is `guide`. What the caller may not
+    know of a place is never compared.
+    """
+    if not filter.folders:
+        return filter
+    wanted = [tuple(each.strip("/").split("/")) for each in filter.folders]
+    found = dict.fromkeys(
+        folder.key
+        for folder in _folders(view)
+        if any(each == (*folder.place, folder.name)[-len(each) :] for each in wanted)
+    )
+    return replace(filter, folders=tuple(found) or _NOWHERE)
+
+
+def _folders(view: IndexView) -> Iterator[Folder]:
+    """Yield the folders of all that the caller may read."""
+    view = view.reading()
+    rows = view.store.catalog.folders(MOST_FOLDERS)
+    roots = list(dict.fromkeys(namespace for namespace, _, _ in rows))
+    owned = _owned(view)
+    places: dict[str, tuple[str, ...]] = {}
+    for root in roots:
+        place = PurePath(root)
+        if not place.is_absolute():
+            places[root] = (root,) if root else ()
+        elif owned is None or root in owned:
+            places[root] = place.parts[1:]
+        else:
+            places[root] = (place.name,)
+    for namespace, name, documents in rows:
+        yield Folder(namespace, name, places[namespace], documents)
+
+
+def _owned(view: IndexView) -> set[str] | None:
+    """Return the roots that are the caller's own; None where all of them are."""
+    if all(map(view.owns, view.labels)):
+        return None
+    return {root for owner in view.mine for root in view.session.store.of(owner).catalog.roots()}

@@ -1,0 +1,207 @@
+"""What a license lets be shown of hits and documents, with the exceptions for owners and by policies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from rifflux.store import Store
+from rifflux.types import LICENSED, REST_WITHHELD, WITHHELD, Document, Hit, Notice, Span, Tag, parted
+
+if TYPE_CHECKING:
+    from rifflux.text.licenses import Permission, Rules
+
+__all__ = ["LicensePolicy"]
+
+# The table of licenses is read for works alone: most indexes hold none.
+
+#: The metadata that are facts about a work: what a bibliography has of it. Other metadata may quote its text.
+_FACTS = frozenset({"authors", "author_ids", "year", "venue", "sources", "primary", "cited_by_count"})
+#: The other fields that are.
+_DATED = frozenset({"kind", "created_at", "updated_at", "tags"})
+#: Subjects that are words of the text.
+_QUOTED = "term"
+_Place = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class LicensePolicy:
+    """The rule of what a profile shows: of works, what their license permits; of everything else, all.
+
+    `licenses` are rules of the configuration, before which those of the policies come. `store` holds the policies and
+    the documents; without one, nothing was decided. What the owners that are `mine` have is the caller's own: only of
+    that may facts that are the owner's be told, and a text be shown that no license opens. Without any such list, all
+    is. Of several owners' documents, a namespace names its owner, as `Hit.place` has it.
+    """
+
+    licenses: Rules = field(default_factory=dict)
+    store: Store | None = None
+    mine: Collection[str] | None = None
+
+    def of(self, store: Store, mine: Collection[str] | None = None) -> LicensePolicy:
+        """Return the rule for what a store holds, as the caller has it whose these owners are."""
+        return replace(self, store=store, mine=mine)
+
+    def of_another(self) -> LicensePolicy:
+        """Return the rule for what another shares with the caller."""
+        return replace(self, mine=())
+
+    def _owned(self, namespace: str) -> bool:
+        """Return whether what a namespace holds is the caller's own."""
+        owner = parted(namespace)[1]
+        owner = self.store.owner if owner is None and self.store else owner
+        return self.mine is None or owner in self.mine
+
+    @cached_property
+    def rules(self) -> Rules:
+        """Return the rules of the configuration and of the policies, by license."""
+        from rifflux.session.policies import LICENSES, Policies
+
+        return {**self.licenses, **Policies(self.store).get(LICENSES)} if self.store else self.licenses
+
+    @cached_property
+    def _facts(self) -> object:
+        from rifflux.session.policies import FACTS, Policies
+
+        return Policies(self.store).get(FACTS) if self.store else "owner"
+
+    @cached_property
+    def _own_texts(self) -> bool:
+        from rifflux.session.policies import OWN_TEXTS, Policies
+
+        return self.store is not None and bool(Policies(self.store).get(OWN_TEXTS))
+
+    # What is permitted
+
+    def licensed(self, license: str | None) -> Permission:
+        """Return what a license lets everybody be shown."""
+        from rifflux.text.licenses import permission_of
+
+        return permission_of(license, self.rules)
+
+    def knows(self, license: str) -> bool:
+        """Return whether it is known what a license lets everybody be shown."""
+        from rifflux.text.licenses import is_known
+
+        return is_known(license, self.rules)
+
+    def permission(self, namespace: str, license: str | None) -> Permission:
+        """Return what the caller may be shown of a document of a namespace."""
+        from rifflux.text.licenses import Permission
+
+        if not namespace.startswith(LICENSED) or (permission := self.licensed(license)) is Permission.TEXT:
+            return Permission.TEXT
+        return Permission.TEXT if self._own_texts and self._owned(namespace) else permission
+
+    def shows_all(self, namespace: str, license: str | None) -> bool:
+        """Return whether the caller may be shown all of a document."""
+        return not namespace.startswith(LICENSED) or self.permission(namespace, license).name == "TEXT"
+
+    def tells_facts(self, namespace: str, license: str | None) -> bool:
+        """Return whether the caller is told who wrote a document, when it appeared, where, and what it cites."""
+        if not namespace.startswith(LICENSED) or self.permission(namespace, license) or self._facts == "everyone":
+            return True
+        return self._facts == "owner" and self._owned(namespace)
+
+    def tells(self, hit: Hit, fields: Collection[str]) -> bool:
+        """Return whether the caller is told what a document has in fields of its metadata, or its dates and kind."""
+        if self.shows_all(hit.place[0], hit.license):
+            return True
+        return set(fields) <= _FACTS | _DATED and self.tells_facts(hit.place[0], hit.license)
+
+    def opened(self, licenses: Iterable[tuple[str, str | None]]) -> list[Notice]:
+        """Return notices of the texts that are shown though no license is known to permit it, and who decided that."""
+        from rifflux.text.licenses import permission_of
+
+        ruled, own = set[str](), 0
+        for namespace, license in licenses:
+            known = permission_of(license)
+            if namespace.startswith(LICENSED) and known < self.permission(namespace, license):
+                by_rule = self.licensed(license) > known
+                ruled |= {str(license)} if by_rule else set()
+                own += not by_rule
+        notices = []
+        for name in sorted(ruled):
+            text = f"a rule of the administrator opens the license {name!r}"
+            notices.append(Notice("license.opened_by_rule", text, data={"license": name}))
+        if own:
+            text = f"shown to you as the owner, though no license permits it: {own} works"
+            notices.append(Notice("license.shown_to_owner", text, data={"works": own}))
+        return notices
+
+    # What is shown
+
+    def hit(self, hit: Hit) -> Hit:
+        """Return a hit as it may be shown."""
+        return self.hits((hit,))[0]
+
+    def hits(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return hits as they may be shown: without a text, title, identifiers, and why they were found."""
+        open = [self.shows_all(hit.place[0], hit.license) for hit in hits]
+        if all(open):
+            return [*hits]
+        closed = [hit for hit, each in zip(hits, open, strict=True) if not each]
+        ends = self._abstracts({hit.place for hit in closed if self.permission(hit.place[0], hit.license)})
+        return [hit if each else self._partly(hit, ends) for hit, each in zip(hits, open, strict=True)]
+
+    def document(self, namespace: str, document: Document) -> Document:
+        """Return a document as it may be shown: its title and identifiers, with its facts, abstract or all of it."""
+        if self.shows_all(namespace, document.license):
+            return document
+        known = Document(
+            document.key,
+            WITHHELD,
+            document.title,
+            license=document.license,
+            identifiers=document.identifiers,
+            withheld=True,
+        )
+        if not self.tells_facts(namespace, document.license):
+            return known
+        known = replace(
+            known,
+            kind=document.kind,
+            created_at=document.created_at,
+            updated_at=document.updated_at,
+            metadata=_told(document.metadata),
+            links=document.links,
+            tags=self.tags(namespace, document.license, document.tags),
+        )
+        end = _abstract_of(document)
+        if not self.permission(namespace, document.license) or not end:
+            return known
+        rest = f"\n\n{REST_WITHHELD}" if end < len(document.text) else ""
+        parts = [part for part in document.parts if part.span[1] <= end]
+        return replace(known, text=document.text[:end] + rest, parts=tuple(parts), withheld=False)
+
+    def tags(self, namespace: str, license: str | None, tags: Sequence[Tag]) -> tuple[Tag, ...]:
+        """Return the subjects of a document that the caller is told."""
+        if self.shows_all(namespace, license):
+            return tuple(tags)
+        return tuple(tag for tag in tags if tag.scheme != _QUOTED) if self.tells_facts(namespace, license) else ()
+
+    def _partly(self, hit: Hit, abstracts: Mapping[_Place, int]) -> Hit:
+        """Return a hit whose text is not shown, unless it is of the abstract."""
+        if hit.span[1] <= abstracts.get(hit.place, 0):
+            return replace(hit, metadata=_told(hit.metadata))
+        closed = replace(hit, content=WITHHELD, heading_path="", page=None, metadata=_told(hit.metadata), withheld=True)
+        if self.tells_facts(hit.place[0], hit.license):
+            return closed
+        return replace(closed, kind="", created_at=None, updated_at=None, metadata={})
+
+    def _abstracts(self, places: Collection[_Place]) -> Mapping[_Place, int]:
+        """Return where the abstract ends that the text of each document begins with."""
+        found = self.store.catalog.documents_at(sorted(places)) if self.store and places else {}
+        return {place: _abstract_of(document) for place, document in found.items()}
+
+
+def _abstract_of(document: Document) -> int:
+    """Return where the abstract ends that a document's text begins with; 0 without one."""
+    spans: list[Span] = [part.span for part in document.parts if part.kind == "abstract"]
+    return next((end for start, end in spans if start == 0), 0)
+
+
+def _told(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: value for name, value in metadata.items() if name in _FACTS}

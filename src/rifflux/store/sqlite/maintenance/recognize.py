@@ -1,0 +1,91 @@
+"""Tell an index, however damaged, from what never was one, before anything is done to it.
+
+A file is an index if its header says so, or if pages of one are recognized in it: a b-tree page of SQLite whose numbers
+fit each other, and the name of a table that only an index has. At most `MOST_BYTES` of the file are read.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from rifflux.errors import NotAnIndex
+from rifflux.store.sqlite.connection.schema import APPLICATION_ID
+
+__all__ = ["check_is_index"]
+
+#: How much of a file whose header says nothing is searched for pages of an index.
+MOST_BYTES = 64 * 2**20
+#: The size of an index's pages.
+PAGE = 8192
+_MAGIC = b"SQLite format 3\0"
+_HEADER, _APPLICATION = 100, 68
+#: A table that every index has, and no other program's database.
+_OUR_TABLE = b"chunk_terms_docsize"
+#: The first bytes of b-tree pages, with the length of their headers: of inner pages and leaves, of indexes and tables.
+_PAGE_HEADERS = {2: 12, 5: 12, 10: 8, 13: 8}
+#: Free bytes that a page may have in pieces too small to be listed.
+_MOST_FRAGMENTS = 60
+
+
+def check_is_index(path: Path) -> None:
+    """Raise `NotAnIndex`, with the cure, for what is no index and holds no page of one."""
+    if path.is_dir():
+        raise NotAnIndex(f"{path} is a folder: name the index file in it, such as {path / 'index.db'}")
+    with path.open("rb") as file:
+        header = file.read(_HEADER)
+    if not header:
+        raise NotAnIndex(f"{path} is empty, so there is nothing to repair: delete it, then run 'rifflux index FOLDER'")
+    if header.startswith(_MAGIC):
+        if len(header) < _HEADER or path.stat().st_size < PAGE:
+            raise NotAnIndex(
+                f"only the first {path.stat().st_size:,} bytes of a database are left in {path}: restore a copy, or "
+                "delete it and run 'rifflux index FOLDER'"
+            )
+        if struct.unpack_from(">I", header, _APPLICATION)[0] == APPLICATION_ID:
+            return
+        log = path.with_name(f"{path.name}-wal")
+        # The first pages of a new index may still be in its log.
+        if _holds_our_table(path) or (log.exists() and _holds_our_table(log)):
+            return
+        raise NotAnIndex(f"{path} is a database of another program: choose another file with --db")
+    if not any(map(_is_tree_page, _pages(path))) or not _holds_our_table(path):
+        raise NotAnIndex(
+            f"{path} is not a Rifflux index, and holds no page of one, so there is nothing to repair: name the index "
+            "with --db, or make one with 'rifflux index FOLDER'"
+        )
+
+
+def _pages(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        for _ in range(MOST_BYTES // PAGE):
+            page = file.read(PAGE)
+            if len(page) < PAGE:
+                return
+            yield page
+
+
+def _holds_our_table(path: Path) -> bool:
+    """Return True if the name of our table stands in a file; it may reach from one page into the next."""
+    before = b""
+    for page in _pages(path):
+        if _OUR_TABLE in before + page:
+            return True
+        before = page[-len(_OUR_TABLE) :]
+    return False
+
+
+def _is_tree_page(page: bytes) -> bool:
+    """Return True if a page is one of SQLite's b-trees and has content.
+
+    See https://www.sqlite.org/fileformat2.html#b_tree_pages.
+    """
+    length = _PAGE_HEADERS.get(page[0])
+    if length is None:
+        return False
+    free, cells, content, fragments = struct.unpack_from(">HHHB", page, 1)
+    pointers_end = length + 2 * cells
+    if not cells or free >= PAGE or fragments > _MOST_FRAGMENTS or not pointers_end <= content < PAGE:
+        return False
+    return all(content <= place < PAGE for place in struct.unpack_from(f">{cells}H", page, length))

@@ -1,0 +1,191 @@
+"""Imports as jobs: each is answered when it is done, or with 202 and where to ask about it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, Header, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import Field, TypeAdapter
+from starlette.concurrency import run_in_threadpool
+
+from rifflux import Intake, Progress
+from rifflux.service.jobs import CANCELLED, INTERRUPTED, JobRecord, Outcome, Stopped
+from rifflux.surfaces.http.auth import Refused
+from rifflux.surfaces.http.service import Caller, Service
+from rifflux.surfaces.shared.nouns import JsonObject
+from rifflux.surfaces.shared.shapes import Shape
+
+__all__ = ["ACCEPTED", "PATIENT", "JobOut", "accepted", "do_as_job"]
+
+Answer = TypeVar("Answer")
+
+#: The part of a request's time in which its job may end, so that there is time left for an answer.
+_SHARE = 0.8
+_WAIT = re.compile(r"(?:^|[,;])\s*wait\s*=\s*(\d{1,6})\s*(?:$|[,;])")
+_ASYNC = re.compile(r"(?:^|[,;])\s*respond-async\s*(?:$|[,;])")
+_ENDED = {
+    CANCELLED: "it was cancelled: what is counted was stored, and sending it again stores the rest",
+    INTERRUPTED: "the service was stopped meanwhile: what is counted was stored, and sending it again stores the rest",
+}
+
+
+class JobError(Shape):
+    """Why a job failed."""
+
+    code: str
+    message: str
+
+
+class JobOut(Shape):
+    """A job: an import, or making vectors, that goes on whether or not the request that began it is still there."""
+
+    id: str
+    kind: str = Field(description="documents, conversations, works or vectors", examples=["conversations"])
+    name: str = Field(description="The name of the file; untrusted data")
+    user: str
+    state: str = Field(description="running, done, failed, cancelled or interrupted", examples=["running"])
+    stage: str = Field(
+        description="What it does: wait (for other files to be read), read, store, embed", examples=["store"]
+    )
+    done: int = Field(description="How many documents, conversations or works are stored, unchanged or failed")
+    total: int | None = Field(description="How many there are; null until the file is read")
+    created_at: str
+    ended_at: str | None
+    report: JsonObject | None = Field(description="What the request would have been answered; null unless it is done")
+    error: JobError | None = Field(description="Null unless it failed or was stopped")
+
+    @classmethod
+    def of_record(cls, record: JobRecord) -> JobOut:
+        """Return a job as it is told."""
+        error = json.loads(record.error) if record.error else None
+        if record.state in _ENDED:
+            error = {"code": record.state, "message": _ENDED[record.state]}
+        return cls(
+            id=record.id,
+            kind=record.kind,
+            name=record.name,
+            user=record.user,
+            state=record.state,
+            stage=record.stage,
+            done=record.done,
+            total=record.total,
+            created_at=_time(record.created_at),
+            ended_at=_time(record.ended_at) if record.ended_at else None,
+            report=json.loads(record.report) if record.report else None,
+            error=error,
+        )
+
+
+#: How routes that import describe the answer to what takes longer.
+ACCEPTED: dict[int | str, JsonObject] = {
+    202: {
+        "model": JobOut,
+        "description": "It goes on: ask at `Location` how far it is",
+        "headers": {"Location": {"schema": {"type": "string"}, "description": "/jobs/ID"}},
+    }
+}
+
+
+async def patient(
+    prefer: Annotated[
+        str | None,
+        Header(
+            max_length=200,
+            description="`respond-async`: answer 202 at once; `wait=N`: after at most N seconds (RFC 7240). "
+            "Otherwise the answer waits as long as a request may take",
+        ),
+    ] = None,
+) -> None:
+    """Describe the header; it is read where the job is begun."""
+
+
+#: What a route depends on whose requests are done as jobs.
+PATIENT = [Depends(patient)]
+
+
+async def do_as_job(
+    request: Request,
+    service: Service,
+    caller: Caller,
+    *,
+    kind: str,
+    name: str,
+    work: Callable[[Intake], Answer],
+    answer_type: Any,
+    status: Callable[[Answer], int] = lambda _: 200,
+) -> Response:
+    """Do an import as a job, and answer with its report, or with the job where it takes longer than is waited for.
+
+    Raises what the import raises, if that is in time, and `Refused` where the caller has too many running.
+    """
+    adapter: TypeAdapter[Answer] = TypeAdapter(answer_type)
+
+    def run(progress: Progress) -> Outcome:
+        progress("read", 0, None)
+        done = work(service.intake(caller, progress))
+        return Outcome(status(done), adapter.dump_json(adapter.validate_python(done)).decode())
+
+    begun = asyncio.ensure_future(run_in_threadpool(service.jobs.begin, caller.user, kind, name))
+    try:
+        job = await asyncio.shield(begun)
+    except asyncio.CancelledError:
+        begun.add_done_callback(lambda late: _abandon(service, late))
+        raise
+    if job is None:
+        told = f"{service.jobs.most} imports of this user are running: wait until one of them is done"
+        raise Refused(429, "too_many_jobs", told, {"Retry-After": "5"})
+    service.jobs.run(job, run)
+    # Whatever ends the request from now on, the import goes on, and the request is answered so.
+    request.state.accepted = accepted(request, job.record)
+    if on_begun := getattr(request.state, "on_job", None):
+        await on_begun(request.state.accepted)
+    outcome = asyncio.wrap_future(job.outcome)
+    done, _ = await asyncio.wait([outcome], timeout=_patience(request, service))
+    if not done:
+        outcome.add_done_callback(_ignore)
+        return accepted(request, job.record)
+    try:
+        found = outcome.result()
+    except Stopped:
+        return accepted(request, job.record)
+    return Response(found.report, found.status, media_type="application/json")
+
+
+def accepted(request: Request, record: JobRecord) -> JSONResponse:
+    """Return the answer to a request whose job goes on."""
+    place = f"{request.scope.get('root_path', '')}/jobs/{record.id}"
+    return JSONResponse(JobOut.of_record(record).model_dump(mode="json"), 202, {"Location": place})
+
+
+def _patience(request: Request, service: Service) -> float:
+    """Return the seconds for which the answer to a request waits for its job."""
+    preferred = request.headers.get("prefer", "").lower()
+    if _ASYNC.search(preferred):
+        return 0.0
+    left = request.state.until - time.monotonic() if hasattr(request.state, "until") else service.settings.timeout_s
+    most = max(min(service.settings.timeout_s, left * _SHARE), 0.0)
+    wait = _WAIT.search(preferred)
+    return min(float(wait[1]), most) if wait else most
+
+
+def _abandon(service: Service, begun: asyncio.Future[Any]) -> None:
+    """Drop a job that was recorded for a request that is gone."""
+    if not begun.cancelled() and not begun.exception() and begun.result() is not None:
+        asyncio.get_running_loop().run_in_executor(None, service.jobs.abandon, begun.result())
+
+
+def _ignore(outcome: asyncio.Future[Any]) -> None:
+    """Look at an exception that the job has recorded."""
+    if not outcome.cancelled():
+        outcome.exception()
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

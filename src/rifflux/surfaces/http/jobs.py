@@ -1,0 +1,69 @@
+"""`/jobs`: imports that go on after their requests, with how far each is and what came of it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+
+from rifflux import NotFound, OutOfScope
+from rifflux.service.jobs import JobRecord
+from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.importing import JobOut
+from rifflux.surfaces.http.paging import After, Limit, Next, page
+from rifflux.surfaces.http.route import make_router
+from rifflux.surfaces.http.service import Caller, Service
+from rifflux.surfaces.shared.shapes import Shape
+
+__all__ = ["router"]
+
+router = make_router("/jobs", tags=["jobs"])
+
+
+class JobList(Shape):
+    """A page of jobs, the newest first."""
+
+    jobs: list[JobOut]
+    next: Next = None
+
+
+@router.get("", summary="List jobs")
+def list_(
+    service: Asked,
+    caller: User,
+    user: Annotated[str | None, Query(max_length=200, description="Whose; administrators may name others")] = None,
+    limit: Limit = 100,
+    after: After = "",
+) -> JobList:
+    """List the caller's imports of the last seven days, the newest first, with how far each is."""
+    if user not in (None, caller.user) and not caller.is_admin:
+        raise OutOfScope("another user's jobs are an administrator's to see: leave out the user")
+    found = service.jobs.list(caller.user if user is None else user)
+    shown, following = page(found, lambda each: each.id, after, limit)
+    return JobList(jobs=[JobOut.of_record(each) for each in shown], next=following)
+
+
+@router.get("/{id}", summary="How far a job is")
+def job(id: str, service: Asked, caller: User) -> JobOut:
+    """Return a job of the caller's with its progress, and its report once it is done.
+
+    It is kept for seven days. An interrupted one was running when its process ended: every document, conversation or
+    work is stored whole or not at all, and sending the same again changes nothing of those that are.
+    """
+    return JobOut.of_record(_visible(service, caller, id))
+
+
+@router.delete("/{id}", status_code=202, summary="Cancel a job")
+def cancel(id: str, service: Asked, caller: User) -> JobOut:
+    """Have a running job end soon. What it has stored stays; one that has ended is left as it is."""
+    found = _visible(service, caller, id)
+    service.jobs.stop(found.user, id)
+    return JobOut.of_record(_visible(service, caller, id))
+
+
+def _visible(service: Service, caller: Caller, id: str) -> JobRecord:
+    """Return a job that the caller may see. Raises `NotFound`."""
+    found = service.jobs.get(id)
+    if found is None or (found.user != caller.user and not caller.is_admin):
+        raise NotFound(f"no job {id!r}: take the id from the answer that began it, or from GET /jobs")
+    return found

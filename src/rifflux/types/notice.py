@@ -1,0 +1,35 @@
+"""Notices: what a caller should know about an answer, as a code for programs and a sentence for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["Cure", "Notice"]
+
+
+class Cure(StrEnum):
+    """What mends a condition."""
+
+    INDEX = "index"
+    REPAIR = "repair"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a caller should know about an answer.
+
+    `code` is stable, `text` is one sentence that may change: two notices are equal if code, cure and data are. `data`
+    holds the plain values that the sentence is about.
+    """
+
+    code: str
+    text: str = field(compare=False)
+    cure: Cure | None = None
+    data: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __str__(self) -> str:
+        """Return the sentence for people."""
+        return self.text

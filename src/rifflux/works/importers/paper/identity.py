@@ -1,0 +1,270 @@
+"""The identifiers of a paper, told apart from those of the works that it mentions.
+
+A page can show many identifiers. One is the paper's own if its place and its form say so:
+
+- the stamp that arXiv prints: in the margin, or as a line by itself;
+- the properties of the file;
+- a publisher's statement on the first page: in the running head or foot, above the abstract, or in small print. Beside
+  the identifier it holds bibliographic facts alone, such as a journal, a volume, dates and a copyright;
+- a citation of the paper itself: the sentence around the identifier holds the paper's title.
+
+A footnote that begins with its mark, a list of references, and a sentence that says anything else mention another work:
+what they identify is cited.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from rifflux.ingest.read.pdf_lines import Line
+from rifflux.text.schemes import parse_identifier
+from rifflux.text.titles import families, plain
+from rifflux.types import Identifier
+from rifflux.works.importers.paper.front import Front
+from rifflux.works.importers.paper.pages import SMALL, Pages, block_text, plain_line
+
+__all__ = ["Identity", "Stamp", "identity_of", "stamp_of"]
+
+_STAMP = re.compile(
+    r"arXiv:\s*(?P<id>[\w./-]+?\d)(?:v\d+)?\s*\[(?P<category>[\w.-]+)\]\s*\d{1,2}\s*\w{3}\s*(?P<year>\d{4})"
+)
+_OLD_STAMP = re.compile(r"arXiv:\s*(?P<id>[a-z-]+/\d{7})(?:v\d+)?\s*\d{1,2}\s*\w{3}\s*(?P<year>\d{4})")
+_DOI = re.compile(r"(?:\bdoi:?\s*|\bdoi\.org/)(10\.\d{4,9}/[^\s\"<>]+)", re.IGNORECASE)
+#: The properties of a file that may hold its DOI among other words.
+_TEXT_PROPERTIES = ("subject", "keywords")
+
+#: The raised or leading mark of a footnote.
+_NOTE_MARK = re.compile(r"[*∗†‡§¶#]|\(?\d{1,2}[).]?\s|[a-z]\)\s|\[\w{1,12}\]")
+#: How a sentence begins that mentions another work.
+_MENTION = re.compile(
+    r"\W*(?:see|cf|compare|comments?|repl(?:y|ies)|response|errat(?:um|a)|corrigend(?:um|a)|corrections?|addend(?:um|a)"
+    r"|retraction|review|extends?|supersedes?|replaces?|follows|following|based|after|proof|original|related)\b",
+    re.IGNORECASE,
+)
+#: The words, besides names with a capital, that a publisher's statement of identity consists of.
+_STATEMENT_WORD = re.compile(
+    r"(?:an?|the|this|its|all|and|or|und|et|al|de[sr]?|die|of|in|on|at|as|by|for|via|is|was|has|been|held|no|found"
+    r"|doi|digital|object|identifier|e?issn|isbn|id|url|article|paper|pages?|pp|vol(?:ume)?|issue|number|supplement"
+    r"|journal|proceedings|conference|series|society|press|university|ltd|gmbh|edition|special|international"
+    r"|copyright|authors?|licensed|licensee|open|access|rights|reserved|permission|please|how|cite|citation|date"
+    r"|accepted|appear(?:ed|s)?|available|electronic(?:ally)?|final|first|form|authenticated|online|preprint"
+    r"|publi(?:shed|cation|sher)|received|revised|submitted|title|version"
+    r"|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)",
+    re.IGNORECASE,
+)
+#: Runs of words that are part of statements, though each word alone may also mention something.
+_STATEMENT_RUN = re.compile(r"\b(?:to (?:appear|cite)|see front matter|available from|submitted to)\b", re.IGNORECASE)
+_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_URL = re.compile(r"(?:https?://|www\.|(?:dx\.)?doi\.org/?)\S*", re.IGNORECASE)
+#: A surname with initials before or behind it.
+_PERSON = re.compile(
+    r"(?:\b[A-Z]\.[ -]*)+(?P<last>[A-Z][^\W\d_]+(?:[-'’][^\W\d_]+)*)"
+    r"|(?P<first>[A-Z][^\W\d_]+(?:[-'’][^\W\d_]+)*),?\s+[A-Z]\.(?!\w)"
+)
+_SENTENCE_END = re.compile(r"(?<=[^\W\d_]{3})[.!?;]\s+(?=[^\W_])|(?<=\))[.!?;]\s+|(?<=\d)[.;]\s+(?=[^\W\d_])")
+#: The share of the title's words that a citation of the paper itself holds.
+_OWN_TITLE = 0.7
+#: In line heights: lines of one paragraph are nearer than this.
+_NEAR = 1.75
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What arXiv prints on a first page: the number, the category and the year."""
+
+    number: str
+    category: str
+    year: str
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The identifiers of a paper (`own`), and those of the works that its first page mentions.
+
+    `contradicting` are DOIs that are all in the place and form of the paper's own.
+    """
+
+    own: tuple[Identifier, ...] = ()
+    mentioned: tuple[Identifier, ...] = ()
+    contradicting: tuple[str, ...] = ()
+
+
+def stamp_of(pages: Pages, lists: Sequence[tuple[int, int]]) -> Stamp | None:
+    """Return the arXiv stamp of a first page: in the margin, or as a line by itself outside of references and notes."""
+    left_out = [*_listed(pages, lists), *(line for line in pages.notes if line.page == 1)]
+    for text in (pages.margin, *(plain_line(line) for line in pages.first if not _is_part(line, left_out))):
+        for form in (_STAMP, _OLD_STAMP):
+            found = form.search(text) if text is pages.margin else form.match(text)
+            if found:
+                return Stamp(found["id"], found.groupdict().get("category", ""), found["year"])
+    return None
+
+
+def identity_of(
+    pages: Pages,
+    front: Front,
+    lists: Sequence[tuple[int, int]],
+    facts: Mapping[str, str],
+    stem: str,
+    stamp: Stamp | None,
+) -> Identity:
+    """Return the identifiers of a paper and of what its first page mentions.
+
+    `lists` are the places of references among the lines, `facts` the properties of the file, and `stem` its name.
+    """
+    own = list(_arxiv(stem, stamp))
+    stated = dict.fromkeys(_dois_of_properties(facts))
+    mentioned = dict[Identifier, None]()
+    printed = dict[Identifier, None]()
+    for paragraph in _paragraphs(pages, front, lists):
+        for sentence, identifier in _sentences(paragraph.text):
+            is_statement = paragraph.official and _is_statement(sentence, front)
+            if not paragraph.listed and (is_statement or _cites_itself(sentence, front.title)):
+                printed[identifier] = None
+            else:
+                mentioned[identifier] = None
+    found = [*(stated or printed)]
+    if len(found) == 1:
+        own += found
+    cited = [each for each in (*mentioned, *(printed if stated else ())) if each not in own]
+    contradicting = tuple(map(str, found)) if len(found) > 1 else ()
+    return Identity(tuple(dict.fromkeys(own)), tuple(cited), contradicting)
+
+
+def _arxiv(stem: str, stamp: Stamp | None) -> Iterator[Identifier]:
+    """Yield the arXiv number of the stamp, else that which the file is named by."""
+    known = parse_identifier(f"arxiv:{stamp.number}" if stamp else stem.replace("_", "/"))
+    if known and known.scheme == "arxiv":
+        yield known
+
+
+def _dois_of_properties(facts: Mapping[str, str]) -> Iterator[Identifier]:
+    """Yield the DOI that the properties of a file give it."""
+    if value := facts.get("doi", ""):
+        known = parse_identifier(value) or parse_identifier(f"doi:{value}")
+        if known:
+            yield known
+            return
+    for name in _TEXT_PROPERTIES:
+        for sentence, identifier in _sentences(facts.get(name, "")):
+            if _is_bibliographic(sentence):
+                yield identifier
+
+
+# The first page in paragraphs
+
+
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    """A paragraph of the first page; `official` says that it stands where publishers state what a paper is.
+
+    One that is `listed` belongs to the references.
+    """
+
+    text: str
+    official: bool
+    listed: bool
+
+
+def _paragraphs(pages: Pages, front: Front, lists: Sequence[tuple[int, int]]) -> Iterator[_Paragraph]:
+    """Yield the paragraphs of the first page."""
+    body = [line for line in pages.lines if line.page == 1]
+    notes = [line for line in pages.notes if line.page == 1]
+    listed = _listed(pages, lists)
+    before_body = body[: front.end]
+    top = max((line.y for line in body), default=0.0)
+    foot = min((line.y for line in (*body, *notes)), default=0.0)
+    abstract = frozenset(plain(front.abstract).split())
+    for stack in _stacks(pages.first):
+        text = block_text(stack, pages.words)
+        first = stack[0]
+        is_listed = any(_is_part(line, listed) for line in stack)
+        if is_listed or abstract.issuperset(plain(text).split()):
+            official = False
+        elif _is_part(first, notes):
+            official = not _begins_note(first)
+        elif _is_part(first, body):
+            official = _is_part(first, before_body) or first.size < SMALL * pages.body
+        else:
+            official = first.y > top or stack[-1].y < foot  # a running head or foot
+        yield _Paragraph(text, official, is_listed)
+
+
+def _listed(pages: Pages, lists: Sequence[tuple[int, int]]) -> list[Line]:
+    """Return the lines of the first page's references."""
+    return [line for span in lists for line in pages.lines[slice(*span)] if line.page == 1]
+
+
+def _is_part(line: Line, others: Iterable[Line]) -> bool:
+    """Return True if a line, or a piece of it, is among others; columns may cut the lines of a page in another way."""
+    return any(abs(line.y - each.y) < 1 and line.x0 < each.x1 and each.x0 < line.x1 for each in others)
+
+
+def _begins_note(line: Line) -> bool:
+    """Return True for the first line of a footnote: it begins with a mark."""
+    has_raised_mark = line.text != line.words and not line.text.startswith(line.words[:1])
+    return has_raised_mark or bool(_NOTE_MARK.match(line.text))
+
+
+def _stacks(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Yield lines of one size that stand close below one another; a note begins one of its own."""
+    for _, column in groupby(lines, key=lambda each: each.column):
+        stack: list[Line] = []
+        for line in column:
+            if stack and not _goes_on(stack[-1], line):
+                yield stack
+                stack = []
+            stack.append(line)
+        if stack:
+            yield stack
+
+
+def _goes_on(before: Line, line: Line) -> bool:
+    same_row = abs(before.y - line.y) < 0.3 * line.size
+    is_near = same_row or 0 < before.y - line.y < _NEAR * max(before.size, line.size)
+    return is_near and abs(before.size - line.size) < 0.1 * line.size and not _begins_note(line)
+
+
+# What a sentence says of its identifier
+
+
+def _sentences(text: str) -> Iterator[tuple[str, Identifier]]:
+    """Yield each sentence with the DOI in it, which is left out of the sentence."""
+    for found in _DOI.finditer(text):
+        known = parse_identifier(found[1].rstrip(".,;)]"))
+        if known is None:
+            continue
+        starts = [each.end() for each in _SENTENCE_END.finditer(text, 0, found.start())]
+        start = starts[-1] if starts else 0
+        following = _SENTENCE_END.search(text, found.end())
+        end = following.start() if following else len(text)
+        yield f"{text[start : found.start()]} {text[found.end() : end]}".strip(), known
+
+
+def _cites_itself(sentence: str, title: str) -> bool:
+    """Return True for a sentence that holds the words of the paper's title in their order."""
+    own = plain(title).split()
+    said = iter(plain(sentence).split())
+    held = sum(word in said for word in own)
+    return len(own) > 1 and held >= _OWN_TITLE * len(own)
+
+
+def _is_statement(sentence: str, front: Front) -> bool:
+    """Return True for a publisher's statement of what the paper is, which names nobody but its authors."""
+    people = [match["last"] or match["first"] for match in _PERSON.finditer(sentence)]
+    own = families(front.authors)
+    if people and not any(plain(name) in own for name in people):
+        return False
+    return _is_bibliographic(sentence)
+
+
+def _is_bibliographic(sentence: str) -> bool:
+    """Return True for a sentence that holds bibliographic facts alone: names with capitals, numbers, words of print."""
+    bare = _STATEMENT_RUN.sub(" ", _URL.sub(" ", sentence))
+    if _MENTION.match(bare):
+        return False
+    return all(word[0].isupper() or _STATEMENT_WORD.fullmatch(word) for word in _LETTERS.findall(bare))

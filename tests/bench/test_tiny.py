@@ -1,0 +1,116 @@
+"""Every program of `bench` runs, on inputs so small that its figures mean nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from bench.__main__ import programs
+
+from tests.support.tiny_collections import write_tiny_collections
+
+ROOT = Path(__file__).parents[2]
+
+#: Programs that cannot run here, with what they need.
+ELSEWHERE = {
+    "scopes": "worlds of thousands of chunks; test_programs.py runs it on small ones",
+    "imports": "a service; test_programs.py runs it on a small zip",
+    "workers": "two services; test_programs.py runs it on few documents",
+    "code": "packages of five registries",
+    "pdf": "packages of two registries",
+    "papers": "papers in PDF, and what they say",
+    "switch": "an index that takes seconds to embed",
+    "vectors": "more vectors than are packed",
+    "growth": "more vectors than are packed",
+    "fuzz": "twenty minutes; tests/surfaces/http asks what it asks",
+    "page": "a browser; tests/surfaces/web drives one",
+}
+
+#: Programs whose exit status judges the figures, which mean nothing here.
+JUDGING = {"retrieve", "workday"}
+
+#: Programs that read what another one made, and where it is.
+READS = {"calibrate": ("ranking", "KEEP"), "retrieve": ("works", "WORKS")}
+
+#: The arguments of each program. DATA is a folder of collections, INDEX an index of them, KEEP and WORKS are folders
+#: that several programs share, TMP is an empty one, and ROOT this checkout.
+ARGUMENTS: dict[str, str] = {
+    "corpus": "DATA INDEX",
+    "ranking": "DATA scifact cacm --keep KEEP",
+    "calibrate": "DATA KEEP scifact cacm",
+    "cutoff": "DATA scifact cacm --keep KEEP",
+    "features": "DATA scifact cacm --keep KEEP",
+    "fusion": "DATA scifact cacm --keep KEEP",
+    "naming": "DATA scifact --keep KEEP",
+    "table": "DATA scifact --peers --keep KEEP",
+    "answers": "DATA --index INDEX --keep TMP",
+    "branches": "DATA/stacks TMP --queries 4",
+    "conversations": "DATA/locomo --keep TMP",
+    "formulas": "DATA/stacks --queries 4",
+    "memories": "--most 4 --model hash:64",
+    "models": "DATA hash:64 --names scifact,cacm --keep TMP",
+    "names": "DATA scifact --titles 4 --keep TMP",
+    "notes": "--modes lexical --keep TMP",
+    "wordings": "DATA --topics 2 --mode lexical --keep TMP",
+    "works": "DATA --collections cacm --keep WORKS",
+    "packs": "DATA --collections cacm --keep WORKS",
+    "intents": "DATA --keep WORKS",
+    "who": "DATA --keep WORKS --authors 2 --items 4",
+    "retrieve": "WORKS/cacm-works.db DATA/cacm --rate 5 --seconds 1",
+    "latency": "INDEX DATA --each 2",
+    "why": "INDEX DATA/scifact/queries.jsonl --queries 2 --documents 2",
+    "cold": "--index INDEX --runs 1",
+    "indexing": "DATA --runs 1",
+    "memory": "DATA INDEX --questions 4",
+    "peers": "INDEX DATA --engines sqlite rifflux_hybrid --chunks 40 --each 1 --work TMP",
+    "sizes": "DATA/docs/rust-book --models hash:64",
+    "watch": "DATA --saves 2",
+    "compare": "DATA --base ROOT --documents 40 --questions 4 --rounds 1 --names scifact cacm",
+    "concurrency": "--writers 2 --readers 2 --seconds 1",
+    "kill": "--kills 2 --files 4",
+    "members": "--documents 60 --questions 4 --keep TMP",
+    "users": "DATA --users 2 --messages 20 --questions 4 --keep TMP",
+    "workday": "--documents 60 --users 2 --messages 5 --seconds 1 --keep TMP",
+    "structure": "",
+    "journeys": "",
+}
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folders and the index that arguments name."""
+    top = tmp_path_factory.mktemp("tiny")
+    data = write_tiny_collections(top / "data")
+    return {"DATA": data, "INDEX": top / "index.db", "KEEP": top / "keep", "WORKS": top / "works", "ROOT": ROOT}
+
+
+def _words(arguments: str, places: dict[str, Path]) -> Sequence[str]:
+    words: list[str] = []
+    for word in arguments.split():
+        head, slash, rest = word.partition("/")
+        words.append(f"{places[head]}{slash}{rest}" if head in places else word)
+    return words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_it_runs(name: str, places: dict[str, Path], tmp_path: Path) -> None:
+    maker, made = READS.get(name, ("corpus", "INDEX"))
+    if name != maker and not places[made].exists():
+        _run(maker, places)
+    _run(name, places | {"TMP": tmp_path})
+
+
+def _run(name: str, places: dict[str, Path]) -> None:
+    """Run a program in a process of its own: some change constants of the package while they measure."""
+    command = [sys.executable, "-m", "bench", name, *_words(ARGUMENTS[name], places)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == 0 or name in JUDGING, done.stderr
+
+
+def test_every_program_runs_here_or_says_what_it_needs() -> None:
+    assert {*ARGUMENTS, *ELSEWHERE} == {*programs()}

@@ -1,0 +1,120 @@
+"""Jobs of several processes on one registry: what each tells of the others', and what becomes of those that end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rifflux.service.jobs import CANCELLED, DONE, INTERRUPTED, RUNNING, Jobs, Outcome, Stopped
+from rifflux.store import Store, open_store
+from rifflux.types import Progress
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    moment = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.moment
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[list[Store]]:
+    """An index as two processes have it open."""
+    stores = [open_store(tmp_path / "index.db") for _ in range(2)]
+    yield stores
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def jobs(stores: list[Store], clock: Clock) -> Iterator[list[Jobs]]:
+    """The jobs of each process."""
+    jobs = [Jobs(store.registry, lambda error: (500, "{}"), now=clock) for store in stores]
+    yield jobs
+    for each in jobs:
+        each.close()
+
+
+def test_a_job_that_nobody_writes_about_was_interrupted(jobs: list[Jobs], clock: Clock) -> None:
+    here, other = jobs
+    job = other.begin("ann", "works")
+    assert job
+    other.close()
+    clock.moment += 9.0
+    found = here.get(job.record.id)
+    assert found
+    assert found.state == RUNNING
+    clock.moment += 100.0
+    assert [each.state for each in here.list("ann")] == [INTERRUPTED]
+    # It no longer counts among those that are running.
+    assert all(here.begin("ann", "works") for _ in range(here.most))
+    assert here.begin("ann", "works") is None
+
+
+def test_what_was_counted_in_a_transaction_is_kept_with_it(jobs: list[Jobs], stores: list[Store]) -> None:
+    here, other = jobs
+    job = here.begin("ann", "works")
+    assert job
+    catalog = stores[0].registry
+    with stores[0].transaction():
+        catalog.set("stored", "3")
+        job.progress("store", 3, 9)
+    found = other.get(job.record.id)
+    assert found
+    assert (found.done, stores[1].registry.setting("stored")) == (3, "3")
+
+
+@pytest.mark.parametrize("end", ["cancelled", "erased"])
+def test_one_that_is_to_end_stores_nothing_more(jobs: list[Jobs], stores: list[Store], end: str) -> None:
+    here, other = jobs
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(progress: Progress) -> Outcome:
+        progress("store", 1, 9)
+        begun.set()
+        go_on.wait()
+        with stores[0].transaction():
+            stores[0].registry.set("stored", "more")
+            progress("store", 2, 9)
+        return Outcome(200, "{}")
+
+    job = here.begin("ann", "works")
+    assert job
+    here.run(job, work)
+    begun.wait()
+    if end == "erased":
+        stores[1].registry.erase("ann")
+    else:
+        other.stop("ann", job.record.id)
+    go_on.set()
+    with pytest.raises(Stopped):
+        job.outcome.result()
+    assert stores[1].registry.setting("stored") is None
+    found = other.get(job.record.id)
+    if end == "erased":
+        assert found is None
+        assert here.get(job.record.id) is None
+    else:
+        assert found
+        assert (found.state, found.done) == (CANCELLED, 1)
+
+
+def test_its_end_is_told_before_whoever_waits_goes_on(jobs: list[Jobs]) -> None:
+    here, other = jobs
+    job = here.begin("ann", "works")
+    assert job
+    here.run(job, lambda progress: Outcome(201, '{"a": 1}'))
+    assert job.outcome.result().status == 201
+    found = other.get(job.record.id)
+    assert found
+    assert (found.state, found.status, found.report) == (DONE, 201, '{"a": 1}')

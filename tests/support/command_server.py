@@ -1,0 +1,161 @@
+"""Start commands by forking: a real process for each, without importing the package again.
+
+A server imports the package once. For each request it forks a handler, the handler forks the command, and the command
+runs as `python -m rifflux` would: its own arguments, folder, environment and standard streams, its own exit status.
+Signals that reach the caller are passed on. Tests of what a cold start imports start Python themselves.
+
+    server:  python -m tests.support.command_server serve SOCKET
+    client:  python tests/support/command_server.py run SOCKET ARGUMENTS...
+
+The client imports nothing of the package, so that shell scripts can use it as their `rifflux`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from types import FrameType
+from typing import Any
+
+__all__ = ["main", "request"]
+
+#: A request is one message: the descriptors come with its first bytes, and a line feed ends it.
+LARGEST = 1 << 22
+FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+
+
+def request(
+    path: str, arguments: list[str], cwd: str, environment: dict[str, str], streams: tuple[int, int, int]
+) -> socket.socket:
+    """Ask the server at `path` to start a command; return the connection on which its pid and status arrive."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(path)
+    message = json.dumps({"arguments": arguments, "cwd": cwd, "environment": environment}).encode() + b"\n"
+    sent = socket.send_fds(connection, [message], list(streams))
+    connection.sendall(message[sent:])
+    return connection
+
+
+def main(arguments: list[str]) -> int:
+    """Serve, or run one command and return its exit status."""
+    action, path, *rest = arguments
+    if action == "serve":
+        _serve(path)
+        return 0
+    return _run(path, rest)
+
+
+def _run(path: str, arguments: list[str]) -> int:
+    connection = request(path, arguments, os.getcwd(), dict(os.environ), (0, 1, 2))  # noqa: PTH109 - pathlib takes long to load
+    replies = connection.makefile("r")
+    pid = int(replies.readline())
+
+    def forward(number: int, _: FrameType | None) -> None:
+        os.kill(pid, number)
+
+    for number in FORWARDED:
+        signal.signal(number, forward)
+    status = int(replies.readline() or -signal.SIGKILL)
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    return status
+
+
+def _serve(path: str) -> None:
+    """Accept requests until the input ends, which is when the tests end."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _preload()
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(path)
+    listener.listen(64)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    while True:
+        readable, _, _ = select.select([listener, sys.stdin], [], [])
+        if sys.stdin in readable:
+            return
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            _handle(connection)
+        connection.close()
+
+
+def _preload() -> None:
+    """Import what most commands need. Nothing here may start a thread, which a fork would lose."""
+    from importlib import import_module
+
+    import rifflux  # noqa: F401
+    from rifflux.surfaces.cli.main import COMMANDS
+
+    for command in COMMANDS:
+        import_module(f"rifflux.surfaces.cli.{command}")
+    import_module("rifflux.surfaces.cli.app")
+
+
+def _handle(connection: socket.socket) -> None:
+    """Start the command, report its pid and its status; end it if the caller goes away."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    message, descriptors, _, _ = socket.recv_fds(connection, LARGEST, 3)
+    while not message.endswith(b"\n"):
+        message += connection.recv(LARGEST)
+    asked: dict[str, Any] = json.loads(message)
+    pid = os.fork()
+    if pid == 0:
+        connection.close()
+        _become(asked, descriptors)
+        return
+    for descriptor in (*descriptors, 0, 1):
+        os.close(descriptor)
+    try:
+        connection.sendall(f"{pid}\n".encode())
+        status = _status_of(pid, connection)
+        connection.sendall(f"{status}\n".encode())
+    except OSError:
+        pass
+    os._exit(0)
+
+
+def _status_of(pid: int, connection: socket.socket) -> int:
+    """Return the exit status of a process, negative for a signal, as `subprocess` does."""
+    ended = os.pidfd_open(pid)
+    readable, _, _ = select.select([ended, connection.fileno()], [], [])
+    if ended not in readable:
+        os.kill(pid, signal.SIGTERM)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def _become(asked: dict[str, Any], descriptors: list[int]) -> None:
+    """Turn this process into the command. It ends as any program does: threads are joined, buffers are written."""
+    for number in (*FORWARDED, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    for target, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, target)
+    for descriptor in descriptors:
+        if descriptor > 2:
+            os.close(descriptor)
+    os.chdir(asked["cwd"])
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    sys.argv = ["rifflux", *asked["arguments"]]
+
+    from rifflux.surfaces.cli import main as command
+
+    command()
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
