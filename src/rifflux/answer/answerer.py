@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["Answerer"]
 
 #: The most documents that an answer is taken from, and the passages that a refused one is given with.
-MOST_DOCUMENTS, NEAREST = 10, 3
+MOST_DOCUMENTS = 10
+NEAREST = 3
 #: Tokens that a model may write of an answer, and of a question that it completes; seconds for the latter.
-ANSWER_TOKENS, REWRITE_TOKENS, REWRITE_S = 1_024, 80, 1.5
+ANSWER_TOKENS = 1_024
+REWRITE_TOKENS = 80
+REWRITE_S = 1.5
 #: Characters of a question that a model completed.
 LONGEST_QUESTION = 400
 
@@ -118,7 +121,8 @@ class _Run:
             evidence = replace(evidence, pack=replace(evidence.pack, items=evidence.pack.items[:NEAREST]))
         evidence = replace(evidence, pack=sealed(evidence.pack))
         yield Sources(asked.question, searched, evidence.pack, evidence.pack.confidence, tuple(self.notes))
-        draft, by = Draft(), EXTRACT
+        draft = Draft()
+        by = EXTRACT
         if not reason:
             passages = _passages(evidence)
             if self.chat:
@@ -185,7 +189,8 @@ class _Run:
 
         A question that points at those before it is completed; one that may do so, where nothing answers it alone.
         """
-        question, history = self.asked.question, self.asked.history
+        question = self.asked.question
+        history = self.asked.history
         searcher = Searcher(self.answerer.sources[0].view)
         leans = leaning(question, searcher) if history else ALONE
         if leans != POINTS:

@@ -17,15 +17,22 @@ from rifflux.types import Clause, Scores, Span, Vectors
 __all__ = ["Quotation", "extract"]
 
 #: Sentences of an answer, those that are compared by meaning, and how many may come from one passage.
-MOST, COMPARED, OF_ONE = 5, 16, 3
+MOST = 5
+COMPARED = 16
+OF_ONE = 3
 #: Characters of a list that is quoted with the line that leads to it.
 LONGEST_LIST = 800
 #: How a sentence is scored: the words of the question that it holds, its meaning, its passage's place, and its own.
-COVERAGE, MEANING, PLACE, FIRST = 0.45, 0.3, 0.2, 0.05
+COVERAGE = 0.45
+MEANING = 0.3
+PLACE = 0.2
+FIRST = 0.05
 #: What a sentence gains that begins with what is asked about, and within how many of its terms.
-SUBJECT, BEGINS = 0.25, 3
+SUBJECT = 0.25
+BEGINS = 3
 #: What counts against a sentence that is like one that was chosen, and one of a passage that was quoted already.
-LIKE, AGAIN = 0.5, 0.12
+LIKE = 0.5
+AGAIN = 0.12
 #: What is left of the score of a sentence that asks something itself, or leads to what is not there.
 ASKS = 0.5
 #: A sentence with a smaller share of the best one's score says too little.
@@ -108,7 +115,8 @@ def _candidates(evidence: Evidence, passages: Sequence[Passage]) -> Iterator[_Ca
 
 def _unjoined(text: str, found: Sequence[Piece]) -> list[Piece]:
     """Return the pieces of a passage; a line that leads to what is behind it belongs to that table, code or list."""
-    joined, leading = list[Piece](), False
+    joined = list[Piece]()
+    leading = False
     for piece in found:
         before = joined[-1] if joined else piece
         whole = piece.span[1] - before.span[0] <= LONGEST_LIST

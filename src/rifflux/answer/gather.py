@@ -22,7 +22,8 @@ from rifflux.types import Document, Filter, Hit, Query, Scores, Trace
 __all__ = ["Evidence", "Found", "Source", "gather"]
 
 #: Passages that are looked at in each source, and those that stand side by side which are joined at most.
-READ, JOINED = 24, 3
+READ = 24
+JOINED = 3
 #: How many documents by words and by meaning are looked at for the best one of the other.
 FIRST = 2
 #: A passage that has less than this share of the best one's relevance is no evidence beside it.
@@ -145,7 +146,8 @@ def gather(
         searcher = Searcher(searcher.view, others)
         found.append(_searched(source, searcher, text, source.narrowed(filter), clock, deadline))
     best = max((hit.relevance or 0.0 for each in found for hit in each.hits if not hit.withheld), default=0.0)
-    candidates, of = list[Citable](), dict[str, Found]()
+    candidates = list[Citable]()
+    of = dict[str, Found]()
     for citable, each in _merged(found):
         if (citable.hit.relevance or 0.0) >= LEAST_SHARE * best:
             candidates.append(citable)
@@ -210,10 +212,12 @@ def _joined(hits: Sequence[Hit], document: Document) -> Iterator[Hit]:
     yield from (hit for hit in hits if hit.withheld)
     while left:
         best = left.pop(0)
-        span, count = best.span, 1
+        span = best.span
+        count = 1
         while count < JOINED and (beside := _beside(span, left, document.text)):
             left.remove(beside)
-            span, count = (min(span[0], beside.span[0]), max(span[1], beside.span[1])), count + 1
+            span = (min(span[0], beside.span[0]), max(span[1], beside.span[1]))
+            count = count + 1
         yield best if count == 1 else replace(best, span=span, content=document.text[slice(*span)])
 
 

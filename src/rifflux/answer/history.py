@@ -14,16 +14,20 @@ from rifflux.text.asking import framed
 __all__ = ["ALONE", "MAYBE", "POINTS", "Turn", "checked_history", "completed", "leaning"]
 
 #: Turns that are read, the latest ones, and characters of one.
-MOST_TURNS, LONGEST_TURN = 20, 20_000
+MOST_TURNS = 20
+LONGEST_TURN = 20_000
 #: The roles of those who speak; whatever else has a role gives orders, and is not listened to.
-USER, ASSISTANT = "user", "assistant"
+USER = "user"
+ASSISTANT = "assistant"
 #: A question of fewer words that mean something may lean on the one before it.
 FEW = 3
 #: In one of more words, what points may point at the question's own.
 MANY = 5
 
 #: How a question stands to those before it: by itself, perhaps, or pointing at what was said.
-ALONE, MAYBE, POINTS = "alone", "maybe", "points"
+ALONE = "alone"
+MAYBE = "maybe"
+POINTS = "points"
 
 # Words that stand for what was said before, by language; and what begins a question that goes on.
 _POINTING = {
@@ -60,7 +64,8 @@ def checked_history(history: Iterable[Turn | Mapping[str, Any] | Sequence[str]])
     """
     if isinstance(history, str | Mapping) or not isinstance(history, Iterable):
         raise InvalidArgument('history is a list of turns, such as {"role": "user", "content": "…"}')
-    turns, left_out = list[Turn](), 0
+    turns = list[Turn]()
+    left_out = 0
     for given in history:
         turn = _turn(given)
         if turn.role not in (USER, ASSISTANT):
@@ -75,11 +80,13 @@ def _turn(given: Turn | Mapping[str, Any] | Sequence[str]) -> Turn:
     if isinstance(given, Turn):
         return given
     if isinstance(given, Mapping):
-        role, content = given.get("role"), text_of(given.get("content"))
+        role = given.get("role")
+        content = text_of(given.get("content"))
     elif isinstance(given, Sequence) and not isinstance(given, str) and len(given) == 2:
         role, content = given
     else:
-        role, content = None, None
+        role = None
+        content = None
     if not isinstance(role, str) or not isinstance(content, str):
         raise InvalidArgument(
             f'a turn has a role and a text, such as {{"role": "user", "content": "…"}}, not {given!r}'

@@ -37,7 +37,8 @@ __all__ = ["HIGH", "refusal"]
 #: The passages of a source that are looked at.
 LOOKED_AT = 10
 #: The share of a question that one sentence must hold, and the number of its terms that is enough of a long one.
-STATED, TERMS = 0.35, 4.0
+STATED = 0.35
+TERMS = 4.0
 #: The share that it must hold where the relevance is medium, and one search alone cannot be agreed with.
 HALF = 0.5
 #: The share of a question that names something to the letter, for that to be all that is asked.
@@ -49,7 +50,8 @@ LONGEST_NAME = 6
 #: Headings name things where half of them have at most so many terms.
 SHORT_HEADING = 5
 #: How much a heading and a name have in common that mean the same, and how relevant what is meant by name must be.
-SAME, NAMED_RELEVANCE = 0.65, 0.5
+SAME = 0.65
+NAMED_RELEVANCE = 0.5
 #: The share of a question that the headings of its subject hold.
 SUBJECT = 0.5
 #: Kinds whose titles are names of files, and tell nothing of what is in them.

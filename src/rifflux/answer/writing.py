@@ -17,10 +17,8 @@ __all__ = ["Draft", "quoted", "written"]
 #: Sentences of a model's answer that are read.
 MOST_SENTENCES = 60
 #: Reasoning that some models think aloud before they answer.
-_THOUGHT, _THOUGHT_END = (
-    re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE),
-    re.compile(r"</think(?:ing)?>", re.IGNORECASE),
-)
+_THOUGHT = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
+_THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _MARK = re.compile(
     r"\s*[\[【]\s*(?:(?:source|passage|quelle|\^)\s*)?(\d[\d\s,;–-]*)(?:†[^\]】]*)?[\]】]", re.IGNORECASE
 )
@@ -112,7 +110,9 @@ def written(draft: Draft, pieces: Iterable[str], passages: Sequence[Passage]) ->
 
 def _sentences(pieces: Iterable[str]) -> Iterator[str]:
     """Give the sentences of a stream with what stands around them, without what a model thinks aloud."""
-    rest, thinks, begun = "", False, False
+    rest = ""
+    thinks = False
+    begun = False
     for piece in pieces:
         rest += piece
         if not begun:
@@ -120,7 +120,8 @@ def _sentences(pieces: Iterable[str]) -> Iterator[str]:
             if thinks:
                 if not (end := _THOUGHT_END.search(rest)):
                     continue
-                rest, thinks = rest[end.end() :], False
+                rest = rest[end.end() :]
+                thinks = False
             elif "<think".startswith(rest.strip().lower()[:6]) and len(rest.strip()) < len("<thinking>"):
                 continue  # it may still become one
             begun = True

@@ -53,7 +53,8 @@ __all__ = ["Conversations"]
 #: The namespace of the conversations' own documents: no id is empty.
 CONVERSATIONS = ""
 #: The longest page, and the most turns that are shown on each side of a message.
-MOST_RESULTS, MOST_NEIGHBOURS = 100, 20
+MOST_RESULTS = 100
+MOST_NEIGHBOURS = 20
 
 #: Conversations of an import that share a transaction, and messages from which no other joins them. Another writer
 #: waits for a whole transaction before each of its own, of which an upload has five.
@@ -179,7 +180,8 @@ class Conversations:
 
         Raises `NotFound` for an unknown conversation and `InvalidArgument` for an id in use.
         """
-        id, created_at = id or secrets.token_hex(8), created_at or _now()
+        id = id or secrets.token_hex(8)
+        created_at = created_at or _now()
         message = checked_message(Message(id, conversation_id, text, role, speaker, created_at, source))
         with self._store.transaction():
             conversation = self.get(conversation_id)
@@ -279,7 +281,8 @@ class Conversations:
 
     def _check_chunks(self, items: Iterable[Item], intake: Intake) -> None:
         """Raise `InvalidArgument` if conversations have more chunks than one import may bring."""
-        prepare, chunks = self._messages().turns, 0
+        prepare = self._messages().turns
+        chunks = 0
         for item in items:
             if isinstance(item, Thread):
                 chunks += sum(prepare.count_chunks(message.text) for message in item.messages)

@@ -39,14 +39,16 @@ __all__ = [
 
 #: Kinds of documents. A conversation's document has no text of its own; its messages are the documents of a namespace
 #: that is called as its id.
-CONVERSATION, MESSAGE = "conversation", "message"
+CONVERSATION = "conversation"
+MESSAGE = "message"
 #: What a user may change of each, and which of that are not metadata of its document.
 _EDITABLE = {
     CONVERSATION: ("title", "project", "archived"),
     MESSAGE: ("text", "role", "speaker", "created_at", "source"),
 }
 _COLUMNS = frozenset(("title", "text", "created_at"))
-_EDITED, _ADDED = "edited", "added"
+_EDITED = "edited"
+_ADDED = "added"
 #: So many turns of other branches may stand between a message and its neighbours.
 OTHERS = 6
 #: So many faults are told in the message of an import that took nothing.
@@ -327,7 +329,8 @@ def completed(given: Conversation, known: Conversation) -> Conversation:
 
 def bounded(thread: Thread) -> Thread:
     """Return a thread whose titles and names, which come with every result, are cut where they are too long."""
-    conversation, messages = _cut(thread.conversation), thread.messages
+    conversation = _cut(thread.conversation)
+    messages = thread.messages
     if any(_long(each) for each in messages):
         messages = tuple(map(_cut, messages))
     return replace(thread, conversation=conversation, messages=messages)

@@ -52,14 +52,17 @@ class MessageWriter:
         given = dict(zip(map(attrgetter("id"), messages), messages, strict=True))
         stored = self.store.catalog.documents_at([*zip(repeat(conversation.id), given)])
         known = dict(zip(map(itemgetter(1), stored), stored.values(), strict=True))
-        fresh, changed = dict[str, Document](), list[str]()
+        fresh = dict[str, Document]()
+        changed = list[str]()
         for key, message in given.items():
             row = merge(message_row(message, conversation), known.get(key))
             if known.get(key) != row:
                 fresh[key] = row
                 changed += [key] if key in known else []
-        new, same = len(fresh) - len(changed), len(given) - len(fresh)
-        report, changes = ImportReport(added=new, changed=len(changed), unchanged=same), list[DocumentChange]()
+        new = len(fresh) - len(changed)
+        same = len(given) - len(fresh)
+        report = ImportReport(added=new, changed=len(changed), unchanged=same)
+        changes = list[DocumentChange]()
         if not known and not self.store.catalog.in_order(conversation.id, after=0):
             changes = self._store_all(conversation.id, sorted(fresh.values(), key=_time))
         elif fresh:
@@ -102,7 +105,9 @@ class MessageWriter:
         self, conversation_id: str, keys: Sequence[str], fresh: Mapping[str, Document] | None = None
     ) -> list[DocumentChange]:
         """Store messages again, as `fresh` has them or as they are."""
-        window, known, changes = self.turns.window, fresh or {}, []
+        window = self.turns.window
+        known = fresh or {}
+        changes = []
         for place, stretch in self._around(conversation_id, keys, window.before, window.after):
             rows = [known.get(row.key, row) for row in stretch]
             changes.append(self.turns(conversation_id, rows, place))
@@ -132,7 +137,8 @@ class MessageWriter:
         for key in keys:
             if whole:
                 first = max(places[key] - before, 0)
-                place, rows = places[key] - first, whole[first : places[key] + after + 1]
+                place = places[key] - first
+                rows = whole[first : places[key] + after + 1]
             else:
                 place, rows = self._near(conversation_id, key, before, after)
             if any(map(branch_of, rows)):
@@ -151,8 +157,10 @@ class MessageWriter:
         rows = self.store.catalog.in_order(conversation_id, keys[0], before=near, after=len(keys) + near)
         places = {row.key: place for place, row in enumerate(rows)}
         if places.keys() >= set(keys):
-            origin, wanted = places[keys[0]], [places[key] for key in keys]
-            begins, ends = origin < near, len(rows) <= origin + len(keys) + near
+            origin = places[keys[0]]
+            wanted = [places[key] for key in keys]
+            begins = origin < near
+            ends = len(rows) <= origin + len(keys) + near
             if (begins or min(wanted) >= before) and (ends or max(wanted) + after < len(rows)):
                 return rows
         return self.store.catalog.in_order(conversation_id)
@@ -185,7 +193,8 @@ class Window:
 
     def around(self, rows: Sequence[Document], place: int) -> tuple[list[Document], list[Document]]:
         """Return the turns before and after the one at a place, in their order."""
-        first, last = place - self.before - OTHERS, place + self.after + OTHERS
+        first = place - self.before - OTHERS
+        last = place + self.after + OTHERS
         before = islice(self._reach(rows[place], reversed(rows[max(first, 0) : place])), self.before)
         after = islice(self._reach(rows[place], rows[place + 1 : last + 1]), self.after)
         return [*before][::-1], [*after]
@@ -196,7 +205,8 @@ class Window:
         for other in others:
             if branch_of(other) not in ("", branch_of(row)):
                 continue
-            here, there = _timestamp(nearest.created_at), _timestamp(other.created_at)
+            here = _timestamp(nearest.created_at)
+            there = _timestamp(other.created_at)
             if here is not None and there is not None and abs(there - here) > self.gap_hours * 3600:
                 return
             nearest = other
@@ -236,7 +246,8 @@ class MessagePreparer:
     def _analyzed(
         self, row: Document, chunk: Chunk, head: str, before: Sequence[Document], after: Sequence[Document]
     ) -> AnalyzedChunk:
-        most, lent = self.window.words, list[str]()
+        most = self.window.words
+        lent = list[str]()
         for each in before:
             lent += _terms(self.analyzer, each.text)[-most:]
         for each in after:

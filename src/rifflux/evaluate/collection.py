@@ -75,7 +75,8 @@ def read_beir(folder: str | Path, qrels: str = "test", *, scope: str | None = No
     questions or documents that do not exist, and for a `scope` that questions and documents do not share.
     """
     folder = Path(folder).expanduser()
-    corpus, judgements = _file(folder, "corpus.jsonl"), _judgements(folder, qrels)
+    corpus = _file(folder, "corpus.jsonl")
+    judgements = _judgements(folder, qrels)
     documents = {record["_id"]: record.get("metadata") or {} for _, record in _records(corpus)}
     asked = _asked(_file(folder, "queries.jsonl"))
     grades = _grades(judgements)

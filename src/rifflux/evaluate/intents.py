@@ -92,10 +92,8 @@ def intents_of(index: Index, questions: Sequence[LabelledQuestion]) -> list[Take
 
 def summary(found: Sequence[TakenFor]) -> Mapping[str, Any]:
     """Return the counts by intent and the questions that were taken for something else, as JSON."""
-    asked, right = (
-        Counter(each.question.intent for each in found),
-        Counter(each.question.intent for each in found if each.right),
-    )
+    asked = Counter(each.question.intent for each in found)
+    right = Counter(each.question.intent for each in found if each.right)
     wrong = [
         {"query": each.question.text, "intent": each.question.intent, "taken_for": each.intent, "reason": each.reason}
         for each in found

@@ -30,7 +30,10 @@ __all__ = ["page"]
 
 TEMPLATE = Path(__file__).with_name("page.html")
 #: The left edge of a chart's scale and its width, and the width of a plot of differences and half its height.
-LEFT, SCALE, WIDTH, MIDDLE = 112, 172, 360, 48
+LEFT = 112
+SCALE = 172
+WIDTH = 360
+MIDDLE = 48
 #: Questions named under a plot of differences: the greatest gains, and as many losses.
 MOST_NAMED = 5
 #: Letters of a question that are shown.
@@ -110,7 +113,8 @@ def _accuracy(outcome: Outcome) -> Bar:
 
 
 def _latency(outcome: Outcome, longest: float) -> Bar:
-    median, slow = outcome.percentile(50), outcome.percentile(95)
+    median = outcome.percentile(50)
+    slow = outcome.percentile(95)
     title = f"median {median:.2f} ms, 95th percentile {slow:.2f} ms"
     share = median / longest
     return Bar(outcome.run, title, share, share, slow / longest, f"{median:.1f} · {slow:.1f}")
@@ -120,7 +124,8 @@ def _changes(outcome: Outcome) -> DocumentShift:
     assert outcome.differences is not None
     values = np.sort(outcome.differences)[::-1]
     step = WIDTH / len(values)
-    better, worse = int((values > 0).sum()), int((values < 0).sum())
+    better = int((values > 0).sum())
+    worse = int((values < 0).sum())
     equal = len(values) - better - worse
     paths = {
         "gain": _outline(values[:better], 0, step),

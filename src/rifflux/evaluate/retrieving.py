@@ -68,7 +68,8 @@ class Retriever:
         """Return the works found for a question, the pack, the seconds that it took, and what degraded."""
         if self.collection.scope:
             raise InvalidArgument("works are retrieved of the whole index: leave --scope out, or search")
-        ask, start = self.asker(), perf_counter()
+        ask = self.asker()
+        start = perf_counter()
         found = ask(question.text, mode=self.mode, top_k=works)
         seconds = perf_counter() - start
         names = {(hit.namespace, hit.document): self.collection.identify(hit) for hit in found.reranked}

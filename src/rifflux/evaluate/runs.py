@@ -125,7 +125,8 @@ def parse_run(text: str) -> Run:
         if name in options:
             raise InvalidArgument(f"--run {text!r} says {name} twice")
         options[name] = _OPTIONS[name](value)
-    name, profile = options.pop("name", text.strip()), options.pop("profile", None)
+    name = options.pop("name", text.strip())
+    profile = options.pop("profile", None)
     run = Run(name, options, profile or (WORKS if options.get("mode") == RETRIEVE else None))
     wrong = sorted(options.keys() - _RETRIEVING) if run.retrieves else sorted(options.keys() & (_RETRIEVING - {"mode"}))
     if wrong:
@@ -217,7 +218,9 @@ def answers(
         asker(question)
     asker.packs.clear()
     asker.branches.clear()
-    rankings, seconds, degraded = {}, [], Counter[str]()
+    rankings = {}
+    seconds = []
+    degraded = Counter[str]()
     for number, question in enumerate(collection.questions, 1):
         rankings[question.id], elapsed, reasons = asker(question)
         seconds.append(elapsed)

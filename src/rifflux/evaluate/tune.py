@@ -59,7 +59,9 @@ GRID = tuple(
     for prior in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 )
 #: What a weight is multiplied by, one after the other and so many times; one that is off is tried at these shares.
-FACTORS, SHARES, ROUNDS = (0.0, 0.5, 2.0, 4.0), (0.05, 0.1, 0.2), 2
+FACTORS = (0.0, 0.5, 2.0, 4.0)
+SHARES = (0.05, 0.1, 0.2)
+ROUNDS = 2
 #: The components in the order of the columns of their values.
 ORDER = tuple(WEIGHTS)
 #: How new something has to be shows when it is asked, and judgements do not tell when that was.
@@ -208,7 +210,8 @@ class Tuner:
     def _ranked(self, question: JudgedQuestion, choices: Sequence[Fuse]) -> Iterator[list[str]]:
         """Yield the documents that each choice finds, best first; the channels are asked once."""
         plan = self.index.admin.searcher.plan(question.text, filter=self.collection.filter(question))
-        found, clock = gather(plan.query, plan.pipeline.channels, Stopwatch()), Stopwatch()
+        found = gather(plan.query, plan.pipeline.channels, Stopwatch())
+        clock = Stopwatch()
         orders = [replace(plan.pipeline, fuse=fuse).ordered(plan.query, found, clock).ids[:DEPTH] for fuse in choices]
         ids = np.unique(np.concatenate(orders))
         hits = self.index.admin.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids))))
@@ -244,7 +247,8 @@ def _best(values: Scores) -> int:
 
 def held_out(count: int, judge: Callable[[Ids, Ids], Scores]) -> Scores:
     """Return the value of each question as `judge` has it of a fold, given the places in the others and in this."""
-    folds, values = np.random.default_rng(FOLDS).permutation(count) % FOLDS, np.zeros(count)
+    folds = np.random.default_rng(FOLDS).permutation(count) % FOLDS
+    values = np.zeros(count)
     for fold in range(FOLDS):
         values[folds == fold] = judge(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
     return values
@@ -253,7 +257,8 @@ def held_out(count: int, judge: Callable[[Ids, Ids], Scores]) -> Scores:
 # Judged questions as the reranker `features` sees them: what any weights would make of their candidates
 
 #: The hits that are reranked, and where nDCG is cut.
-TOP, CUT = 20, 10
+TOP = 20
+CUT = 10
 _DISCOUNTS = 1 / np.log2(np.arange(2, CUT + 2))
 
 

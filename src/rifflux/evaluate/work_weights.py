@@ -27,7 +27,8 @@ from rifflux.types import Ids, Progress, Scores
 __all__ = ["TunedWorks", "apply_weights", "tune_works"]
 
 #: Works whose components are read, and works of a question that is measured: as many as a run retrieves.
-READ, RANKED = 100, 20
+READ = 100
+RANKED = 20
 #: The stage of an explanation that tells the components of a work.
 SCORED = "works"
 
@@ -86,7 +87,8 @@ class WorksTuner:
     def fitted(self, bootstrap: Bootstrap) -> FittedChoice[Weights]:
         """Return the weights that are best on all questions, and what others of the kind gain on questions apart."""
         present = self._present()
-        start, places = _column(present), range(len(PARTS))
+        start = _column(present)
+        places = range(len(PARTS))
         before = self._measured(self.index, self.questions, "tune works: as it is")
         cases = [self._scored(question, present) for question in self.questions]
         told = [place for place, case in enumerate(cases) if case]
@@ -112,7 +114,8 @@ class WorksTuner:
 
     def _measured(self, index: Index, questions: Sequence[JudgedQuestion], stage: str) -> Scores:
         """Return nDCG@10 of the retrieval of each question."""
-        retrieve, rankings = Retriever(index, self.collection), dict[str, list[str]]()
+        retrieve = Retriever(index, self.collection)
+        rankings = dict[str, list[str]]()
         for number, question in enumerate(questions, 1):
             hits, *_ = retrieve(question, RANKED)
             rankings[question.id] = list(dict.fromkeys(map(self.collection.identify, hits)))

@@ -19,7 +19,8 @@ __all__ = ["REACH", "Choice", "Chosen", "Citable", "Fitting", "Limits", "choose"
 #: Documents that evidence is taken from, unless `Limits.least` asks for more.
 MOST = 10
 #: How far down the order other subjects are looked for, and the share of documents that may come from below the list.
-REACH, FROM_BELOW = 30, 1 / 3
+REACH = 30
+FROM_BELOW = 1 / 3
 #: Passages that share this much of their runs of three words are the same.
 SAME = 0.95
 
@@ -45,7 +46,8 @@ class Limits:
 
     def carry(self, candidates: Sequence[Citable]) -> list[bool]:
         """Return of each candidate whether it carries weight; what the question names does."""
-        best, kept = max(map(attrgetter("hit.score"), candidates), default=0.0), list[bool]()
+        best = max(map(attrgetter("hit.score"), candidates), default=0.0)
+        kept = list[bool]()
         for each in candidates:
             near = sum(kept) < self.always or each.hit.score >= self.min_share * best
             kept.append(each.certainty > 0 or (near and each.relevance >= self.min_relevance))
@@ -122,7 +124,8 @@ def choose(
     most = max(limits.least, min(MOST, listed))
     relevant = limits.carry(candidates)
     within = [*compress(candidates[:listed], relevant)]
-    quoted, silent = [each for each in within if each.quotable], [each for each in within if not each.quotable]
+    quoted = [each for each in within if each.quotable]
+    silent = [each for each in within if not each.quotable]
     below = [each for each in compress(candidates[listed:REACH], relevant[listed:]) if each.quotable]
     table.take(_named(quoted), most, exempt=True)
     table.take(_spread(quoted, below, most) if limits.spread else quoted, most)
@@ -185,7 +188,8 @@ class _Table:
 
     def complete(self, relevant: int) -> None:
         """Take those beyond the caps until there are enough, of so many that are relevant, and note what was done."""
-        noun, groups = self.limits.noun, " or ".join(self.limits.caps)
+        noun = self.limits.noun
+        groups = " or ".join(self.limits.caps)
         if len(self.taken) < self.limits.least and self.capped:
             self.take(tuple(self.capped), self.limits.least, exempt=True)
             self.note("repeated_groups", f"{groups} are repeated: there were too few others")
@@ -209,7 +213,9 @@ class _Table:
         The text is empty where none may be shown, and of a document that is all title. Passages of a document that is
         named stay whole.
         """
-        named, found, before = candidate.named, list[tuple[Hit, str]](), list[Span]()
+        named = candidate.named
+        found = list[tuple[Hit, str]]()
+        before = list[Span]()
         passages = candidate.quotable
         if not passages:
             silent = [hit for hit in candidate.passages if hit.withheld or not _has_text(hit)]
@@ -336,7 +342,8 @@ def _share(costs: Sequence[int], budget: int) -> tuple[int, int]:
     """
     sharers = len(costs)
     while sharers:
-        left, share = budget, 0
+        left = budget
+        share = 0
         for place, cost in enumerate(sorted(costs[:sharers])):
             share = left // (sharers - place)
             if cost > share:

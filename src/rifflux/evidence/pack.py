@@ -173,7 +173,9 @@ class Packer:
         fit = fitted(passages, count, self.budget, self.limits.least)
         packed = [(each, texts) for each, texts in zip(choice.documents, fit.texts, strict=True) if texts]
         references = [self.citing.refer(each.document) for each, _ in packed]
-        items, quoted, documents = list[EvidenceItem](), list[float](), dict[str, Document]()
+        items = list[EvidenceItem]()
+        quoted = list[float]()
+        documents = dict[str, Document]()
         for key, reference, (each, texts) in zip(self.citing.keys(references), references, packed, strict=True):
             documents[key] = each.document
             if any(texts.values()):
@@ -208,7 +210,8 @@ def digest(text: str) -> str:
 
 def _item(number: int, key: str, reference: Reference, chosen: Chosen, hit: Hit, text: str) -> EvidenceItem:
     """Return an item; `text` is the passage or its beginning."""
-    license, candidate = chosen.document.license, chosen.candidate
+    license = chosen.document.license
+    candidate = chosen.candidate
     withheld = hit.withheld
     return EvidenceItem(
         number=number,

@@ -17,7 +17,8 @@ _ENTRY = re.compile(
     r"\s*(?:chapter\s+|appendix\s+)?(?:\d+|[A-Z])(?:\.\d+)*\.?\s+[^\W\d_].*\s\d{1,4}\s*\Z", re.IGNORECASE
 )
 #: A table of contents has so many entries, a line of it so few words.
-LEAST_ENTRIES, MOST_WORDS = 3, 14
+LEAST_ENTRIES = 3
+MOST_WORDS = 14
 #: The share of lines without dots that are entries where the others are none.
 MOST_ENTRIES = 0.6
 #: Where so few sentences stand, all of them are quoted.

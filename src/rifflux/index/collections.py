@@ -88,7 +88,8 @@ class Collections:
         from rifflux.ingest.sync import forget, sources
 
         store = self._view.writing(self._rights.owned(name).label).store
-        places, before = [Path(root).expanduser().resolve() for root in roots], store.counts()["documents"]
+        places = [Path(root).expanduser().resolve() for root in roots]
+        before = store.counts()["documents"]
         known = sources(store)
         for place in places:
             if str(place) not in known:
@@ -113,8 +114,10 @@ class Collections:
     def _info(self, found: VisibleCollection) -> CollectionInfo:
         from rifflux.ingest.sync import sources
 
-        store, record = self._view.session.store.of(found.owner), found.record
-        counts, readers = store.counts(), self._rights.readers(found)
+        store = self._view.session.store.of(found.owner)
+        record = found.record
+        counts = store.counts()
+        readers = self._rights.readers(found)
         roots = tuple(told_namespace(each, owned=found.owned) for each in sources(store))
         about = record.user, record.description, counts["documents"], counts["chunks"], roots
         return CollectionInfo(found.label, *about, found.owned, found.writable, readers)

@@ -30,9 +30,14 @@ if TYPE_CHECKING:
 __all__ = ["DocumentInfo", "DocumentPage", "Documents", "Stored"]
 
 #: Documents of a page of a list, of one upload, and characters of all their texts.
-MOST_LISTED, MOST_DOCUMENTS, MOST_TEXT = 1_000, 10_000, 10_000_000
+MOST_LISTED = 1_000
+MOST_DOCUMENTS = 10_000
+MOST_TEXT = 10_000_000
 #: Characters of a key; fields of metadata, characters of a field's name, of all of it as JSON.
-LONGEST_KEY, MOST_FIELDS, LONGEST_FIELD, LONGEST_METADATA = 1_000, 100, 200, 64_000
+LONGEST_KEY = 1_000
+MOST_FIELDS = 100
+LONGEST_FIELD = 200
+LONGEST_METADATA = 64_000
 #: Before a namespace that a cursor may tell, as it is no folder: all that it holds may go meanwhile.
 _TOLD = "="
 _BEGIN = ("", "")
@@ -112,7 +117,8 @@ class Documents:
         """
         from rifflux.ingest.chunking import blocks_of
 
-        target, key = self._view.rights.writable(collection), _checked_key(document.key)
+        target = self._view.rights.writable(collection)
+        key = _checked_key(document.key)
         language = self._view.language_of(document.language)
         metadata = _checked_metadata(document.metadata)
         document = checked_document(replace(document, key=key, metadata=metadata, language=language))
@@ -146,8 +152,10 @@ class Documents:
         from rifflux.ingest.parallel.apart import safe_name
         from rifflux.ingest.parallel.sent import read_sent
 
-        target, name = self._view.rights.writable(collection), safe_name(checked_text("the name of a file", name))
-        key, more = _checked_key(key), _checked_metadata(metadata or {})
+        target = self._view.rights.writable(collection)
+        name = safe_name(checked_text("the name of a file", name))
+        key = _checked_key(key)
+        more = _checked_metadata(metadata or {})
         language = self._view.language_of(language)
         _check_dates(created_at)
         if not data.strip():
@@ -156,7 +164,8 @@ class Documents:
             found = read_sent(name, data, place=intake.place)
         except Unreadable as error:
             raise Unreadable(f"{name} {error}") from None
-        parts, failed = list[Parsed](), list[Failure]()
+        parts = list[Parsed]()
+        failed = list[Failure]()
         for part in found:
             if isinstance(part, Failure):
                 failed.append(part)
@@ -165,7 +174,8 @@ class Documents:
             if document.key == name:
                 dated = created_at or document.created_at
                 document = replace(document, key=key, title=title or document.title, created_at=dated)
-            license, metadata = document.license or license, {**document.metadata, **more}
+            license = document.license or license
+            metadata = {**document.metadata, **more}
             document = replace(document, license=license, metadata=metadata, language=language)
             document = checked_document(document)
             parts.append(replace(part, document=document))
@@ -253,11 +263,13 @@ class Documents:
         `NotFound` for an unknown collection and `InvalidArgument` for what is no cursor.
         """
         checked_whole("limit", limit, 1, MOST_LISTED)
-        visible, found = self._view.rights.visible(collections), list[DocumentInfo]()
+        visible = self._view.rights.visible(collections)
+        found = list[DocumentInfo]()
         reading = Reader(self._view, collections)
         policy = reading.view.visible
         label, mark, key = _cursor(after) if after else (visible[0].label, "", "")
-        labels, last = [each.label for each in visible], ""
+        labels = [each.label for each in visible]
+        last = ""
         if label not in labels:
             raise InvalidArgument("the cursor is of another list: begin again without it")
         for each in visible[labels.index(label) :]:
@@ -310,7 +322,8 @@ def _changed(
     """Return those of the documents that are not stored as they are, prepared for the store."""
     from rifflux.ingest.prepare import is_same
 
-    held, prepare = view.store.catalog.documents_at(known), view.preparer
+    held = view.store.catalog.documents_at(known)
+    prepare = view.preparer
     changed = {place: part for place, part in wanted.items() if not is_same(part.document, held.get(place))}
     return [(place[0], prepare(place[0], part.document, part.blocks, key)) for place, part in changed.items()]
 

@@ -81,7 +81,8 @@ def extract(
             "there is nothing to export: nothing belongs to nobody, and nothing is shared with everyone; "
             "'rifflux collections share NAME --with everyone' shares something"
         )
-    visible, known = view.profile.visible.of(view.session.store), view.session.store.semantic.model()
+    visible = view.profile.visible.of(view.session.store)
+    known = view.session.store.semantic.model()
     spec, models = _portable(known.spec) if known and known.backend != "custom" else (None, {})
     left_out = view.session.store.extract(
         target,

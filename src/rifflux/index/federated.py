@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["HIGH", "MEDIUM", "SOURCES", "Everything", "Source", "quality_of"]
 
 #: The least relevance or cosine of a page's best hit for its quality to be high, and medium.
-HIGH, MEDIUM = 0.85, 0.7
+HIGH = 0.85
+MEDIUM = 0.7
 #: A page of low quality with fewer hits than this is asked for once more, with a wider question.
 FEW = 3
 #: Words shorter than this begin too many others.
@@ -92,7 +93,8 @@ class Everything:
             # What somebody said is in no collection.
             outside = replace(self, parts={}, sources=[each for each in self.sources if each.name not in self.parts])
             return outside(query, top_k=top_k, mode=mode, fusion=fusion, filter=filter, deadline_ms=deadline_ms)
-        deadline, load = checked_deadline(deadline_ms), self.view.asking_once.load
+        deadline = checked_deadline(deadline_ms)
+        load = self.view.asking_once.load
         asked = _Round(self, self.modes(), load, query, top_k, mode, fusion, checked_filter(filter), deadline)
         first, *others = sources = asked.sources()
         ignored = asked.way(first, mode).notes
@@ -198,7 +200,9 @@ class _Round:
 
     def of(self, source: Source) -> Results:
         """Return the answer of one source."""
-        searcher, view, clock = self._searcher(source), self._view_of(source), Stopwatch()
+        searcher = self._searcher(source)
+        view = self._view_of(source)
+        clock = Stopwatch()
         way = self.way(source, self.modes.get(source.name, self.mode))
         with searcher.store.memoized():
             if view not in self.read:
@@ -230,7 +234,8 @@ def widened(query: str) -> str:
 
 def _narrowed(asked: Filter, source: Filter) -> Filter:
     """Return a filter that both let through; where they have no kind in common, nothing passes."""
-    kinds, left_out = asked.kinds or source.kinds, (*asked.not_kinds, *source.not_kinds)
+    kinds = asked.kinds or source.kinds
+    left_out = (*asked.not_kinds, *source.not_kinds)
     if asked.kinds and source.kinds:
         common = tuple(kind for kind in asked.kinds if kind in source.kinds)
         kinds, left_out = common or asked.kinds, left_out if common else (*left_out, *asked.kinds)

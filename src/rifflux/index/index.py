@@ -274,7 +274,8 @@ class Index:
 
         view = self._view
         # Its words were analyzed so, whatever suits works best.
-        language, mathematics = view.profile.language, view.profile.mathematics
+        language = view.profile.language
+        mathematics = view.profile.mathematics
         profile = replace(RETRIEVAL, visible=view.profile.visible, credits=view.profile.credits)
         if (language, mathematics) != (profile.language, profile.mathematics):
             profile = replace(profile, language=language, mathematics=mathematics)
@@ -297,6 +298,7 @@ class Index:
 
         if self._view.scope is None:
             return Everything(self._view)
-        policies, name = Policies(self._view.store), CONVERSATIONS.name
+        policies = Policies(self._view.store)
+        name = CONVERSATIONS.name
         parts = {name: self._view.part(name, CONVERSATIONS)}
         return Everything(self._view, parts=parts, modes=lambda: {} if policies.get(HYBRID_SEARCH) else {name: LEXICAL})

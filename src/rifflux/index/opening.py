@@ -83,7 +83,8 @@ def open_index(
     `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `ModelError`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
-    place, chosen = checked_place("the path of an index", path), find_profile(profile)
+    place = checked_place("the path of an index", path)
+    chosen = find_profile(profile)
     if intents:
         from rifflux.works.retrieval.intent import adjusted_intents
 

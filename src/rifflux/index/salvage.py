@@ -66,12 +66,14 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
     if not Path(path).expanduser().exists():
         raise NotFound(f"no index at {path}: check the path's spelling")
     check_is_index(path)
-    done, kept = list[str](), None
+    done = list[str]()
+    kept = None
     if not _can_be_read(path):
         salvaged = salvage_store(path)
         documents, chunks = (salvaged.rows.get(table, 0) for table in ("document", "chunk"))
         rows = f"{documents:,} documents and {chunks:,} chunks"
-        done, kept = [f"the database was damaged: took {rows} over into a new file"], str(salvaged.kept)
+        done = [f"the database was damaged: took {rows} over into a new file"]
+        kept = str(salvaged.kept)
         if salvaged.again:
             done.append(f"{salvaged.again:,} files are read by the next 'rifflux index'")
     with open_index(path, create=False) as index:

@@ -89,9 +89,11 @@ def kept_in(view: IndexView) -> Mapping[str, int]:
     from rifflux.memories import Memories
     from rifflux.memories.profile import MEMORIES
 
-    counts, policies = Counter(conversations=0, messages=0, memories=0), Policies(view.store)
+    counts = Counter(conversations=0, messages=0, memories=0)
+    policies = Policies(view.store)
     for store in view.store.views():
-        part, own = store.owner.rpartition(PART)[1:], replace(view, store=store)
+        part = store.owner.rpartition(PART)[1:]
+        own = replace(view, store=store)
         if part == (PART, CONVERSATIONS.name):
             counts.update(Conversations(own, policies).counts())
         elif part == (PART, MEMORIES.name):
@@ -101,15 +103,14 @@ def kept_in(view: IndexView) -> Mapping[str, int]:
 
 def status_of(view: IndexView) -> Status:
     """Return the status of a view."""
-    own, scope = view.store, view.scope
+    own = view.store
+    scope = view.scope
     view = view.reading()
     store = view.store
-    counts, model, freshness, roots = (
-        store.counts(),
-        store.semantic.model(),
-        view.freshness_now(),
-        store.catalog.roots(),
-    )
+    counts = store.counts()
+    model = store.semantic.model()
+    freshness = view.freshness_now()
+    roots = store.catalog.roots()
     states = [(root, state) for root in roots for state in store.catalog.files(root).values() if state.problem]
     embedder = model or view.embedder
     return Status(
@@ -160,7 +161,8 @@ def _root_languages(view: IndexView) -> Mapping[str, str]:
 
 def vector_report(view: IndexView) -> VectorReport | None:
     """Return what was read of the vectors of a view; None where they say nothing yet."""
-    scale, fusion = view.scale, view.profile.fusion
+    scale = view.scale
+    fusion = view.profile.fusion
     if scale is None:
         return None
     return VectorReport(

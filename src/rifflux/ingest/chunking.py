@@ -272,7 +272,9 @@ class Pack:
     def passages(self, section: Iterable[Block]) -> Iterator[tuple[str, Span]]:
         """Yield the text and span of each passage, in order."""
         for group in self._groups(self._with_lead_ins(self._units(section))):
-            header, start, end = group[0].header, group[0].start, group[-1].end
+            header = group[0].header
+            start = group[0].start
+            end = group[-1].end
             body = self.text[start:end]
             yield (f"{header}\n{body}" if header else body), (start, end)
 
@@ -300,7 +302,8 @@ class Pack:
         """Yield the pieces of a block that repeat its header, unless that takes too much of the room."""
         header, header_size = block.header, self._size(block.header)
         if 2 * header_size > self.budget:
-            header, header_size = "", 0
+            header = ""
+            header_size = 0
         body = start + len(header) if self.text.startswith(header, start) else start
         size = self._size(self.text[body:end])
         units = self._cut(body, end, size, _CUTS.get(block.kind, PROSE), self.budget - header_size)

@@ -159,7 +159,9 @@ class _Run:
         if elsewhere := set(batch.same.values()) - vectors.keys():
             vectors |= self.store.semantic.vectors_by_hash([*elsewhere], self.embedder.fingerprint)
         # Without a vector is only what equals a text that was removed meanwhile: the next run sees to it.
-        ids, hashes, found = [], [], []
+        ids = []
+        hashes = []
+        found = []
         for chunk in batch.chunks:
             vector = vectors.get(batch.same.get(chunk.hash, chunk.hash))
             if vector is not None:

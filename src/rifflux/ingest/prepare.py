@@ -46,7 +46,8 @@ class Preparer:
             headings = _heading_terms(analyzer, document.title, chunk.headings, names.at(chunk.position))
             embedded = embedding_text(document.title, chunk.headings, text)
             told = _told(embedded, said) if chunk.position == 0 else embedded
-            hash, beside = hash_of(told), [*said.names, *names.at(chunk.position)]
+            hash = hash_of(told)
+            beside = [*said.names, *names.at(chunk.position)]
             # What is searched as words besides may change while what is embedded stays.
             more = [*beside, f"\0{document.language}"] if document.language else beside
             words = hash_of("\n".join([str(hash), *more])) if more else None

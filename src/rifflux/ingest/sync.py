@@ -84,7 +84,8 @@ def targets(paths: Iterable[Path], roots: Sequence[str], finder: Finder) -> list
     A root holds what a walk of it comes by: a hidden or ignored folder that is named itself is a root of its own.
     Raises `NotFound` for a path that does not exist, before anything is touched.
     """
-    found, deepest_first = [], sorted(map(Path, roots), key=lambda root: len(root.parts), reverse=True)
+    found = []
+    deepest_first = sorted(map(Path, roots), key=lambda root: len(root.parts), reverse=True)
     for path in paths:
         if not path.expanduser().exists():
             raise NotFound(f"nothing at {path}: check the path's spelling")
@@ -159,7 +160,8 @@ class Sync:
 
         Returns the paths of files that no reader takes.
         """
-        done, records = 0, Records("")
+        done = 0
+        records = Records("")
         unread: set[str] = set()
         writer = BatchWriter(self.store, str(target.root))
         size = sum(map(attrgetter("size"), due))
@@ -246,7 +248,9 @@ class BatchWriter:
 
     def flush(self) -> None:
         """Store the waiting changes, in one transaction."""
-        waiting, self._waiting, self._chunks = self._waiting, [], 0
+        waiting = self._waiting
+        self._waiting = []
+        self._chunks = 0
         if waiting:
             with self.store.transaction():
                 for change in waiting:
@@ -381,7 +385,8 @@ def _keep(store: Store, kept: Iterable[str]) -> None:
 
 
 #: Bringing roots up to date, and making vectors: two that do it at once would do the same work twice.
-READ, EMBED = "read", "embed"
+READ = "read"
+EMBED = "embed"
 #: Making vectors of another model, for a switch to it.
 SWITCH = "switch"
 _DOING = {READ: "reads files into", EMBED: "makes vectors for", SWITCH: "switches the model of"}

@@ -17,7 +17,8 @@ from rifflux.ingest.walk.ignore import IGNORE_FILES
 __all__ = ["Changes", "Scope", "Watcher"]
 
 #: Changes that follow each other this closely come together: an editor's save is several. In milliseconds.
-PAUSE_MS, LONGEST_MS = 100, 400
+PAUSE_MS = 100
+LONGEST_MS = 400
 #: How often the system is asked again, and so how long beginning to watch takes. In milliseconds.
 ASK_MS = 200
 #: Of more changes in a root, all of it is looked at: that is faster, and misses nothing if the system dropped some.

@@ -41,7 +41,9 @@ MOST_FOUND = 100
 #: The expiry of a memory that is kept for good.
 NEVER = "never"
 #: How a save ended.
-SAVED, DUPLICATE, REFUSED = "saved", "duplicate", "refused"
+SAVED = "saved"
+DUPLICATE = "duplicate"
+REFUSED = "refused"
 
 
 class Memories:
@@ -76,7 +78,8 @@ class Memories:
         of both. Raises `InvalidArgument`, and `NotFound` for an unknown `supersedes`.
         """
         checked_memory(content, category, importance, confidence)
-        now, category = self._now(), category.strip()
+        now = self._now()
+        category = category.strip()
         memory = Memory(
             f"m{secrets.token_hex(8)}",
             content.strip(),
@@ -205,7 +208,8 @@ class Memories:
 
     def _head(self, id: str) -> Memory:
         """Return the memory that stands in the place of one by now: itself, unless it was superseded."""
-        memory, seen = self.get(id), {id}
+        memory = self.get(id)
+        seen = {id}
         while (next := memory.superseded_by) and next not in seen:
             seen.add(next)
             memory = self.get(next)

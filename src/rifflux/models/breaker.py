@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 __all__ = ["PAUSE_S", "Breaker", "Breakers"]
 
 #: After so many failures in a row a model is left alone, and tried once in so many seconds.
-FAILURES, PAUSE_S = 3, 10.0
+FAILURES = 3
+PAUSE_S = 10.0
 
 
 @dataclass

@@ -101,7 +101,8 @@ def stream(
     told = [{**each, "content": well_formed(each["content"])} for each in messages]
     options = {"stream": True, "stream_options": {"include_usage": True}, "max_tokens": max_tokens}
     body = {"model": chat.model, "temperature": 0, "messages": told, **options}
-    written, usage = 0, None
+    written = 0
+    usage = None
     asked = sum(len(each["content"]) for each in told)
     frames = _Frames(chat, chat._endpoint.lines(body, chat.timeout, stop))
     try:
@@ -139,7 +140,8 @@ class _Frames:
         for line in self.lines:
             name, colon, data = line.partition(":")
             if line.startswith("{"):
-                name, data = "data", line
+                name = "data"
+                data = line
             if name != "data" or not (colon and data.strip()):
                 continue
             if data.strip() == "[DONE]":

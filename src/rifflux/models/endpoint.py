@@ -143,7 +143,8 @@ class Endpoint:
                 raise failed.error from None
 
     def _lines(self, response: httpx2.Response, until: float, stop: Stop) -> Iterator[str]:
-        rest, read = b"", 0
+        rest = b""
+        read = 0
         for block in response.iter_bytes():
             read += len(block)
             *lines, rest = (rest + block).split(b"\n")

@@ -34,9 +34,11 @@ __all__ = [
 T = TypeVar("T")
 
 #: What a model is called for.
-SEARCH, STORE = "search", "store"
+SEARCH = "search"
+STORE = "store"
 #: Seconds for a question, and for a batch of passages that nobody waits for.
-QUESTION_S, BATCH_S = 2.0, 600.0
+QUESTION_S = 2.0
+BATCH_S = 600.0
 #: So many passages are allowed as long as a question.
 PASSAGES = 16
 #: Calls of one model that may hang at a time before none is begun.

@@ -16,7 +16,8 @@ from rifflux.types import Vectors
 
 __all__ = ["HashEmbedder"]
 
-WORD_WEIGHT, TRIGRAM_WEIGHT = 1.0, 0.25
+WORD_WEIGHT = 1.0
+TRIGRAM_WEIGHT = 0.25
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _WORD = re.compile(r"\w+")
 

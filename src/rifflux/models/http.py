@@ -173,7 +173,8 @@ def from_spec(
     `ModelError` for anything else there.
     """
     if spec.startswith("openai:"):
-        url, rest = base_url or OPENAI, spec.removeprefix("openai:")
+        url = base_url or OPENAI
+        rest = spec.removeprefix("openai:")
     else:
         url, _hash, rest = spec.partition("#")
     model, _mark, options = rest.partition("?")

@@ -156,7 +156,8 @@ class OnnxEmbedder:
         """Yield the position and result of each text, longest first: no thread is left alone with a long one."""
         lengths = [*map(len, texts)]
         order = sorted(range(len(texts)), key=lengths.__getitem__, reverse=True)
-        ordered, threads = map(texts.__getitem__, order), min(self._threads, len(texts))
+        ordered = map(texts.__getitem__, order)
+        threads = min(self._threads, len(texts))
         if threads < 2:
             yield from zip(order, map(work, ordered), strict=True)
             return

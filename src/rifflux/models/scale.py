@@ -67,9 +67,12 @@ def measured_scale(embedder: Embedder) -> ModelScale:
     texts = [text for _, *sentences in TOPICS for text in sentences]
     topics = np.repeat(np.arange(len(TOPICS)), [len(sentences) for _, *sentences in TOPICS])
     sentences = embedder.embed_documents(texts).astype(np.float64)
-    cosines, same = sentences @ sentences.T, topics[:, None] == topics
-    others, related = cosines[~same], cosines[same & ~np.eye(len(texts), dtype=bool)]
-    noise, spread = float(others.mean()), float(others.std())
+    cosines = sentences @ sentences.T
+    same = topics[:, None] == topics
+    others = cosines[~same]
+    related = cosines[same & ~np.eye(len(texts), dtype=bool)]
+    noise = float(others.mean())
+    spread = float(others.std())
     missed, found = _missed_and_found(embedder)
     # A model that sees nothing of what texts are about has no reach; its cosines still differ by this much.
     least = max(spread, LEAST)

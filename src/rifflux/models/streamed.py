@@ -19,7 +19,8 @@ from rifflux.models.guarded import Bill, Guard, Refused, Stopped
 __all__ = ["Streaming"]
 
 #: Seconds until the first piece, and from one piece to the next.
-FIRST_S, NEXT_S = 20.0, 10.0
+FIRST_S = 20.0
+NEXT_S = 10.0
 #: Seconds after which a stream without news looks whether somebody waits for it.
 LOOK_S = 0.05
 #: Pieces that wait to be read.
@@ -55,7 +56,8 @@ class Streaming:
 
         Once `gone` is true, or the iterator is closed, the model is stopped. `spent` receives the tokens it took.
         """
-        model, guard = self.chat.model, self.guard
+        model = self.chat.model
+        guard = self.guard
         breaker = guard.breakers(model)
         if not breaker.lets_through():
             cause = f"{model} failed or hung {FAILURES} times: it is tried again within {PAUSE_S:g} s"
@@ -95,7 +97,8 @@ class Streaming:
         """Give the pieces as they come. Raises what the call raised, and `_Silent`."""
         call.begin()
         begun = time.perf_counter()
-        news, until = begun + self.first_s, begun + self.chat.timeout
+        news = begun + self.first_s
+        until = begun + self.chat.timeout
         callers = deadline is not None and deadline < until
         until = min(until, deadline) if deadline is not None else until
         while not gone():

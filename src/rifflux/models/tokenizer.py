@@ -46,7 +46,8 @@ class PackageTokenizer:
     """A tokenizer of the `tokenizers` package. Padding and truncation that its file asks for give way to ours."""
 
     def __init__(self, path: Path, max_tokens: int) -> None:
-        self._whole, self._cutting = _load_package(path), _load_package(path)
+        self._whole = _load_package(path)
+        self._cutting = _load_package(path)
         self._cutting.enable_truncation(max_tokens)
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
@@ -174,7 +175,10 @@ class Vocabulary:
         """Return the ids of a word, always the longest piece that fits; the unknown token if none does."""
         if len(word) > self.longest_word:
             return [self.ids[self.unknown]]
-        ids, found, rest, shortest = self.ids, list[int](), word, 0
+        ids = self.ids
+        found = list[int]()
+        rest = word
+        shortest = 0
         while rest:
             end = len(rest)
             while end > shortest and rest[:end] not in ids:
@@ -200,7 +204,8 @@ class WordPiece:
         self._special = re.compile(f"({'|'.join(map(re.escape, longest_first))})")
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
-        cls, sep = self.vocabulary.special["[CLS]"], self.vocabulary.special["[SEP]"]
+        cls = self.vocabulary.special["[CLS]"]
+        sep = self.vocabulary.special["[SEP]"]
         first = list(chain.from_iterable(self._parts(text)))
         if pair is None:
             del first[self.max_tokens - 2 :]

@@ -37,11 +37,13 @@ Step = Callable[[Query, Candidates], Candidates]
 #: The name of the step that reranks.
 RERANK = "rerank"
 #: The kind of source code, and among how many of the best of each channel it is looked for.
-CODE, LOOKED_AT = "code", 10
+CODE = "code"
+LOOKED_AT = 10
 #: Stands for a reranker's name where nothing is reranked.
 NO_RERANKER = "none"
 #: How many times more candidates are read where a page stays short, and from how many on no more are.
-WIDER, WIDEST = 5, 10_000
+WIDER = 5
+WIDEST = 10_000
 
 
 class NotApplied(Exception):
@@ -155,7 +157,8 @@ class Pipeline:
         left_out: dict[str, Notice] = {}
         dropped: dict[str, int] = {}
         for name, step in self.steps:
-            before, start = len(table), perf_counter()
+            before = len(table)
+            start = perf_counter()
             try:
                 table = step(query, table)
             except NotApplied as error:
@@ -226,7 +229,8 @@ class Plan:
         """
         if not offset:
             return self.found(top_k)
-        plan, rate = replace(self, pipeline=replace(self.pipeline, rate=None)), self.pipeline.rate
+        plan = replace(self, pipeline=replace(self.pipeline, rate=None))
+        rate = self.pipeline.rate
         table, trace = plan._down_to(top_k, offset + top_k)
         table = table.take(range(min(offset, len(table)), min(offset + top_k, len(table))))
         return rate(self.query, table) if rate else table, trace

@@ -28,11 +28,13 @@ from rifflux.types import Vectors
 __all__ = ["FEWEST", "SAMPLE", "VectorScale", "agreement_of", "scale_of"]
 
 #: So many passages are looked at, and so many of each one's nearest.
-SAMPLE, NEAREST = 256, 5
+SAMPLE = 256
+NEAREST = 5
 #: With fewer, and nothing known of the model, nothing is said: words decide as if it were unknown.
 FEWEST = 32
 #: The reach of a usual model, in whose cosines everything is told, and its agreement, in log-odds.
-USUAL_REACH, USUAL_AGREEMENT = 0.31, 2.2
+USUAL_REACH = 0.31
+USUAL_AGREEMENT = 2.2
 #: What agreement moves at most, in log-odds of the weight of meaning.
 MOST = 1.0
 

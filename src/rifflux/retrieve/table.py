@@ -54,11 +54,14 @@ __all__ = [
 ]
 
 #: The channels of every store: by words (BM25) and by meaning (cosine).
-LEXICAL, SEMANTIC = "lexical", "semantic"
+LEXICAL = "lexical"
+SEMANTIC = "semantic"
 #: Units of columns whose values are whole numbers.
-COUNT, PLACE = "count", "place from 1"
+COUNT = "count"
+PLACE = "place from 1"
 #: The least relevance of a hit of high, and of medium, quality.
-HIGH, MEDIUM = 0.85, 0.7
+HIGH = 0.85
+MEDIUM = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +288,8 @@ def places_in(ranking: Ranking, ids: Ids) -> tuple[Scores, Scores]:
 
 def page(table: Candidates, always: Collection[str] = ()) -> list[Hit]:
     """Return the rows of a table, whose passages were read, as hits with their scores and explanations."""
-    columns, hits = (table[SCORE].tolist(), trails(table, always), table[RELEVANCE].tolist()), []
+    columns = (table[SCORE].tolist(), trails(table, always), table[RELEVANCE].tolist())
+    hits = []
     for hit, score, why, relevance in zip(table.passages, *columns, strict=True):
         known = relevance == relevance
         hits.append(hit.retold(score, why, relevance, quality(relevance)) if known else hit.retold(score, why))
@@ -297,7 +301,8 @@ def trails(table: Candidates, always: Collection[str] = ()) -> list[tuple[Why, .
 
     A stage without a value in a row is left out of that row's explanation, but for channels and those of `always`.
     """
-    every, rows = {*table.rankings, *always}, [*map(list[Why], repeat((), len(table.ids)))]
+    every = {*table.rankings, *always}
+    rows = [*map(list[Why], repeat((), len(table.ids)))]
     for stage, parts in stages(table).items():
         _explain(rows, stage, parts, stage in every)
     return list(map(tuple, rows))
@@ -324,7 +329,9 @@ def _explain(rows: Sequence[list[Why]], stage: str, parts: Mapping[str, Scores],
             if (value := values[place]) == value:
                 known[part] = int(value) if whole else value
         if known or always:
-            rank, score, detail = known.pop(RANK, None), known.pop(SCORE, None), {}
+            rank = known.pop(RANK, None)
+            score = known.pop(SCORE, None)
+            detail = {}
             for part, value in known.items():
                 detail[part.strip()] = value
             row.append(Why(stage, rank, score, detail))

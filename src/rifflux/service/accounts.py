@@ -20,14 +20,16 @@ from rifflux.text.dates import parse_time
 
 __all__ = ["ADMIN", "MOST_TOKENS", "ROLES", "USER", "Accounts"]
 
-USER, ADMIN = "user", "admin"
+USER = "user"
+ADMIN = "admin"
 ROLES = (USER, ADMIN)
 #: Valid tokens that a user may have at a time, unless settings say otherwise.
 MOST_TOKENS = 20
 #: Characters of a token's label.
 LONGEST_LABEL = 200
 _PREFIX = "rfx"
-_ID_BYTES, _SECRET_BYTES = 6, 32
+_ID_BYTES = 6
+_SECRET_BYTES = 32
 #: A token's last use is written at most this often: a search must not become a write.
 _SECONDS_BETWEEN_MARKS = 60.0
 _DURATION = re.compile(r"(\d{1,6})\s*([hdw])")

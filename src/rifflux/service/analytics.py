@@ -138,7 +138,8 @@ def _told(asked: Mapping[str, list[_Asked]], reactions: Iterable[Reaction]) -> l
     """Give feedback to its questions; the days of what belongs to none."""
     unmatched = []
     for each in sorted(reactions, key=lambda reaction: reaction.time):
-        digest, earliest = digest_of(each.query), each.time - ANSWERED_S
+        digest = digest_of(each.query)
+        earliest = each.time - ANSWERED_S
         mine = reversed(asked.get(each.user, ()))
         found = next((one for one in mine if one.digest == digest and earliest <= one.first <= each.time), None)
         if found:

@@ -23,7 +23,9 @@ LIBRARY = "library"
 #: Begins the part of an owner's name that is a collection's; no other part begins so.
 _MARK = "@"
 #: Characters of a collection's or group's name, of a user's, and of a description.
-LONGEST_NAME, LONGEST_USER, LONGEST_DESCRIPTION = 100, 256, 2_000
+LONGEST_NAME = 100
+LONGEST_USER = 256
+LONGEST_DESCRIPTION = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,8 @@ class Rights:
         mine = self._of(self.user)
         if any(each.name == checked_name(name) for each in mine):
             raise Conflict(f"there is a collection {name} already: choose another name, or use that")
-        known, owner = {each.owner for each in mine}, f"{self.user}{PART}{_MARK}{name}"
+        known = {each.owner for each in mine}
+        owner = f"{self.user}{PART}{_MARK}{name}"
         # One that had this name before has another now, and keeps its owner.
         tries = (owner, *(f"{owner}{PART}{number}" for number in range(2, len(known) + 3)))
         record = CollectionRecord(
@@ -176,7 +179,8 @@ class Rights:
                 f"no user or group {who!r}: make one with 'rifflux tokens create --user {who}' "
                 f"or 'rifflux groups set {who} USER...'"
             )
-        grant, detail = Grant(who, write), "to read and write" if write else "to read"
+        grant = Grant(who, write)
+        detail = "to read and write" if write else "to read"
         self._put(record)
         self._sharing.share(record.owner, grant, self._entry("collection.share", record, who, detail))
         return grant
@@ -236,7 +240,8 @@ class Rights:
 
     def put_group(self, name: str, members: Sequence[str]) -> None:
         """Give a name to a set of users, instead of those who had it."""
-        sharing, members = self._ruled(), [*dict.fromkeys(map(checked_who, members))]
+        sharing = self._ruled()
+        members = [*dict.fromkeys(map(checked_who, members))]
         if checked_name(name) == EVERYONE or name in sharing.users():
             raise InvalidArgument(f"{name} is the name of a user, or stands for all of them: call the group otherwise")
         if not_users := [each for each in members if each == EVERYONE or each in sharing.groups()]:

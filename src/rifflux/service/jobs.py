@@ -33,9 +33,14 @@ __all__ = [
     "Stopped",
 ]
 
-RUNNING, DONE, FAILED, CANCELLED, INTERRUPTED = "running", "done", "failed", "cancelled", "interrupted"
+RUNNING = "running"
+DONE = "done"
+FAILED = "failed"
+CANCELLED = "cancelled"
+INTERRUPTED = "interrupted"
 #: Seconds between two writes about a running job, and seconds after the last one from which it counts as interrupted.
-BEAT_S, LOST_S = 2.0, 10.0
+BEAT_S = 2.0
+LOST_S = 10.0
 #: Seconds for which a job is kept after it was last written about.
 KEPT_S = 7 * 86_400.0
 #: Jobs of a user that may be running at a time, in all processes.

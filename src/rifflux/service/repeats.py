@@ -13,7 +13,8 @@ from rifflux.store import KeptAnswer, Registry
 __all__ = ["Repeats"]
 
 #: Seconds for which an answer is kept, and bytes beyond which it is not.
-KEPT_S, MOST_BYTES = 86_400.0, 1_000_000
+KEPT_S = 86_400.0
+MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,8 @@ class Batch(Generic[Entry]):
         self._seconds = seconds
         self.now = now
         self._later = later
-        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
         self._waiting: list[Entry] = []
         self._flushed = now()
         self._timer: threading.Timer | None = None
@@ -75,7 +76,8 @@ class Batch(Generic[Entry]):
         """Write what waits. What another thread writes is written, too, when this returns."""
         with self._writing:
             with self._lock:
-                waiting, self._waiting = self._waiting, []
+                waiting = self._waiting
+                self._waiting = []
                 self._flushed = self.now()
                 if self._timer:
                     self._timer.cancel()

@@ -73,7 +73,8 @@ MOST_RESULTS = 1000
 #: The last place that a page may reach down to.
 FURTHEST = 10_000
 #: Orders of a page, and the cutoffs that can be meant.
-RELEVANCE, DATE = "relevance", "date"
+RELEVANCE = "relevance"
+DATE = "date"
 #: What an engine can compare: SQLite's integers have 64 bits.
 _LARGEST = 2**63
 
@@ -233,7 +234,8 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
 
 def checked_period(since: object, until: object) -> tuple[str | None, str | None]:
     """Return the first and the last date of a span of time. Raises `InvalidArgument`, also for one that ends before."""
-    first, last = _date("since", since), _date("until", until)
+    first = _date("since", since)
+    last = _date("until", until)
     if first and last and parse_time(first).timestamp() > whole_day_end(last):
         raise InvalidArgument(f"no date is from {first} to {last}: give the earlier one first")
     return first, last

@@ -20,7 +20,8 @@ __all__ = ["Sampler", "look", "note_synced", "synced"]
 
 _SYNCED = "synced"
 #: Files looked at each time, and for `status`.
-FEW, MANY = 50, 1000
+FEW = 50
+MANY = 1000
 #: Seconds between two looks.
 PAUSE = 5.0
 #: A look begins this many seconds after the search that asked for it, which should be done by then.
@@ -75,7 +76,10 @@ def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
 def look(store: Store, number: int) -> Freshness:
     """Return how far a store may be behind its files, by looking at so many of them."""
     total, sampled = store.catalog.some_files(number)
-    last, there, folders, changed = synced(store), dict[str, bool](), set[tuple[str, Path]](), 0
+    last = synced(store)
+    there = dict[str, bool]()
+    folders = set[tuple[str, Path]]()
+    changed = 0
     for root, state in sampled:
         if root not in there:
             there[root] = Path(root).exists()

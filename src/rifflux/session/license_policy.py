@@ -115,7 +115,8 @@ class LicensePolicy:
         """Return notices of the texts that are shown though no license is known to permit it, and who decided that."""
         from rifflux.text.licenses import permission_of
 
-        ruled, own = set[str](), 0
+        ruled = set[str]()
+        own = 0
         for namespace, license in licenses:
             known = permission_of(license)
             if namespace.startswith(LICENSED) and known < self.permission(namespace, license):

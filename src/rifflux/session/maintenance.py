@@ -177,7 +177,8 @@ class Maintenance:
         from rifflux.session.vectors import read_all_vectors
 
         start = time.perf_counter()
-        embedder, turns = self.view.guarded(load_embedder(model, threads=threads)), Turns(self.view.store)
+        embedder = self.view.guarded(load_embedder(model, threads=threads))
+        turns = Turns(self.view.store)
         generations = self.view.store.semantic.generations
         embedded = 0
         with turns(SWITCH):

@@ -91,7 +91,8 @@ class Names:
         from rifflux.retrieve.steps.beginnings import Keeping
         from rifflux.retrieve.steps.credits import STAGE, Credits, kept_first, with_credited
 
-        channels, rate = with_credited(pipeline.channels, self.store), self.rating(pipeline.rate)
+        channels = with_credited(pipeline.channels, self.store)
+        rate = self.rating(pipeline.rate)
         pipeline = replace(pipeline, channels=channels, rate=rate)
         if fuse and not fuse.anchored:
             return pipeline

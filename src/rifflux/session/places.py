@@ -16,7 +16,8 @@ __all__ = ["cut_to", "in_lines", "lookalikes", "namesakes", "refuse_twice"]
 
 _RANGE = re.compile(r"(?P<name>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?")
 #: So many names are compared with a name that nothing has, and so many of the nearest are told.
-_COMPARED, _TOLD = 20_000, 5
+_COMPARED = 20_000
+_TOLD = 5
 
 
 def in_lines(name: str) -> tuple[str, Lines] | None:

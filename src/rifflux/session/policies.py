@@ -71,7 +71,10 @@ def _written(rules: Any) -> str:
     return json.dumps(spelled(rules), ensure_ascii=False)
 
 
-HYBRID_SEARCH, LICENSES, FACTS, OWN_TEXTS = "hybrid_search", "licenses", "facts", "own_texts"
+HYBRID_SEARCH = "hybrid_search"
+LICENSES = "licenses"
+FACTS = "facts"
+OWN_TEXTS = "own_texts"
 #: All policies by name.
 POLICIES: Mapping[str, Policy] = {
     each.name: each
@@ -105,7 +108,8 @@ class Policies:
 
     def get(self, name: str) -> Any:
         """Return what was decided. What was stored and cannot be read opens nothing."""
-        policy, registry = _known(name), self.store.registry
+        policy = _known(name)
+        registry = self.store.registry
         stored = registry.setting(key_of(name)) if policy.own else registry.policy(key_of(name))
         try:
             return policy.default if stored is None else policy.read(stored)

@@ -167,7 +167,9 @@ def _has_lines(hit: Hit) -> bool:
 
 def _lines(text: str, spans: Sequence[Span]) -> Mapping[Span, Lines]:
     """Return the lines of each span, counting through the text once."""
-    found, place, line = {}, 0, 1
+    found = {}
+    place = 0
+    line = 1
     for start, end in sorted(spans):
         line += text.count("\n", place, start)
         place = start
@@ -208,7 +210,8 @@ class Feedback:
         if scope and user not in ("", scope.user_id):
             raise OutOfScope(f"what {scope.user_id!r} does is recorded as that user's: leave out the user")
         checked_query(query)
-        kind, user = checked_text("the kind of an event", kind), checked_text("the user of an event", user)
+        kind = checked_text("the kind of an event", kind)
+        user = checked_text("the user of an event", user)
         reader = Reader(self.view)
         hit = reader.chunk(document)
         namespace, key = (hit.namespace, hit.document) if hit else reader.place_of(document)

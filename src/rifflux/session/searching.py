@@ -131,10 +131,13 @@ class Searcher:
         query, mode = for_symbol(query, symbol, mode)
         checked_search(query, top_k, min_score)
         checked_page(top_k, offset, sort)
-        finish, diversity = finish_of(cutoff, sort), self.profile.diversity
+        finish = finish_of(cutoff, sort)
+        diversity = self.profile.diversity
         if (group, diversify, collapse) != (None, None, None):
             diversity = diversity.but(group=group, diversify=diversify, collapse=collapse)
-        clock, deadline, searcher = Stopwatch(), checked_deadline(deadline_ms), self.narrowed(query, filter, boosts)
+        clock = Stopwatch()
+        deadline = checked_deadline(deadline_ms)
+        searcher = self.narrowed(query, filter, boosts)
         way = replace(searcher.way(mode, fusion, rerank, diversity, rerank_top), symbol=symbol)
         with searcher.store.memoized():
             asked = searcher.timed(query, filter, clock, deadline)
@@ -167,7 +170,8 @@ class Searcher:
         rerank_top: int | None = None,
     ) -> Way:
         """Return how to search. Raises `InvalidArgument` for an argument that cannot be meant."""
-        known, fuse = checked_mode(mode), chosen_fusion(fusion) if fusion else self.profile.fusion
+        known = checked_mode(mode)
+        fuse = chosen_fusion(fusion) if fusion else self.profile.fusion
         reranker = self._reranker(self._usual(mode, fuse) if rerank is None else rerank, rerank_top)
         if known == HYBRID:
             return Way(known, fuse, reranker, diversity)
@@ -189,7 +193,8 @@ class Searcher:
 
         A part of a question may have the `understanding` of the whole.
         """
-        store, profile = self.store, self.profile
+        store = self.store
+        profile = self.profile
         analyzer, others = self._analyzers(text)
         limits = resolved(self.view, limits) if limits else limits
         # Of a part of a question, who is named was read in the whole.
@@ -242,7 +247,8 @@ class Searcher:
 
     def ready(self, query: Query, top_k: int, clock: Stopwatch, way: Way | None = None, *, rated: bool = False) -> Plan:
         """Return the search for a question that was read, ready to run; a hybrid one by default."""
-        way, profile = way or Way(HYBRID, self.profile.fusion), self.profile
+        way = way or Way(HYBRID, self.profile.fusion)
+        profile = self.profile
         pool = profile.pool(top_k)
         query, names, degraded, notes = self._channels(profile.reach(query, way.fuse, pool), way.mode, clock)
         available = profile.channels(self.store, profile.weights)
@@ -322,7 +328,8 @@ class Searcher:
         Its hits are for the program itself: unlike those of `search`, they hold what may not be shown to anybody.
         """
         checked_search(query, top_k, None)
-        clock, searcher = Stopwatch(), self.narrowed(query, filter)
+        clock = Stopwatch()
+        searcher = self.narrowed(query, filter)
         return searcher.ready(searcher.timed(query, filter, clock), top_k, clock)
 
     def classify(self, query: str) -> Understanding:
@@ -457,14 +464,16 @@ class Searcher:
 
         checked_search(query, top_k, None)
         searcher = self.narrowed(query, filter, boosts)
-        store, way = searcher.store, searcher.way(mode, fusion, rerank, self.profile.diversity, rerank_top)
+        store = searcher.store
+        way = searcher.way(mode, fusion, rerank, self.profile.diversity, rerank_top)
         hit = store.catalog.chunk(checked_text("the name of a document", document))
         name = hit.place if hit else Reader(searcher.view).place_of(document)
         chunks = store.catalog.chunks_of(*name)
         clock = Stopwatch()
         plan = searcher.ready(searcher.timed(query, filter, clock), top_k, clock, way)
         plan = deep(plan, chunks_of(store, plan.query))
-        tells, asked = searcher.view.visible.tells, [hit] if hit else chunks
+        tells = searcher.view.visible.tells
+        asked = [hit] if hit else chunks
         verdict = Inquiry(plan, store, name, asked, len(chunks), top_k, tells, as_typed(plan.query))()
         shown = searcher.view.shown([verdict.hit])[0] if verdict.hit else None
         return replace(verdict, hit=shown, namespace=parted(verdict.namespace)[0])

@@ -122,7 +122,8 @@ class Session:
         """Return what keeps the cost of calls of models."""
         from rifflux.service.usage import Ledger, Prices
 
-        limits, store = self.limits, self.store
+        limits = self.limits
+        store = self.store
         return Ledger(
             store.registry,
             Prices(limits.prices),
@@ -196,7 +197,8 @@ class IndexView:
         """Return one user's view. Raises `OutOfScope` from the view of another."""
         if not isinstance(scope, Scope):
             raise InvalidArgument(f"a scope is needed, such as Scope('ann'), not {scope!r}")
-        user, administrator = scope.user_id, scope.administrator
+        user = scope.user_id
+        administrator = scope.administrator
         if self.user and administrator and not self.administrator:
             raise OutOfScope(f"{user!r} is no administrator here: take such a scope from the index that was opened")
         return replace(self, store=self.store.of(user), user=user, administrator=administrator)
@@ -219,7 +221,8 @@ class IndexView:
         if self.is_part or (self.labels and not collections):
             return self
         found = self.rights.visible(collections)
-        labels, mine = {each.owner: each.label for each in found}, {each.owner for each in found if each.owned}
+        labels = {each.owner: each.label for each in found}
+        mine = {each.owner for each in found if each.owned}
         store = self.session.kept(("united", *labels), partial(self.session.store.united, tuple(labels)))
         return replace(self, store=store, labels=labels, mine=frozenset(mine))
 
@@ -290,7 +293,8 @@ class IndexView:
         """Return the guard of calls of models, with who pays for them."""
         from rifflux.service.usage import Meter
 
-        guard, payer = self.session.guard, self.user if self.payer is None else self.payer
+        guard = self.session.guard
+        payer = self.user if self.payer is None else self.payer
         return replace(guard, payer=Meter(self.session.ledger, payer), stopped=self.stopped or guard.stopped)
 
     @property

@@ -29,9 +29,11 @@ __all__ = ["ScaleCache", "VectorReading", "question_vector", "read_all_vectors",
 #: The setting that holds what was read.
 SETTING = "vectors"
 #: From so many passages with a vector on, and for at most so many of them, words are asked for their like.
-ENOUGH, ASKED = 64, 128
+ENOUGH = 64
+ASKED = 128
 #: Passages that words find for one, those of its own document left out, and how far they are read for that.
-FOUND, READ = 10, 20
+FOUND = 10
+READ = 20
 #: It is read again when there are more or fewer vectors by this factor.
 CHANGED = 1.25
 _SENTENCE = re.compile(r"\s*(.{30,300}?[.!?])(?:\s|$)", re.DOTALL)
@@ -58,7 +60,8 @@ def stored_reading(store: Store) -> VectorReading | None:
     """
     if len(store.owners) > 1:
         return _together([*filter(None, map(stored_reading, store.members()))])
-    known, model = store.registry.setting(SETTING), store.semantic.model()
+    known = store.registry.setting(SETTING)
+    model = store.semantic.model()
     with suppress(ValueError, TypeError):
         content: dict[str, Any] = json.loads(known or "")
         scale = content.pop("model")
@@ -104,7 +107,8 @@ class ScaleCache:
 
 def read_vectors(store: Store, profile: Profile, embedder: Embedder) -> VectorReading | None:
     """Read an owner's vectors and note it, if that was not done or they are many more or fewer by now."""
-    count, known = store.counts()["embedded_chunks"], stored_reading(store)
+    count = store.counts()["embedded_chunks"]
+    known = stored_reading(store)
     if not count or store.read_only:
         return known
     model = known.model if known else None

@@ -93,7 +93,8 @@ class Follower:
         """Return the report with the vectors that could be made before something changed again."""
         if not self.embed:
             return report
-        done, failed = 0, report.failed
+        done = 0
+        failed = report.failed
         self._embed_at = None
 
         def count(_: str, so_far: int, __: int | None) -> None:

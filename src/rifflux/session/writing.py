@@ -104,7 +104,8 @@ class Writer:
         ]
         paths = [checked_path(item) for item in items if not isinstance(item, Document)]
         how = Indexing(embed, force, prune, progress, finder or Finder(), processes, language)
-        runs, shares = [], self._shares(collection, paths)
+        runs = []
+        shares = self._shares(collection, paths)
         if documents or not paths:
             shares.setdefault(collection, [])
         for name, inside in shares.items():
@@ -127,7 +128,8 @@ class Writer:
         """Return the roots of the caller's own collections by their names, first of this one, which has none."""
         from rifflux.ingest.sync import sources
 
-        own, here = [each for each in self.view.rights.visible() if each.owned], self.view.store.owner
+        own = [each for each in self.view.rights.visible() if each.owned]
+        here = self.view.store.owner
         if all(each.owner != here for each in own):
             return []
         own.sort(key=lambda each: each.owner != here)
@@ -147,7 +149,8 @@ class Writer:
 
     def own(self) -> list[Writer]:
         """Return the writers of all collections that the caller has; of one that was chosen, that alone."""
-        store, view = self.view.session.store, self.view
+        store = self.view.session.store
+        view = self.view
         owners = [each.owner for each in view.rights.visible() if each.owned]
         if view.is_part or view.store.owner != owners[0]:
             return [self]
@@ -388,7 +391,8 @@ class Writer:
         store = self.view.store
         wanted = {document.key: document for document in documents}.values()
         changed = [each for each in wanted if force or not is_same(each, store.catalog.document(namespace, each.key))]
-        changes, prepared = list[DocumentChange](), self._prepared(namespace, changed, processes)
+        changes = list[DocumentChange]()
+        prepared = self._prepared(namespace, changed, processes)
         while group := list(islice(prepared, TOGETHER)):
             store.catalog.put_all(Placed(namespace, change) for change in group)
             changes += group
@@ -400,7 +404,8 @@ class Writer:
         """Documents chunked and analyzed, in their order; by other processes, too, where they are many."""
         from rifflux.ingest.parallel.job import Given, Runner, do
 
-        prepare, jobs = self.view.preparer, [Given(namespace, document) for document in documents]
+        prepare = self.view.preparer
+        jobs = [Given(namespace, document) for document in documents]
         with Runner(prepare, processes) as reading:
             for job, outcome in reading(jobs, sum(job.size for job in jobs)):
                 # What a process could not do, because it was ended, is done here.
@@ -457,7 +462,8 @@ class Writer:
 
         Raises `NotFound`, or `OutOfScope` for what may only be read, before removing any.
         """
-        reader, writable = Reader(self.view), {each.owner for each in self.view.rights.visible() if each.writable}
+        reader = Reader(self.view)
+        writable = {each.owner for each in self.view.rights.visible() if each.writable}
         found = []
         for name in keys:
             namespace, key = reader.place_of(name)

@@ -51,7 +51,8 @@ def open_store(location: str | Path, *, create: bool = True, neighbours: str = "
     """
     scheme, separator, rest = str(location).partition("://")
     if not separator:
-        scheme, rest = "sqlite", str(location)
+        scheme = "sqlite"
+        rest = str(location)
     if scheme not in STORES:
         raise InvalidArgument(f"no store for {scheme}://; choose one of {', '.join(STORES)}")
     module, _, name = STORES[scheme].partition(":")

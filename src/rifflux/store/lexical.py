@@ -14,7 +14,8 @@ __all__ = ["VARIANT", "FieldWeights", "Lexical"]
 #: guessed would weigh more than the common one that is meant.
 VARIANT = 0.75
 #: The constants of SQLite's bm25().
-K1, B = 1.2, 0.75
+K1 = 1.2
+B = 0.75
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,8 @@ class CatalogContract(NeedsStore):
         assert store.catalog.credited("authors", ["tarski"]) == []
 
     def test_identifiers_tags_and_parts_come_back_and_are_replaced(self, store: Store) -> None:
-        doi, arxiv = Identifier("doi", "10.1/a"), Identifier("arxiv", "math/0102001")
+        doi = Identifier("doi", "10.1/a")
+        arxiv = Identifier("arxiv", "math/0102001")
         tags = (Tag("arxiv", "math.AG"), Tag("msc", "14F05"))
         parts = (Part("abstract", (0, 4)), Part("theorem", (5, 9), ("Schemes", "Theorem 1"), "thm:one", page=3))
         put = change("a", "some text", identifiers=(arxiv, doi), tags=tags, parts=parts)

@@ -190,8 +190,10 @@ class OwnerContract(NeedsOpened):
             assert everything(ann, ids) == before
 
     def test_no_write_reaches_anothers_rows(self, opened: Store) -> None:
-        ann, bob = opened.of("ann"), opened.of("bob")
-        ids, hashes = filled(ann, 1), _hashes()
+        ann = opened.of("ann")
+        bob = opened.of("bob")
+        ids = filled(ann, 1)
+        hashes = _hashes()
         before = everything(ann, ids)
         with bob.transaction():
             assert bob.catalog.remove("c", ["a", "b"]) == 0

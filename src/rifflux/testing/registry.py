@@ -157,7 +157,8 @@ class AccountsContract(NeedsOpened):
         assert [(each.feature, each.tokens) for each in registry.spent("ann", since=2.0)] == [("search", 1)]
 
     def test_questions_are_kept_until_they_are_forgotten(self, opened: Store) -> None:
-        old, new = QuestionDigest("ann", b"1", 1.0), QuestionDigest("bob", b"2", 2.0, b"sketch")
+        old = QuestionDigest("ann", b"1", 1.0)
+        new = QuestionDigest("bob", b"2", 2.0, b"sketch")
         opened.registry.ask([old, new], forget_before=0.0)
         assert opened.registry.questions() == [old, new]
         assert opened.registry.questions(until=2.0) == [old]

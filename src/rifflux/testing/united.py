@@ -16,7 +16,9 @@ from rifflux.types import Ranking, of_owner
 __all__ = ["UnitedContract"]
 
 #: The first chunk id of each world: what is mine, what is shared with me, and what is somebody else's.
-_MINE, _SHARED, _OTHERS = 1, 10_000, 20_000
+_MINE = 1
+_SHARED = 10_000
+_OTHERS = 20_000
 _IDS = [*range(_MINE, _MINE + 40), *range(_SHARED, _SHARED + 40), *range(_OTHERS, _OTHERS + 40)]
 
 

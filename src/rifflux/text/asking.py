@@ -185,7 +185,8 @@ def framed(text: str, language: str) -> Framed:
         return Framed("", text, "")
     words = [place[0].casefold().replace("’", "'") if _is_apart(place) else "" for place in places]
     if language == "english" and words[0] == "how" and words[1] in known.stop and words[-1] in _WORKING:
-        first, last = max(2, 1 + _leading(words[1:], known)), len(words) - 1
+        first = max(2, 1 + _leading(words[1:], known))
+        last = len(words) - 1
     else:
         first = _leading(words, known)
         last = _trailing(words, first, known)
@@ -201,7 +202,8 @@ def framed(text: str, language: str) -> Framed:
 def asks_only(words: Iterable[str], language: str) -> bool:
     """Return True if words only ask for works: `articles written by`, `what did … publish`."""
     language = "english" if language == "porter" else language
-    known, writing = _words_of(language), frozenset(_WRITING.get(language, ("", ""))[0].split())
+    known = _words_of(language)
+    writing = frozenset(_WRITING.get(language, ("", ""))[0].split())
     if known is None:
         return not any(words)
     asking = (known.verbs, known.doubtful, known.nouns, known.closing, known.fillers, known.kinds, known.stop, writing)
@@ -210,7 +212,8 @@ def asks_only(words: Iterable[str], language: str) -> bool:
 
 def asks_how(subject: str, language: str) -> bool:
     """Return True if the subject of a question begins with a word that tells what is asked of it: how, why, who."""
-    known, first = _words_of(language), _WORD.search(subject)
+    known = _words_of(language)
+    first = _WORD.search(subject)
     return bool(known and first and first[0].casefold() in known.kinds)
 
 

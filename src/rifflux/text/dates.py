@@ -35,7 +35,8 @@ def timestamp(text: str | None) -> float | None:
 
 def whole_day_end(text: str) -> float:
     """Return the last instant that `text` covers: a day, month or year means all of it."""
-    start, text = parse_time(text), text.strip()
+    start = parse_time(text)
+    text = text.strip()
     try:
         if len(text) == 4:
             end = start.replace(year=start.year + 1)

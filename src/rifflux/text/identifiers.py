@@ -93,7 +93,8 @@ _JOINED = re.compile(r"\s*(?:--?|[‐‑–—−])\s*\Z")
 #: The longest of what may stand between two words of a name.
 _LONGEST_GAP = 6
 #: A name has at most so many words before its noun, of which so many say what the result is about.
-_MOST_WORDS, _MOST_QUALIFIERS = 8, 2
+_MOST_WORDS = 8
+_MOST_QUALIFIERS = 2
 #: A longer question is a sentence, which begins with a capital whatever its first word is, and mentions objects such as
 #: Hausdorff spaces while it is about something else.
 _LONGEST_NAME = 5
@@ -123,7 +124,8 @@ class _Word:
 def named_results(text: str) -> list[str]:
     """Return the named results and objects in a text, each once: `Hahn–Banach theorem`, `Hilbert scheme`."""
     words = _words(text)
-    sentence, spans = len(text.split()) > _LONGEST_NAME, _whole(text, words)
+    sentence = len(text.split()) > _LONGEST_NAME
+    spans = _whole(text, words)
     for at, word in enumerate(words):
         noun = word.plain if word.plain in _NOUNS else word.plain.removesuffix("s")
         if noun in _NOUNS:
@@ -133,7 +135,8 @@ def named_results(text: str) -> list[str]:
 
 def _longest(text: str, spans: Iterable[Span]) -> list[str]:
     """Return what stands at spans that lie in no other, each once: of `Hilbert basis theorem`, not `Hilbert basis`."""
-    reached, found = 0, dict[str, None]()
+    reached = 0
+    found = dict[str, None]()
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         if end > reached:
             reached = end
@@ -142,7 +145,8 @@ def _longest(text: str, spans: Iterable[Span]) -> list[str]:
 
 
 def _words(text: str) -> list[_Word]:
-    end, words = 0, []
+    end = 0
+    words = []
     for found in _WORD.finditer(text):
         gap = text[end : found.start()] if found.start() - end <= _LONGEST_GAP else "."
         joint = " " if gap.isspace() or gap == "~" else "-" if gap and _JOINED.match(gap) else ""
@@ -165,7 +169,8 @@ def _names(words: Sequence[_Word], at: int, noun: str, *, sentence: bool) -> Ite
 
 def _last_of(words: Sequence[_Word], at: int) -> int:
     """Return the end of `theorem of Stone and Weierstrass`, if that begins at `at`."""
-    last, place = at, at + 2
+    last = at
+    place = at + 2
     while place < min(len(words), at + _MOST_WORDS) and words[at + 1].plain == "of" and words[place].bears_name:
         last = place
         place += 2 if place + 1 < len(words) and words[place + 1].plain == "and" else 1
@@ -257,7 +262,8 @@ _NUMBERED_RESULT = re.compile(
 def numbered_results(text: str) -> Iterator[tuple[str, str]]:
     """Yield the numbered results in a text, each as it is written and by its whole name: `Thm. 4.2`, `Theorem 4.2`."""
     for found in _NUMBERED_RESULT.finditer(text):
-        label, number = found["label"], found["number"]
+        label = found["label"]
+        number = found["number"]
         # "an example 2 dimensional" is none; numbers with a dot are.
         if label[0].isupper() or "." in number:
             yield found[0], f"{_LABELS.get(label.lower(), label.capitalize())} {number}"

@@ -18,7 +18,8 @@ class Memo(dict[K, V], Generic[K, V]):
 
     def __init__(self, make: Callable[[K], V], keep: Callable[[K], bool] | None = None) -> None:
         super().__init__()
-        self._make, self._keep = make, keep
+        self._make = make
+        self._keep = keep
 
     def __missing__(self, key: K) -> V:
         value = self._make(key)

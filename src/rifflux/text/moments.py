@@ -87,9 +87,11 @@ _BOUND = re.compile(r"\b(before|until|after|since)\s+(?:the\s+)?$", re.IGNORECAS
 #: The weekend before a day is not that day, nor all that was before.
 _BESIDE = r"""\b(?:\w+day|(?:day|week|weekend|month|year|night|morning|evening)s?)\s+(?:before|after)
     \s+(?:the\s+)?$"""
-_ANY_YEAR, _WORD = re.compile(r"(?:19|20)\d\d"), re.compile(r"[^\W\d_]+")
+_ANY_YEAR = re.compile(r"(?:19|20)\d\d")
+_WORD = re.compile(r"[^\W\d_]+")
 #: How far before and behind a year the rest of its date stands.
-_BEFORE, _BEHIND = 28, 10
+_BEFORE = 28
+_BEHIND = 10
 #: A text without a year or one of these words names no time.
 _TELLING = {
     *_FULL,
@@ -114,7 +116,8 @@ def moments_in(text: str, clock: Callable[[], date] = today) -> tuple[Moment, ..
     """Return the times that a question names, in their order; none for a year or month that may be something else."""
     if not _ANY_YEAR.search(text) and _TELLING.isdisjoint(_WORD.findall(text.lower())):
         return ()
-    found, taken = list[tuple[int, Moment]](), list[tuple[int, int]]()
+    found = list[tuple[int, Moment]]()
+    taken = list[tuple[int, int]]()
     for pattern, read in ((_DATED, _dated), (_YEARLY, _yearly), (_WHOLE_YEAR, _year), (_RELATIVE, _relative)):
         for match in _compiled(pattern).finditer(text):
             start, end = match.span()
@@ -156,7 +159,9 @@ def _spanned(words: str, year: int, month: str, day: str | None, *, yearly: bool
 
 def _yearly(match: re.Match[str], clock: Callable[[], date]) -> Moment | None:
     """Return a month or day of any year; `last June` is the latest that is over, `this June` that of this year."""
-    month, day, word = match["m1"] or match["m2"] or match["m3"], match["d1"] or match["d2"], match["before"] or ""
+    month = match["m1"] or match["m2"] or match["m3"]
+    day = match["d1"] or match["d2"]
+    word = match["before"] or ""
     if month.lower() in _WORDS_TOO and month.islower() and not word:
         return None
     # A leap year has every day.
@@ -168,14 +173,16 @@ def _yearly(match: re.Match[str], clock: Callable[[], date]) -> Moment | None:
 
 
 def _year(match: re.Match[str], clock: Callable[[], date]) -> Moment:
-    words, year = match["y"], int(match["y"])
+    words = match["y"]
+    year = int(match["y"])
     moment = Moment(words, date(year, 1, 1), date(year, 12, 31))
     return _bounded(moment, match[0][: match.start("y") - match.start()], clock)
 
 
 def _relative(match: re.Match[str], clock: Callable[[], date]) -> Moment | None:
     """Return a time that is told from today; weeks begin with Monday, and the past week ends today."""
-    now, words = clock(), match[0]
+    now = clock()
+    words = match[0]
     try:
         if match["day"]:
             day = now - timedelta(days=match["day"].lower() == "yesterday")
@@ -185,7 +192,8 @@ def _relative(match: re.Match[str], clock: Callable[[], date]) -> Moment | None:
         if match["ago"]:
             unit = match["ago"].lower()
             return _around(words, _back(now, _count(match["back"]), unit), unit)
-        which, unit = match["which"].lower(), match["unit"].lower()
+        which = match["which"].lower()
+        unit = match["unit"].lower()
         if which == "past":
             return Moment(words, _back(now, 1, unit), now)
         return _around(words, now if which == "this" else _back(now, 1, unit), unit)
@@ -228,9 +236,13 @@ def _bounded(moment: Moment, before: str, clock: Callable[[], date]) -> Moment:
     bound = _BOUND.search(before)
     if not bound or moment.yearly:
         return moment
-    word, since, until, now = bound[1].lower(), moment.since, moment.until, clock()
+    word = bound[1].lower()
+    since = moment.since
+    until = moment.until
+    now = clock()
     if word in ("before", "until"):
         since, until = date.min, since - timedelta(days=1) if word == "before" else until
     else:
-        since, until = until + timedelta(days=1) if word == "after" else since, max(now, until)
+        since = until + timedelta(days=1) if word == "after" else since
+        until = max(now, until)
     return Moment(f"{word} {moment.words}", since, until)

@@ -110,7 +110,8 @@ _NESTED = re.compile(r"([_^]\s*\{[^{}]*)\{([^{}]*)\}")
 _BRACED = re.compile(r"(?<!\s)\s*([_^])\s*\{([^{}]*)\}")
 _NOT_IN_SCRIPT = re.compile(r"[^\w+*/^-]+")
 #: Where a script ends, and where a command stood.
-_END, _EDGE = "\x01", "\x02"
+_END = "\x01"
+_EDGE = "\x02"
 _UPPER_FIRST = re.compile(rf"\^([^_^{_END}\s]+){_END}_([^_^{_END}\s]+){_END}")
 _ENDED = re.compile(rf"{_END}(?=[_^])|{_END}-?|(?<=\w){_EDGE}+(?=[^\W_])")
 #: Deeper nested scripts are left as they are.
@@ -187,8 +188,10 @@ def _as_script(raised: re.Match[str]) -> str:
 def _bracketed(text: str) -> str:
     """Return a text with its formulas between dollars in brackets, `\\(x\\)`; a dollar that marks none stays."""
     before, *rest = _DOLLARS.split(text)
-    marks, texts = [*rest[::2], ""], [*rest[1::2], ""]
-    written, at = [before], 0
+    marks = [*rest[::2], ""]
+    texts = [*rest[1::2], ""]
+    written = [before]
+    at = 0
     while marks[at]:
         if marks[at] == marks[at + 1] and _is_formula(marks[at], texts[at], texts[at + 1]):
             written += [_in_brackets(texts[at]), texts[at + 1]]
@@ -228,7 +231,9 @@ def _formula(inner: str) -> str:
 
 def _outside(braced: str) -> list[str]:
     """Return the pieces of a formula in order, those outside of braces without signs."""
-    pieces, depth, start = [], 0, 0
+    pieces = []
+    depth = 0
+    start = 0
     for brace in re.finditer(r"[{}]", braced):
         piece = braced[start : brace.start()]
         pieces.append(piece if depth else _SIGNS.sub(" ", piece))

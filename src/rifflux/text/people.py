@@ -117,7 +117,9 @@ class Named:
         """
         if self.is_body and 2 * len(said.words) < len(self.words):
             return 0
-        left, matched, rest = list(self.words), list[Word](), list[Word]()
+        left = list(self.words)
+        matched = list[Word]()
+        rest = list[Word]()
         for word in said.words:
             same = next(
                 (each for each in left if not each.is_initial and not set(each.forms).isdisjoint(word.forms)), None
@@ -230,7 +232,8 @@ def venue_keys(venue: str) -> frozenset[str]:
 
 def is_venue(said: str, venue: str) -> bool:
     """Return True if a journal is called so: by its name, its initials, or abbreviations of all of its words."""
-    spoken, words = _telling(said), _telling(venue)
+    spoken = _telling(said)
+    words = _telling(venue)
     if not spoken or plain(said) == plain(venue) or spoken == words:
         return bool(spoken)
     if len(spoken) == len(words) and all(word.startswith(each) for each, word in zip(spoken, words, strict=True)):

@@ -30,11 +30,14 @@ _UNSAID = frozenset(
     ]
 )
 #: Characters of one alias or label, of one property, and of all of them.
-LONGEST_NAME, LONGEST_REMARK, LONGEST = 120, 500, 1000
+LONGEST_NAME = 120
+LONGEST_REMARK = 500
+LONGEST = 1000
 #: Names and labels of a document.
 MOST = 40
 #: A key of more pieces, or of hexadecimal digits, is nothing that anybody types.
-MOST_PIECES, LONGEST_KEY = 10, 64
+MOST_PIECES = 10
+LONGEST_KEY = 64
 
 _LETTER = re.compile(r"[^\W\d_]")
 _PIECE = re.compile(r"[^\W\d_]+|\d+")

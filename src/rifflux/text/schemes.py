@@ -120,7 +120,8 @@ SCHEMES = frozenset({*_NORMAL, TITLE})
 
 def identify(scheme: str, text: str) -> Identifier:
     """Return the identifier that a text is in a scheme. Raises `InvalidArgument` if it cannot be one."""
-    scheme, text = scheme.strip().lower(), text.strip()
+    scheme = scheme.strip().lower()
+    text = text.strip()
     normal = _NORMAL.get(scheme)
     value = normal(text) if normal else text
     if not value or not re.fullmatch(r"[\w.-]+", scheme):
@@ -212,7 +213,8 @@ def subject_scheme(text: str) -> tuple[str, str]:
 
 def tagged(scheme: str, text: str) -> Tag:
     """Return the tag that a text is in a scheme. Raises `InvalidArgument` for an unknown scheme or tag."""
-    scheme, text = scheme.strip().lower(), " ".join(text.split())
+    scheme = scheme.strip().lower()
+    text = " ".join(text.split())
     pattern = TAG_SCHEMES.get(scheme)
     if pattern is None:
         raise InvalidArgument(f"no tag scheme {scheme!r}: use one of {', '.join(TAG_SCHEMES)}")

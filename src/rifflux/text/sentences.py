@@ -12,7 +12,9 @@ from rifflux.types import Span
 __all__ = ["ITEM", "PROSE", "WHOLE", "Piece", "flowing", "pieces", "sentence_ends"]
 
 #: Prose is quoted by the sentence, and so are the items of a list; a table or a piece of code whole.
-PROSE, ITEM, WHOLE = "prose", "item", "whole"
+PROSE = "prose"
+ITEM = "item"
+WHOLE = "whole"
 #: Characters of a sentence at most: a longer one is cut between words.
 LONGEST = 600
 #: A line that is shorter than this may end what it says without a full stop.
@@ -85,20 +87,24 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
     """Give the runs of lines that are prose, or a table or code; without blank lines, headings and rules."""
     lines = text.splitlines(keepends=True)
     fence = _begun(lines)
-    start, at, kind = 0, 0, WHOLE if fence else ""
+    start = 0
+    at = 0
+    kind = WHOLE if fence else ""
     for line, following in zip(lines, (*lines[1:], ""), strict=False):
         opened = _FENCE.match(line)
         if fence:
             if opened and opened[1] == fence:
                 yield start, at + len(line), WHOLE
-                fence, kind = "", ""
+                fence = ""
+                kind = ""
         else:
             is_head = not kind and bool(_UNDERLINE.match(following))
             new = WHOLE if opened else "" if is_head else _kind_of(line)
             if new != kind or opened:
                 if kind:
                     yield start, at, kind
-                start, kind = at, new
+                start = at
+                kind = new
             fence = opened[1] if opened else ""
         at += len(line)
     if kind:
@@ -110,7 +116,8 @@ def _begun(lines: Sequence[str]) -> str:
     fences = [place for place, line in enumerate(lines) if _FENCE.match(line)]
     if len(fences) % 2 == 0:
         return ""
-    mark, following = lines[fences[0]].strip(), lines[fences[0] + 1 : fences[0] + 2]
+    mark = lines[fences[0]].strip()
+    following = lines[fences[0] + 1 : fences[0] + 2]
     # What opens code has a language, or code behind it.
     return mark if not mark.strip("`~") and not "".join(following).strip() else ""
 

@@ -101,7 +101,8 @@ PLAIN_LETTERS: Mapping[int, str] = str.maketrans(
     {"Ł": "L", "ł": "l", "Ø": "O", "ø": "o", "Œ": "Oe", "œ": "oe", "Æ": "Ae", "æ": "ae", "Đ": "D", "đ": "d"}
 )
 
-_SIGN, _NAME = r"['\"`^~=.]", "[Hcvukrdbt]"
+_SIGN = r"['\"`^~=.]"
+_NAME = "[Hcvukrdbt]"
 #: What bears the accent: a letter, or a command of one letter with the blank that ends it.
 _BEARER = r"(?:\\[A-Za-z](?![A-Za-z]) ?|[A-Za-z])"
 _BORNE = rf"(?:\{{ ?{_BEARER} ?\}}|{_BEARER})"

@@ -68,7 +68,8 @@ def _telling(title: str) -> list[str]:
 
 def alike(one: str, other: str) -> bool:
     """Return True if plain titles differ by a slip, by articles or by a subtitle. Parts I and II are two works."""
-    first, second = _telling(one), _telling(other)
+    first = _telling(one)
+    second = _telling(other)
     if not first or not second or _numbers(first) != _numbers(second):
         return False
     shorter, longer = sorted((first, second), key=len)
@@ -106,7 +107,8 @@ def _spellings(name: str) -> Iterator[tuple[str, str]]:
 def person(name: str) -> str:
     """Return a name as lists spell it: `J.-P. Serre`, `Serre, Jean-Pierre` and `JP Serre` are `serre j`."""
     family, comma, given = name.partition(",")
-    last, first = plain(family).split(), plain(given).split()
+    last = plain(family).split()
+    first = plain(given).split()
     if not comma:
         last = [*filterfalse(_SUFFIXES.__contains__, last)] or last
         last, first = last[-1:], last[:-1]

@@ -95,7 +95,9 @@ def _years(value: str | int | None) -> tuple[str, str]:
     found = _YEARS.fullmatch(text)
     if isinstance(value, bool) or not found or (text and not (found["first"] or found["last"])):
         raise InvalidArgument(f"year must be one or several, such as 1974, 1970-1979 or 1970-, not {value!r}")
-    first, between, last = found["first"] or "", found["to"], found["last"] or ""
+    first = found["first"] or ""
+    between = found["to"]
+    last = found["last"] or ""
     if first and last and last < first:
         raise InvalidArgument(f"no year is from {first} to {last}: give the earlier one first")
     return first, last if between else first

@@ -51,7 +51,8 @@ Clause = tuple[str, ...]
 #: Namespaces whose names begin so hold works, of which only what a license permits is shown.
 LICENSED = "works/"
 #: The metadata that are names of people, and of journals and the like.
-AUTHORS, VENUE = "authors", "venue"
+AUTHORS = "authors"
+VENUE = "venue"
 CREDITS = (AUTHORS, VENUE)
 #: Characters of a hit that is printed.
 LINE = 120

@@ -239,7 +239,8 @@ class WorksCatalog:
         """Store the works of each source, and embed them; `stored` is called with how many are."""
         from rifflux.works.merging.importing import Bring, ImportTally
 
-        start, tally = time.perf_counter(), ImportTally()
+        start = time.perf_counter()
+        tally = ImportTally()
         bring = Bring(self._store, self._view.preparer, tally, self._view.visible, license, stored)
         for source, entries in batches:
             bring(source, entries)
@@ -266,7 +267,8 @@ class WorksCatalog:
         view = self._view.reading()
         store = view.store
         place = namespace, key = _place(identifier, view)
-        document, chunks = store.catalog.document(*place), store.catalog.chunks_of(*place)
+        document = store.catalog.document(*place)
+        chunks = store.catalog.chunks_of(*place)
         if document is None:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
         visible, shown = view.visible, view.visible.document(namespace, document)
@@ -344,7 +346,8 @@ class WorksCatalog:
         visible = self._view.visible
         closed = {place for place, each in documents.items() if not visible.tells_facts(place[0], each.license)}
         for doubt in doubts:
-            one, other = places.get(doubt.one), places.get(doubt.other)
+            one = places.get(doubt.one)
+            other = places.get(doubt.other)
             if one and other and one != other:
                 yield replace(doubt, reason=_UNTOLD) if closed.intersection(one, other) else doubt
 

@@ -43,7 +43,8 @@ _MATH = re.compile(r"(\$[^$]*\$)")
 
 def cite_keys(works: Iterable[Work | Reference]) -> list[str]:
     """Return a key for each work, unlike all others: family name, year, first long word (`serre1955faisceaux`)."""
-    keys, seen = [], Counter[str]()
+    keys = []
+    seen = Counter[str]()
     for work in works:
         family = plain(work.authors[0]).split()[-1:] if work.authors else []
         word = _LONG.search(plain(work.title))
@@ -159,8 +160,10 @@ def _balanced(text: str) -> str:
 
 
 def _reference(document: Document) -> Reference:
-    facts, names = document.metadata, tuple(map(str, told_names(document.identifiers)))
-    authors, year = tuple(map(str, facts.get("authors", ()))), facts.get("year")
+    facts = document.metadata
+    names = tuple(map(str, told_names(document.identifiers)))
+    authors = tuple(map(str, facts.get("authors", ())))
+    year = facts.get("year")
     return Reference(
         document.title, authors, year if isinstance(year, int) else None, str(facts.get("venue", "")), names
     )

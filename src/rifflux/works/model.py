@@ -167,7 +167,9 @@ def primary_of(tags: Iterable[Tag]) -> Tag | None:
 
 def _composed(work: Work) -> tuple[str, tuple[Part, ...]]:
     """Return the text of a work, and its parts."""
-    parts, pieces, start = list[Part](), list[str](), 0
+    parts = list[Part]()
+    pieces = list[str]()
+    start = 0
     for passage in (Passage(work.abstract, ABSTRACT), *work.passages):
         if passage.text:
             end = start + len(passage.text)

@@ -258,7 +258,8 @@ def in_parts(found: Iterable[tuple[Conversation, Message] | Failure]) -> Iterato
             count += 1
             if count == PART:
                 yield from _threads(held)
-                held, count = {}, 0
+                held = {}
+                count = 0
     except Unreadable:
         yield from _threads(held)
         raise

@@ -79,7 +79,8 @@ def _project_names(export: Export, tally: Tally) -> dict[str, str]:
 
 def _project(record: Mapping[str, Any], tally: Tally) -> Iterator[Thread]:
     """Yield what a project knows, if it does."""
-    id, name = string_of(record.get("uuid")), string_of(record.get("name"))
+    id = string_of(record.get("uuid"))
+    name = string_of(record.get("name"))
     began = date_of(record.get("created_at"), tally)
     told = [("description", record.get("description"), began), ("instructions", record.get("prompt_template"), began)]
     for number, doc in enumerate(map(mapping_of, list_of(record.get("docs"))), 1):
@@ -137,7 +138,8 @@ def _branches(turns: list[_Turn], leaf: str) -> dict[str, str]:
     parents = {turn.id: turn.parent for turn in turns}
     if not any(parent in parents for parent in parents.values()):
         return dict.fromkeys(parents, "")
-    shown, node = set[str](), leaf if leaf in parents else turns[-1].id
+    shown = set[str]()
+    node = leaf if leaf in parents else turns[-1].id
     while node in parents and node not in shown:
         shown.add(node)
         node = parents[node]
@@ -164,7 +166,8 @@ def _words(record: Mapping[str, Any], tally: Tally) -> str:
 
 
 def _block(block: Mapping[str, Any], tally: Tally) -> str:
-    kind, name = string_of(block.get("type")), string_of(block.get("name"))
+    kind = string_of(block.get("type"))
+    name = string_of(block.get("name"))
     if kind in ("text", "voice_note"):
         return _plain(string_of(block.get("text")))
     if kind == "tool_use" and name in _WRITING:

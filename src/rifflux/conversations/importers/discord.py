@@ -140,7 +140,8 @@ DISCORD_PACKAGE = Format("Discord (data package)", _read_package, holds=_holds)
 
 
 def _written(export: Export, tally: Tally) -> Iterator[tuple[Conversation, Message] | Failure]:
-    me, channels = _me(export), _channels(export)
+    me = _me(export)
+    channels = _channels(export)
     titles = _titles(export, next(iter(channels)))
     for folder, name in channels.items():
         try:
@@ -192,5 +193,6 @@ def _titles(export: Export, folder: str) -> Mapping[str, Any]:
 
 
 def _title(about: Mapping[str, Any], listed: object) -> str:
-    name, guild = string_of(about.get("name")), string_of(mapping_of(about.get("guild")).get("name"))
+    name = string_of(about.get("name"))
+    guild = string_of(mapping_of(about.get("guild")).get("name"))
     return f"{guild} #{name}".strip() if name and guild else string_of(listed) or name

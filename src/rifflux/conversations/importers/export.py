@@ -16,9 +16,11 @@ from rifflux.errors import Unreadable
 __all__ = ["Export", "Files", "opened"]
 
 #: A file that takes more room than this, and so many times what it is packed in, is no export.
-LARGE, MOST_RATIO = 16_000_000, 200
+LARGE = 16_000_000
+MOST_RATIO = 200
 #: No file that is read is larger, and no zip has more files.
-MOST_BYTES, MOST_FILES = 16_000_000_000, 500_000
+MOST_BYTES = 16_000_000_000
+MOST_FILES = 500_000
 #: What Macs put into zips besides the files.
 _LITTER = "__MACOSX"
 

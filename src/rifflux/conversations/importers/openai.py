@@ -36,7 +36,8 @@ _SPOKEN = frozenset({"text", "multimodal_text", "code", ""})
 _THOUGHT = frozenset({"thoughts", "reasoning_recap"})
 _SETTING = frozenset({"user_editable_context", "model_editable_context"})
 #: Calls of tools that hold what people see: a document beside the conversation, a picture.
-_CANVAS, _PICTURE = re.compile(r"canmore\.(create|update)_textdoc"), re.compile(r"dalle|image_gen|t2uay3k")
+_CANVAS = re.compile(r"canmore\.(create|update)_textdoc")
+_PICTURE = re.compile(r"dalle|image_gen|t2uay3k")
 #: What is called for what is between private characters: a citation, the name of a thing, a link.
 _MARK = re.compile("[ \t]?\ue200([^\ue200-\ue202]*)((?:\ue202[^\ue200-\ue202]*)*)\ue201")
 _RESIDUE = re.compile(r"[\ue200-\ue206]|[ \t]?【\d+(?::\d+)?†[^】]*】")
@@ -100,7 +101,8 @@ def _branches(nodes: Mapping[str, Any], current: Any) -> dict[str, str]:
 
 def _shown(nodes: Mapping[str, Any], current: Any) -> Iterator[str]:
     """Yield the nodes of the branch that was shown last; where none is named, of the newest one."""
-    node, seen = current if isinstance(current, str) and current in nodes else _newest_leaf(nodes), set[str]()
+    node = current if isinstance(current, str) and current in nodes else _newest_leaf(nodes)
+    seen = set[str]()
     while node in nodes and node not in seen:
         seen.add(node)
         yield node
@@ -131,17 +133,22 @@ def _message(key: str, node: Any, conversation_id: str, branch: str, tally: Tall
     if not message:
         return None
     content, author, held = (mapping_of(message.get(name)) for name in ("content", "author", "metadata"))
-    role, kind = role_of(author.get("role")), string_of(content.get("content_type"))
+    role = role_of(author.get("role"))
+    kind = string_of(content.get("content_type"))
     if reason := _unseen(role, kind, held):
         tally.skip(reason)
         return None
     recipient = message.get("recipient")
     if recipient not in (None, "all"):
-        text, reason = _called(string_of(recipient), content), "calls of tools"
+        text = _called(string_of(recipient), content)
+        reason = "calls of tools"
     elif role == "tool":
-        text, role, reason = _pictures(content), "assistant", "output of tools"
+        text = _pictures(content)
+        role = "assistant"
+        reason = "output of tools"
     else:
-        text, reason = _said(content, held), "messages without words"
+        text = _said(content, held)
+        reason = "messages without words"
     if not text:
         tally.skip(reason)
         return None
@@ -217,7 +224,8 @@ def plain(text: str) -> str:
 
 
 def _unmarked(found: re.Match[str]) -> str:
-    kind, fields = found[1], found[2].split("\ue202")[1:]
+    kind = found[1]
+    fields = found[2].split("\ue202")[1:]
     lead = found[0][0] if found[0][0] in " \t" else ""
     if kind == "url" and fields:
         return lead + fields[0]

@@ -43,7 +43,8 @@ def _claims_messages(name: str, outline: Outline) -> bool:
 
 
 def _read_messages(export: Export, name: str, tally: Tally) -> Iterator[Item]:
-    data, called = json_of(export, name), export.called(name)
+    data = json_of(export, name)
+    called = export.called(name)
     if isinstance(data, Mapping):
         data = data.get("conversations", [data])
     if not isinstance(data, list):
@@ -158,5 +159,6 @@ def _turn(record: Mapping[str, Any], called: str, number: int, tally: Tally) -> 
     if not message.text.strip():
         tally.skip("messages without words")
         return None
-    title, project = string_of(fields.get("conversation_title")), string_of(fields.get("project"))
+    title = string_of(fields.get("conversation_title"))
+    project = string_of(fields.get("project"))
     return Conversation(id, title, project, fields.get("archived") is True), message

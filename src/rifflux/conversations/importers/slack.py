@@ -131,14 +131,16 @@ def _thread_of(record: Mapping[str, object]) -> str:
 
 
 def _message(names: Names, record: Mapping[str, Any], conversation: str, tally: Tally) -> Message | None:
-    subtype, bot = string_of(record.get("subtype")), record.get("bot_id") or record.get("subtype") == "bot_message"
+    subtype = string_of(record.get("subtype"))
+    bot = record.get("bot_id") or record.get("subtype") == "bot_message"
     if subtype == "tombstone":
         tally.skip("deleted messages")
         return None
     if record.get("type", "message") != "message" or _NOTICES.match(subtype):
         tally.skip("notices")
         return None
-    text, ts = words_of(names, record, whole=bool(bot)), string_of(record.get("ts"))
+    text = words_of(names, record, whole=bool(bot))
+    ts = string_of(record.get("ts"))
     if not text or not ts:
         tally.skip("messages without words" if ts else "messages without a time (ts), which is their id")
         return None

@@ -87,7 +87,8 @@ def _rich(names: Names, element: Mapping[str, Any]) -> str:
         id = string_of(element.get("channel_id"))
         return f"#{names.channels.get(id) or id}"
     if kind == "link":
-        label, url = string_of(element.get("text")), string_of(element.get("url"))
+        label = string_of(element.get("text"))
+        url = string_of(element.get("url"))
         return f"{label} ({url})" if label and label != url else url
     if kind == "emoji":
         return f":{string_of(element.get('name'))}:"

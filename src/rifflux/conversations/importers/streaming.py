@@ -16,7 +16,8 @@ MOST_CHARACTERS = 128_000_000
 _CHUNK = 1 << 16
 #: A fault this close to the end of what was read may only be a value that goes on.
 _NEAR = 16
-_SPACE, _NUMBER = " \t\n\r", "0123456789.eE+-"
+_SPACE = " \t\n\r"
+_NUMBER = "0123456789.eE+-"
 
 
 class JsonReader:
@@ -31,7 +32,10 @@ class JsonReader:
         first = file.read(_CHUNK)
         self._decode = codecs.getincrementaldecoder(json.detect_encoding(first))().decode
         self._scan = json.JSONDecoder().raw_decode
-        self._text, self._at, self._passed, self._ended = "", 0, 0, False
+        self._text = ""
+        self._at = 0
+        self._passed = 0
+        self._ended = False
         self._take(first)
 
     def peek(self) -> str:
@@ -115,7 +119,8 @@ class JsonReader:
         self._passed += self._at
         self._ended = not data
         try:
-            self._text, self._at = self._text[self._at :] + self._decode(data, self._ended), 0
+            self._text = self._text[self._at :] + self._decode(data, self._ended)
+            self._at = 0
         except UnicodeDecodeError as error:
             raise Unreadable(f"is not JSON: {error}") from None
 

@@ -94,7 +94,8 @@ def _words(record: Mapping[str, Any]) -> str:
     """Return the words of a message, and the names of what came with it."""
     parts = record.get("text_entities") or record.get("text") or ""
     words = "".join(map(_entity, parts)) if isinstance(parts, list) else string_of(parts)
-    poll, contact = mapping_of(record.get("poll")), mapping_of(record.get("contact_information"))
+    poll = mapping_of(record.get("poll"))
+    contact = mapping_of(record.get("contact_information"))
     answers = [string_of(mapping_of(each).get("text")) for each in list_of(poll.get("answers"))]
     told = [
         words.strip(),
@@ -112,7 +113,8 @@ def _entity(part: object) -> str:
     if isinstance(part, str):
         return part
     entity = mapping_of(part)
-    text, target = string_of(entity.get("text")), string_of(entity.get("href"))
+    text = string_of(entity.get("text"))
+    target = string_of(entity.get("href"))
     return f"{text} ({target})" if target and target != text else text
 
 

@@ -105,7 +105,8 @@ def _entries(export: Export, name: str) -> Iterator[_Entry]:
 
 
 def _messages(export: Export, name: str, chat: Conversation, dates: Dates, tally: Tally) -> Iterator[Message]:
-    minute, same = "", dict[str, int]()
+    minute = ""
+    same = dict[str, int]()
     for entry in _entries(export, name):
         speaker, text = _spoken("\n".join(entry.lines), tally)
         if not text:
@@ -113,7 +114,8 @@ def _messages(export: Export, name: str, chat: Conversation, dates: Dates, tally
         moment = _moment(dates, entry.stamp, tally)
         # What is said twice in one minute is told apart by its number.
         if moment != minute:
-            minute, same = moment or "", {}
+            minute = moment or ""
+            same = {}
         key = blake2b(f"{moment}\0{speaker}\0{text}".encode(), digest_size=10).hexdigest()
         same[key] = same.get(key, 0) + 1
         id = key if same[key] == 1 else f"{key}-{same[key]}"
@@ -133,7 +135,8 @@ def _spoken(rest: str, tally: Tally) -> tuple[str, str]:
     if not found:
         tally.skip("notices")
         return "", ""
-    speaker, words = _MARKS.sub("", found[1]).strip().lstrip("~").strip(), rest[found.end() :].strip(" \n")
+    speaker = _MARKS.sub("", found[1]).strip().lstrip("~").strip()
+    words = rest[found.end() :].strip(" \n")
     ours = words.startswith(_MARK)
     words = _EDITED.sub("", words) if words.count("<") and not _OMITTED.match(_bare(words)) else words
     for pattern in _ATTACHED:

@@ -23,7 +23,8 @@ HEAD = re.compile(
     (?:\]\s*|\s+[-–]\s+)""",
     re.VERBOSE | re.IGNORECASE,
 )
-DAY, MONTH = "day", "month"
+DAY = "day"
+MONTH = "month"
 _PM = re.compile(rf"p|{_AFTER_NOON}", re.IGNORECASE)
 
 
@@ -77,7 +78,8 @@ class Dates:
 
     def settle(self, tally: Tally) -> None:
         """Decide which number is the day, and tell of a file that leaves it open."""
-        day, month = self._backwards[DAY], self._backwards[MONTH]
+        day = self._backwards[DAY]
+        month = self._backwards[MONTH]
         if len(self._possible) == 1:
             (self.first,) = self._possible
         elif day != month:
@@ -91,7 +93,9 @@ class Dates:
         """Return when something was said, by the clock of the phone; None for no date."""
         one, two, three = stamp.numbers
         if one > 31:
-            year, month, day = one, two, three
+            year = one
+            month = two
+            day = three
         else:
             year, (day, month) = three, ((one, two) if self.first == DAY else (two, one))
         hour, minute, second = stamp.time

@@ -36,7 +36,8 @@ _INHERITED = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 _MB = 2**20
 #: Bytes of a name in a folder, and those of the longest ending that is kept when it is cut.
-_LONGEST_NAME, _LONGEST_SUFFIX = 200, 20
+_LONGEST_NAME = 200
+_LONGEST_SUFFIX = 20
 _NO_NAME = str.maketrans(dict.fromkeys(map(chr, range(32)), "_") | dict.fromkeys('/\\:*?"<>|\x7f', "_"))
 
 

@@ -196,7 +196,8 @@ def _prepared(
     The namespace of a document is the root's, of a record its file.
     """
     path = job.found.path
-    documents, failures = [], []
+    documents = []
+    failures = []
     for part in parts:
         if isinstance(part, Failure):
             failures.append(_failure(job, part.path, part.reason))
@@ -249,7 +250,8 @@ def scan(place: Place, language: str = "") -> tuple[str, bool]:
 
     They can in UTF-8 where only line feeds end lines. Raises `OSError`.
     """
-    digest, plain = blake2b(digest_size=16), True
+    digest = blake2b(digest_size=16)
+    plain = True
     for block in _blocks(place, _BLOCK):
         digest.update(block)
         plain = plain and _is_plain(block)

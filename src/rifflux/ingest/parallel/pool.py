@@ -27,7 +27,8 @@ from rifflux.types import Failure
 __all__ = ["WorkerPool", "bundled"]
 
 #: Jobs go out together until they are so many, or so many bytes: a message has its price.
-BUNDLE_JOBS, BUNDLE_BYTES = 64, 2**18
+BUNDLE_JOBS = 64
+BUNDLE_BYTES = 2**18
 _START = (
     "import json, sys; path = sys.stdin.buffer.readline() or sys.exit(); sys.path[:] = json.loads(path); "
     "from rifflux.ingest.parallel.worker import serve; serve()"
@@ -96,7 +97,8 @@ class WorkerPool:
     """Processes that do jobs."""
 
     def __init__(self, number: int, prepare: Preparer, setup: bytes) -> None:
-        self._prepare, self._setup = prepare, setup
+        self._prepare = prepare
+        self._setup = setup
         self._closed = False
         self._idle: SimpleQueue[Worker] = SimpleQueue()
         self._workers = [Worker(setup) for _ in range(number)]
@@ -180,6 +182,7 @@ def bundled(jobs: Iterable[Task]) -> Iterator[tuple[Task, ...]]:
         size += job.size
         if len(bundle) >= BUNDLE_JOBS or size >= BUNDLE_BYTES:
             yield tuple(bundle)
-            bundle, size = [], 0
+            bundle = []
+            size = 0
     if bundle:
         yield tuple(bundle)

@@ -152,7 +152,8 @@ def _load(kind: str) -> Reader:
 
 def _check(file: File, kind: str) -> None:
     """Raise `Unreadable` if the file is not what its suffix says."""
-    head, suffix = file.data[:8192], PurePosixPath(file.path).suffix
+    head = file.data[:8192]
+    suffix = PurePosixPath(file.path).suffix
     if not head.strip() and kind not in _MAY_BE_EMPTY:
         raise Unreadable("is empty")
     if file.data.startswith(OLE) and is_encrypted_office(file.data):

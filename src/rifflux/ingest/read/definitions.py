@@ -147,9 +147,11 @@ def _defines(node: Node) -> bool:
 
 def _assigned(node: Node) -> tuple[Node, Node] | None:
     """Return what a statement assigns a function to, and the function; of `a = b.c = function`, `b.c` and that."""
-    target, value = None, node.named_children[0] if node.named_children else None
+    target = None
+    value = node.named_children[0] if node.named_children else None
     while value is not None and value.type == "assignment_expression":
-        target, value = value.child_by_field_name("left"), value.child_by_field_name("right")
+        target = value.child_by_field_name("left")
+        value = value.child_by_field_name("right")
     return (target, value) if target is not None and value is not None and _is_defining(value) else None
 
 
@@ -166,7 +168,8 @@ def _objects(node: Node) -> Iterator[Node]:
 
 
 def _defined(node: Node, outer: Node) -> Definition:
-    first, last = outer.start_point[0], outer.end_point[0]
+    first = outer.start_point[0]
+    last = outer.end_point[0]
     if outer.end_point[1] == 0 and last > first:  # it ends with a newline
         last -= 1
     children: tuple[Definition, ...] = ()

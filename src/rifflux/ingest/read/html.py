@@ -235,7 +235,8 @@ class _TreeWalk:
             self.build.add(self._marker() + text, kind="item" if self.items else "paragraph")
 
     def _marker(self) -> str:
-        marker, self.marker = self.marker, ""
+        marker = self.marker
+        self.marker = ""
         return marker
 
 

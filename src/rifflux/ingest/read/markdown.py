@@ -100,7 +100,8 @@ def _scan(text: str, offset: int) -> _MarkdownScan:
                 _heading(scan, tokens[index + 1].content, int(token.tag[1:]), starts[first], starts[last], text)
                 continue
             kind = _KINDS.get(token.type) or ("paragraph" if item is None else "item")
-            start, end = starts[first if item is None else item], starts[last]
+            start = starts[first if item is None else item]
+            end = starts[last]
             item = None
             _block(scan, kind, start, end, text)
     return scan
@@ -217,7 +218,8 @@ def date_in(values: Mapping[str, Value], *keys: str) -> str | None:
     for key in keys:
         value = values.get(key)
         if isinstance(value, str) and _ISO_DATE.fullmatch(value):
-            day, time = value[:10], value[11:].replace(" ", "")
+            day = value[:10]
+            time = value[11:].replace(" ", "")
             return f"{day}T{time}" if time else day
     return None
 

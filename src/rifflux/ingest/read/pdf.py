@@ -26,7 +26,8 @@ NO_TEXT = "holds no text (a scan?): run OCR on it first"
 #: A line that ends a sentence and is shorter than this share of the page's full lines ends its paragraph.
 _SHORT_LINE = 0.8
 #: So many lines, and this share of all that stand side by side, go on across a gutter on a page written row by row.
-_FEWEST_WOVEN, _WOVEN = 6, 0.6
+_FEWEST_WOVEN = 6
+_WOVEN = 0.6
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-])(\d\d)'?(\d\d)?)?")
 
 
@@ -52,7 +53,8 @@ def read(file: File) -> Iterator[Parsed]:
     if not written:
         raise Unreadable(NO_TEXT)
     said = {name: facts[name] for name in ("author", "keywords", "subject") if name in facts}
-    created, updated = _iso(facts.get("creationdate", "")), _iso(facts.get("moddate", ""))
+    created = _iso(facts.get("creationdate", ""))
+    updated = _iso(facts.get("moddate", ""))
     yield build.parsed(file, "pdf", facts.get("title", ""), created, updated, pages=pages, **said)
 
 

@@ -12,13 +12,17 @@ from rifflux.ingest.read.pdf_lines import Line, joined
 __all__ = ["gutters", "in_columns", "rows"]
 
 #: Points between two places that are tried for a gutter, and the narrowest gutter.
-_STEP, _NARROWEST = 2.0, 6.0
+_STEP = 2.0
+_NARROWEST = 6.0
 #: A column has so many lines that fill this share of its width, with so many characters each.
-_FEWEST, _FILLED, _LETTERS = 4, 0.6, 15
+_FEWEST = 4
+_FILLED = 0.6
+_LETTERS = 15
 #: Lines of a column stand to those that cross the gutter at least so.
 _CROSSING = 0.15
 #: Most columns of a page, and the narrowest one as a share of the text's width.
-_MOST, _SHARE = 3, 0.2
+_MOST = 3
+_SHARE = 0.2
 #: In sizes of the font: lines this near have one baseline.
 _SAME = 0.35
 
@@ -79,7 +83,8 @@ def gutters(lines: Sequence[Line], crossing: float = _CROSSING) -> list[float]:
     if len(wide) < 2 * _FEWEST:
         return []
     ends = sorted(map(attrgetter("x1"), wide))
-    left, right = min(each.x0 for each in wide), ends[len(ends) * 99 // 100]
+    left = min(each.x0 for each in wide)
+    right = ends[len(ends) * 99 // 100]
     strips = list(_strips(wide, left, right))
     while strips:
         cuts = [(start + end) / 2 for start, end, _ in strips]

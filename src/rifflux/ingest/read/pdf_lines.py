@@ -20,17 +20,22 @@ __all__ = ["GAP", "Line", "joined", "page_lines"]
 #: Stands in a line's text where a gap is wider than between words.
 GAP = "\t"
 #: In sizes of the font: a gap between two pieces of a line, and how far a character may lie from its line's baseline.
-_WIDE, _RAISED = 0.9, 0.55
+_WIDE = 0.9
+_RAISED = 0.55
 #: In sizes of the font: characters that touch, though an accent between them looks like a blank.
 _SLIGHT = 0.05
 #: A gap that is two blanks: between names in a row, for one.
 _QUAD = 0.65
 #: A smaller character that is raised is a mark, such as a footnote's.
-_MARK_SIZE, _MARK_HEIGHT = 0.85, 0.12
+_MARK_SIZE = 0.85
+_MARK_HEIGHT = 0.12
 #: Letters that reach up to the same height, that height in sizes of a font, and a size that no text has.
-_TALL, _TALL_HEIGHT, _SMALLEST = re.compile(r"[A-PR-Z\dbdhkl]"), 0.69, 3.0
+_TALL = re.compile(r"[A-PR-Z\dbdhkl]")
+_TALL_HEIGHT = 0.69
+_SMALLEST = 3.0
 #: The flags of fonts that are slanted, and heavy (PDF 32000-1, 9.8.2).
-_SLANTED, _HEAVY = 1 << 6, 1 << 18
+_SLANTED = 1 << 6
+_HEAVY = 1 << 18
 _BOLD = re.compile(r"bold|black|heavy|semib|demi|CMBX|CMSSBX|SFBX|NimbusRomNo9L-Medi", re.IGNORECASE)
 _ITALIC = re.compile(r"ital|obli|CMTI|CMSL|SFTI|Slant", re.IGNORECASE)
 #: What PDFium has for a hyphen at the end of a line.
@@ -108,8 +113,12 @@ def page_lines(pdf: pypdfium2.PdfDocument, number: int) -> tuple[list[Line], str
 
 def _glyphs(text: pypdfium2.PdfTextPage) -> Iterator[_Glyph]:
     """Yield the characters of a page; those that PDFium adds for gaps say only that there is one."""
-    x, y, box = ctypes.c_double(), ctypes.c_double(), pdfium.FS_RECTF()
-    style, held, spaced = _Style(0.0, False, False, 0), None, False
+    x = ctypes.c_double()
+    y = ctypes.c_double()
+    box = pdfium.FS_RECTF()
+    style = _Style(0.0, False, False, 0)
+    held = None
+    spaced = False
     for place in range(text.count_chars()):
         code = pdfium.FPDFText_GetUnicode(text, place)
         added = pdfium.FPDFText_IsGenerated(text, place) == 1
@@ -122,7 +131,8 @@ def _glyphs(text: pypdfium2.PdfTextPage) -> Iterator[_Glyph]:
         thing = pdfium.FPDFText_GetTextObject(text, place)
         key = ctypes.cast(thing, ctypes.c_void_p).value
         if key != held:
-            style, held = _style(text, place, thing), key
+            style = _style(text, place, thing)
+            held = key
         pdfium.FPDFText_GetCharOrigin(text, place, x, y)
         if not pdfium.FPDFText_GetLooseCharBox(text, place, box):
             continue
@@ -195,7 +205,8 @@ def _accented(glyphs: list[_Glyph]) -> list[_Glyph]:
 def _close_up(glyphs: list[_Glyph], place: int) -> None:
     """Take the blank behind an accent that goes, if the characters around it touch."""
     if 0 < place < len(glyphs) - 1:
-        before, each = glyphs[place - 1], glyphs[place + 1]
+        before = glyphs[place - 1]
+        each = glyphs[place + 1]
         if each.spaced and abs(each.x0 - before.x1) < _SLIGHT * each.style.size:
             glyphs[place + 1] = replace(each, spaced=False)
 
@@ -221,7 +232,8 @@ def _face(font: int | None) -> tuple[bool, bool]:
     handle = ctypes.cast(font, pdfium.FPDF_FONT)
     buffer = ctypes.create_string_buffer(200)
     pdfium.FPDFFont_GetBaseFontName(handle, buffer, len(buffer))
-    name, flags = buffer.value.decode("utf-8", "replace"), pdfium.FPDFFont_GetFlags(handle)
+    name = buffer.value.decode("utf-8", "replace")
+    flags = pdfium.FPDFFont_GetFlags(handle)
     return bool(_BOLD.search(name) or flags & _HEAVY), bool(_ITALIC.search(name) or flags & _SLANTED)
 
 

@@ -113,7 +113,8 @@ def _section(scan: _RstScan, row: int) -> int:
     """Return a title with a line under it, or one above and one below."""
     over = _ADORNMENT.fullmatch(scan.line(row))
     title_row = row + 1 if over else row
-    title, under = scan.line(title_row), _ADORNMENT.fullmatch(scan.line(title_row + 1))
+    title = scan.line(title_row)
+    under = _ADORNMENT.fullmatch(scan.line(title_row + 1))
     if not title or under is None or _ADORNMENT.fullmatch(title):
         return row
     if over and (over.group() != under.group() or len(over.group()) < 2):
@@ -204,7 +205,9 @@ def _items(scan: _RstScan, row: int) -> int:
     """Return the items of a list or a field list that no blank line parts; each is a block."""
     if not _ITEM.match(scan.line(row)):
         return row
-    stop, indent, begin = _until_blank(scan, row), scan.indent(row), row
+    stop = _until_blank(scan, row)
+    indent = scan.indent(row)
+    begin = row
     for at in range(row + 1, stop):
         if scan.indent(at) == indent and _ITEM.match(scan.line(at)):
             scan.block(begin, at, "item")

@@ -167,7 +167,8 @@ class Finder:
     def meets(self, root: Path, path: Path) -> bool:
         """Return True if a walk of `root` comes by `path` below it: no rule leaves it or a folder above it out."""
         root = Path(os.path.abspath(root))  # noqa: PTH100 (links stay)
-        parts, real = path.relative_to(root).parts, os.path.realpath(root)
+        parts = path.relative_to(root).parts
+        real = os.path.realpath(root)
         try:
             inside = open_root(real)
         except OSError:
@@ -477,7 +478,8 @@ def _named(root: Path, within: Path | None) -> tuple[Path, tuple[str, ...]]:
     if not root.is_dir():
         root = root.parent
     if not target.is_relative_to(root):
-        root, target = root.resolve(), target.resolve()
+        root = root.resolve()
+        target = target.resolve()
     if not target.is_relative_to(root):
         raise InvalidArgument(f"{printable(str(target))} is not inside {printable(str(root))}")
     return root, target.relative_to(root).parts

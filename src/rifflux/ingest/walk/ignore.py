@@ -124,9 +124,11 @@ def _translate(pattern: str) -> str:
         elif char == "\\":
             if i + 1 == len(pattern):
                 raise ValueError("nothing to escape")
-            piece, i = re.escape(pattern[i + 1]), i + 2
+            piece = re.escape(pattern[i + 1])
+            i = i + 2
         else:
-            piece, i = "[^/]" if char == "?" else re.escape(char), i + 1
+            piece = "[^/]" if char == "?" else re.escape(char)
+            i = i + 1
         out.append(piece)
     return "".join(out)
 
@@ -148,7 +150,8 @@ def _translate_class(pattern: str, i: int) -> tuple[str, int]:
     """Return the character class that opens before `i`, and where it ends."""
     negated = pattern[i : i + 1] in ("!", "^")
     i += negated
-    first, out = i, []
+    first = i
+    out = []
     while i == first or pattern[i : i + 1] != "]":
         if i >= len(pattern):
             raise ValueError("a character class without end")

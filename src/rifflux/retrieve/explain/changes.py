@@ -114,7 +114,8 @@ class _Trial:
 
     def _rank_on_page_of(self, top_k: int, plan: Plan) -> int | None:
         wider = plan.wider(top_k)
-        asked, wanted = self.plan.query, wider.query.limit
+        asked = self.plan.query
+        wanted = wider.query.limit
         cut = {name: len(each) <= asked.sufficient(asked.limit) for name, each in self.candidates.rankings.items()}
         reach = wanted, wider.query.sufficient(wanted)
         found = {name: ranking.head(reach[cut[name]]) for name, ranking in self._far.items()}
@@ -130,7 +131,8 @@ class _Trial:
 
     def _rank_in(self, plan: Plan, table: Candidates, top_k: int = 0) -> int | None:
         """Return the chunk's rank among candidates, after the steps too."""
-        pipeline, order = plan.pipeline, table.ids.tolist()
+        pipeline = plan.pipeline
+        order = table.ids.tolist()
         if pipeline.steps:
             depth = pipeline.depth(top_k or self.top_k)
             refined, _, _ = pipeline.refined(plan.query, pipeline.read(table.head(depth)), Stopwatch())
@@ -152,13 +154,15 @@ class _Trial:
 
     def _rank_with(self, gain: float) -> int | None:
         """Return the chunk's rank with so much more BM25: a mention in an average passage gives an idf."""
-        found, score = self.candidates.rankings, float(np.nan_to_num(self.row[f"{LEXICAL}/score"][0])) + gain
+        found = self.candidates.rankings
+        score = float(np.nan_to_num(self.row[f"{LEXICAL}/score"][0])) + gain
         raised = {**found, LEXICAL: _raised(found[LEXICAL], self.id, score)}
         return self._rank_in(self.plan, self.plan.pipeline.ordered(self.plan.query, raised, Stopwatch()))
 
     def weight(self) -> Iterator[Change]:
         """Try the semantic weight nearest to the present one with which the chunk would be on the page."""
-        pipeline, found = self.plan.pipeline, self.candidates.rankings
+        pipeline = self.plan.pipeline
+        found = self.candidates.rankings
         if self.rank is None or pipeline.fuse is None or pipeline.steps or not {LEXICAL, SEMANTIC} <= found.keys():
             return
         present = pipeline.fuse.semantic_weight(found, pipeline.evidence)
@@ -178,9 +182,11 @@ class _Trial:
     def _ranks_by_weight(self, fuse: Fuse, present: float) -> Ids:
         """Return the chunk's rank for each of `_WEIGHTS`; what ties with it counts as before it."""
         table = self.candidates
-        fused, shares = table[f"{fuse.name}/score"], table.parts(fuse.name)
+        fused = table[f"{fuse.name}/score"]
+        shares = table.parts(fuse.name)
         factors = np.divide(table[SCORE], fused, out=np.ones(len(table)), where=fused != 0)
-        words, meaning = shares[LEXICAL] / (1 - present), shares[SEMANTIC] / present
+        words = shares[LEXICAL] / (1 - present)
+        meaning = shares[SEMANTIC] / present
         scores = factors[:, None] * (words[:, None] * (1 - _WEIGHTS) + meaning[:, None] * _WEIGHTS)
         return np.asarray(np.sum(scores >= scores[table.place(self.id)] - 1e-12, axis=0))
 
@@ -188,6 +194,7 @@ class _Trial:
 def _raised(ranking: Ranking, id: int, score: float) -> Ranking:
     """Return the ranking with another score for one id."""
     others = ranking.ids != id
-    ids, scores = np.append(ranking.ids[others], id), np.append(ranking.scores[others], score)
+    ids = np.append(ranking.ids[others], id)
+    scores = np.append(ranking.scores[others], score)
     order = np.lexsort((ids, -scores))
     return Ranking(ids[order], scores[order])

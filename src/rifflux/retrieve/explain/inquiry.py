@@ -118,7 +118,8 @@ class Inquiry:
     @cached_property
     def _steps(self) -> Sequence[tuple[str, Candidates]]:
         """Return the table after each step by its name; the one before all steps comes first, under no name."""
-        pipeline, query = self.plan.pipeline, self.plan.query
+        pipeline = self.plan.pipeline
+        query = self.plan.query
         if not pipeline.steps:
             return ()
         table = pipeline.read(self.candidates.head(self._read))
@@ -154,7 +155,9 @@ class Inquiry:
 
     def _row(self, id: int) -> Candidates:
         """Return the row of a chunk before the steps; for one that is no candidate, the places the channels know."""
-        place, fuse, one = self.candidates.place(id), self.plan.pipeline.fuse, np.array([id], np.int64)
+        place = self.candidates.place(id)
+        fuse = self.plan.pipeline.fuse
+        one = np.array([id], np.int64)
         if place is not None:
             return self.candidates.take([place])
         row = placed(one, self.candidates.rankings)
@@ -195,7 +198,8 @@ class Inquiry:
         places = {name: self._place(name, ids) for name in self.plan.pipeline.channels}
         known = [place for place in places.values() if place]
         if not known:
-            stage, reason = next(iter(places)), "; ".join(self._nothing(name) for name in places)
+            stage = next(iter(places))
+            reason = "; ".join(self._nothing(name) for name in places)
             return self._verdict(self._row(int(ids[0])), None, stage, reason)
         row = self._exact(self._row(min(known, key=lambda place: place[1])[0]))
         return self._verdict(row, None, "pool", self._below(row))
@@ -308,7 +312,8 @@ class Inquiry:
 
     def _below(self, row: Candidates) -> str:
         """Return why a chunk that channels rank is no candidate."""
-        pool, names = self.plan.pipeline.pool, list(self.plan.pipeline.channels)
+        pool = self.plan.pipeline.pool
+        names = list(self.plan.pipeline.channels)
         ranks = {name: row[f"{name}/rank"][0] for name in names}
         ranked = {name: int(rank) for name, rank in ranks.items() if np.isfinite(rank)}
         if any(rank <= pool for rank in ranked.values()):
@@ -344,7 +349,8 @@ class Inquiry:
 
     def _contributions(self, row: Candidates) -> Mapping[str, float]:
         """Return the addends of a row's score."""
-        score, base = row[SCORE][0], row[f"{self._first}/score"][0]
+        score = row[SCORE][0]
+        base = row[f"{self._first}/score"][0]
         if np.isnan(base):
             return {}
         parts = _numbers(row, self._first) if self.plan.pipeline.fuse else {self._first: float(base)}

@@ -122,7 +122,8 @@ def frequencies_of(store: Store, query: Query, clauses: Iterable[Clause]) -> Map
     The chunks of other languages hold another form of it. The store is asked only about terms that the query does not
     tell of.
     """
-    clauses, known = dict.fromkeys(clauses), dict(query.statistics.frequencies) if query.statistics else {}
+    clauses = dict.fromkeys(clauses)
+    known = dict(query.statistics.frequencies) if query.statistics else {}
     every = {clause: (clause, *query.forms.get(clause, ())) for clause in clauses}
     missing = [*filterfalse(known.__contains__, chain.from_iterable(chain.from_iterable(every.values())))]
     if missing:

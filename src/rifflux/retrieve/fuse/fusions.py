@@ -102,13 +102,15 @@ class ReciprocalRank:
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
         """Return the weight of the semantic channel as a share of the weights of both."""
         del rankings, evidence  # the weights are fixed
-        lexical, semantic = self.weights.get(LEXICAL, 1.0), self.weights.get(SEMANTIC, 1.0)
+        lexical = self.weights.get(LEXICAL, 1.0)
+        semantic = self.weights.get(SEMANTIC, 1.0)
         return semantic / (lexical + semantic) if lexical + semantic else 0.0
 
 
 for _name in ("linear", "balanced", "adaptive"):
     declare(f"{_name}/*", "share of the score", "what a channel adds to the fused score")
-BM25, COSINE = f"{LEXICAL}/score", f"{SEMANTIC}/score"
+BM25 = f"{LEXICAL}/score"
+COSINE = f"{SEMANTIC}/score"
 
 BY_SPECIFICITY = "by-specificity"
 #: α for a specificity above each bound.
@@ -118,7 +120,8 @@ DEPTH = 1000
 #: How far down the ranking the best cosine is compared; with fewer candidates their confidence is not judged.
 GAP_RANK = 100
 #: How far `Adaptive` can do with, and from which rank on cosines are taken to fall with its logarithm.
-ENOUGH, STEADY = 300, 30
+ENOUGH = 300
+STEADY = 30
 
 
 @dataclass(frozen=True)
@@ -252,7 +255,8 @@ class Adaptive(_Weighted):
             return 0.0
         priors = [*map(self.priors.get, evidence.kinds(pool_of(rankings, self.looked_at)), repeat(self.prior))]
         prior = min(max(sum(priors) / len(priors) if priors else self.prior, 0.01), 0.99)
-        scale, odds = evidence.scale, math.log(prior / (1 - prior))
+        scale = evidence.scale
+        odds = math.log(prior / (1 - prior))
         if scale is None:
             return prior
         if len(semantic) >= GAP_RANK:
@@ -298,14 +302,16 @@ def _scaled(table: Candidates, channel: str, low: float | None = None) -> Scores
     ranking = table.rankings.get(channel)
     if not ranking:
         return np.zeros(len(table))
-    known, high = table[f"{channel}/score"], float(ranking.scores[0])
+    known = table[f"{channel}/score"]
+    high = float(ranking.scores[0])
     low = float(ranking.scores[-1]) if low is None else low
     return np.nan_to_num((known - low) / (high - low) if high > low else known - low + 1.0)
 
 
 def _extrapolated(cosines: Scores) -> float:
     """Return the cosine that a ranking which was cut would have at `DEPTH`."""
-    steady, last = float(cosines[STEADY - 1]), float(cosines[-1])
+    steady = float(cosines[STEADY - 1])
+    last = float(cosines[-1])
     return last - (steady - last) * math.log(DEPTH / len(cosines)) / math.log(len(cosines) / STEADY)
 
 

@@ -62,7 +62,8 @@ def _set(knobs: dict[str, Any], spelling: _Spelling, part: str, choice: str) -> 
         knobs["weights"] = part
         return
     if not equals:
-        knob, value = spelling.knob, part
+        knob = spelling.knob
+        value = part
     if knob == spelling.knob:
         knobs[knob] = _number(value, choice)
     elif knob in spelling.channels:

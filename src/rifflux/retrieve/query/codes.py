@@ -15,9 +15,11 @@ __all__ = ["Frequencies", "Vocabulary", "codes", "parted", "shortened", "spelled
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _SHORTENED = re.compile(r"\b([^\W\d_]{1,6})(\.?)\s?(\d+)")
 #: What codes are joined by, and how many digits a number is filled to.
-JOINTS, WIDEST = ("", "-", ".", ":", "/"), 5
+JOINTS = ("", "-", ".", ":", "/")
+WIDEST = 5
 #: The longest word that an abbreviation stands for, and for how many.
-LONGEST, MOST = 14, 8
+LONGEST = 14
+MOST = 8
 #: A number that may be two, written without the sign between them, has so many digits at most.
 MOST_DIGITS = 12
 #: A question has so many numbers looked at: a pasted page must not cost seconds.
@@ -25,7 +27,9 @@ MOST_NUMBERS = 8
 
 #: A code has so many runs of letters and digits at most, its letters stand in runs of so many, and so many clauses are
 #: tried for each way to group its parts.
-MOST_PARTS, MOST_LETTERS, MOST_CLAUSES = 6, 4, 4
+MOST_PARTS = 6
+MOST_LETTERS = 4
+MOST_CLAUSES = 4
 
 #: A clause to search by, and the words and terms it stands beside.
 Way = tuple[Clause, str, Clause]
@@ -172,7 +176,8 @@ def shortened(
     So `ch. 7` is `chapter 7` where there is one, and no word that merely begins alike.
     """
     for found in islice(_SHORTENED.finditer(query.semantic_text), MOST_NUMBERS):
-        word, number = fold(found[1]), found[3]
+        word = fold(found[1])
+        number = found[3]
         if not found[2] and (len(word) == 1 or frequencies([word])):
             continue
         longer = vocabulary(word, len(word) + 1, LONGEST)

@@ -22,7 +22,8 @@ __all__ = ["CreditsRead", "read_credits"]
 
 YEAR = "year"
 #: Evidence of so much makes a name that lifts works, and one that nothing else can be meant by.
-ENOUGH, SURE = 2, 3
+ENOUGH = 2
+SURE = 3
 #: Beside a name that is sure, the rest of a question is a subject if it has no more words.
 SHORT_SUBJECT = 6
 _JOINED = re.compile(r"\s*(?:,|&|and|or|und|et|y|e|en)\s*|\s*,\s*(?:and|or)\s*", re.IGNORECASE)
@@ -49,7 +50,9 @@ class _Question(Sentence):
 
     def read(self) -> CreditsRead:
         """Return the names that are meant."""
-        people, venues, years = self._people(), self._venues(), [*YEAR_OF_WORK.finditer(self.masked)]
+        people = self._people()
+        venues = self._venues()
+        years = [*YEAR_OF_WORK.finditer(self.masked)]
         if not (people or venues or years):
             return CreditsRead(rest=self.text)
         spans = [(self.tokens[each.first].start, self.tokens[each.last].end) for each in (*people, *venues)]
@@ -72,7 +75,8 @@ class _Question(Sentence):
 
     def _by(self, mention: Mention, only: bool, found: Sequence[tuple[Credit, tuple[int, int]]]) -> dict[str, int]:
         """Return what speaks for a name being that of an author, each with what it counts."""
-        first, last = self.tokens[mention.first], self.tokens[mention.last]
+        first = self.tokens[mention.first]
+        last = self.tokens[mention.last]
         before = self.masked[: first.start]
         joined = any(
             credit.role == AUTHORS and _JOINED.fullmatch(self.text[end : first.start]) for credit, (_, end) in found
@@ -106,7 +110,8 @@ class _Question(Sentence):
         before = mention.first - 2 if over else mention.first - 1
         for one, other in ((before, mention.first), (mention.last, mention.last + 1)):
             if one >= 0 and other < len(self.tokens):
-                left, right = self.tokens[one], self.tokens[other]
+                left = self.tokens[one]
+                right = self.tokens[other]
                 beside = right if one == mention.last else left
                 apart = not over and not GAP.fullmatch(self.masked[left.end : right.start])
                 if apart or self._asks(beside):

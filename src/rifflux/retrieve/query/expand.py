@@ -43,7 +43,8 @@ __all__ = [
 ]
 
 #: A word may differ by one letter from this length on, by two from the other.
-SHORTEST, SHORTEST_FOR_TWO = 4, 8
+SHORTEST = 4
+SHORTEST_FOR_TWO = 8
 MOST_SPELLINGS = 3
 #: A question gets its first unknown words mended; a pasted page of another language must not cost seconds.
 MOST_MENDED = 4
@@ -144,7 +145,8 @@ def spellings(
     query: Query, frequencies: Frequencies, vocabulary: Vocabulary, elsewhere: Frequencies = lambda _: {}
 ) -> Iterator[Variant]:
     """Yield near terms for each plain word that occurs neither here nor `elsewhere`, the most frequent first."""
-    asked, words = set(query.clauses), dict[str, str]()
+    asked = set(query.clauses)
+    words = dict[str, str]()
     for word, terms in query.words.items():
         # What holds a digit or humps is a name.
         if len(terms) == 1 and terms in asked and terms[0].isalpha() and len(terms[0]) >= SHORTEST:
@@ -199,7 +201,8 @@ def distance(one: str, other: str, most: int) -> int:
             line.append(value)
         if min(line) > most:
             return most + 1
-        before, last = last, line
+        before = last
+        last = line
     return min(last[-1], most + 1)
 
 
@@ -208,7 +211,8 @@ def _differing(one: str, other: str) -> tuple[str, str]:
     start = 0
     while start < min(len(one), len(other)) and one[start] == other[start]:
         start += 1
-    one, other = one[start:], other[start:]
+    one = one[start:]
+    other = other[start:]
     end = 0
     while end < min(len(one), len(other)) and one[-1 - end] == other[-1 - end]:
         end += 1
@@ -285,7 +289,9 @@ def _members(side: str, place: str, analyzer: Analyzer) -> list[tuple[Clause, st
 
 #: Terms of a formula that is searched as a phrase, neighboring tokens that are searched as a piece of it, and the most
 #: pieces of one question. Shorter ones stand in too many texts that have another formula.
-LEAST_TERMS, WIDTH, MOST_PIECES = 3, 4, 16
+LEAST_TERMS = 3
+WIDTH = 4
+MOST_PIECES = 16
 #: Names of functions and categories are short; a longer word belongs to the sentence.
 LONGEST_NAME = 5
 _NAMES = frozenset(

@@ -23,13 +23,15 @@ Tells = Callable[[str, str | None], bool]
 #: A pasted page names nobody: so many words are looked up.
 MOST_WORDS = 64
 #: No name has more words; of a venue more.
-LONGEST_NAME, LONGEST_VENUE = 6, 9
+LONGEST_NAME = 6
+LONGEST_VENUE = 9
 #: A word that stands for an initial is in no text, or in not more of them where it is written as a name.
 COMMON = 0.05
 #: So many spellings of a name are searched for.
 MOST_NAMES = 2_000
 MASKED = re.compile(r'"[^"]*"|“[^”]*”|(?<!\S)-\S+|(?<!\S)\w+:\S+')
-GAP, _COMMA = re.compile(r"[\s.]*"), re.compile(r"[\s.]*,\s*")
+GAP = re.compile(r"[\s.]*")
+_COMMA = re.compile(r"[\s.]*,\s*")
 #: Stand before the venue or the year that works appeared in.
 APPEARED = frozenset(("in", "from", "of", "im", "aus", "dans", "en", "nel", "em"))
 

@@ -26,11 +26,14 @@ __all__ = ["Atom", "Title", "Titles", "atoms", "held_of", "letters_of", "likenes
 _PIECE = re.compile(r"\b[^\W\d_](?![^\W\d_])(?:[.\s]+[^\W\d_](?![^\W\d_]))+|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]+|\d+")
-_TERM, _NUMBER = attrgetter("term"), attrgetter("number")
+_TERM = attrgetter("term")
+_NUMBER = attrgetter("number")
 MOST_DIGITS = 18
 #: A title agrees with a question that has so much in common with a beginning of it, where the titles know so much of
 #: the question; of titles that stand in a question, so many may be meant.
-AGREEMENT, KNOWN, MOST_STANDING = 0.8, 0.6, 3
+AGREEMENT = 0.8
+KNOWN = 0.6
+MOST_STANDING = 3
 WHOLE = 1 - 1e-9
 #: Titles begin with a number by which they are known if so many do: `Chapter 7`, and no `interleukin 2`.
 SCHEME = 3
@@ -56,14 +59,16 @@ def atoms(text: str, of_piece: Callable[[str], Sequence[Atom]]) -> list[Atom]:
             found.append(Atom(term, written, int(piece[:MOST_DIGITS])))
         elif parts := of_piece(piece):
             found += parts
-            term, written = parts[-1].term, parts[-1].written
+            term = parts[-1].term
+            written = parts[-1].written
     return found
 
 
 def of_word(terms_of: Callable[[str], Clause], piece: str) -> tuple[Atom, ...]:
     """Return the atoms of a word, given what makes its terms; `FindPath` is read as `find path`."""
     word = piece if piece.isalpha() else "".join(piece.replace(".", " ").split())
-    terms, written = terms_of(word), fold(word)
+    terms = terms_of(word)
+    written = fold(word)
     parts = terms[1:] if len(terms) > 1 and terms[0] == written else terms
     return tuple(map(Atom, parts, repeat(written)))
 
@@ -80,11 +85,15 @@ def likeness(asked: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Ato
     what follows tells of what is numbered. It is 0 where a number that was asked is missing.
     """
     asked = spelt_out(asked, title)
-    total, numbers = sum(map(weight, asked)), len(asked) - [*map(_NUMBER, asked)].count(None)
+    total = sum(map(weight, asked))
+    numbers = len(asked) - [*map(_NUMBER, asked)].count(None)
     if not total:
         return 0.0, 0.0
     words = {*map(_TERM, title)}, (said := {*map(_TERM, asked)})
-    left, held, begun, best = [*asked], 0.0, 0.0, 0.0
+    left = [*asked]
+    held = 0.0
+    begun = 0.0
+    best = 0.0
     for place, atom in enumerate(title, 1):
         begun += weight(atom)
         if atom.number is None and atom.term not in said:
@@ -227,7 +236,8 @@ class Titles:
     def _agreeing(self, asked: Sequence[Atom]) -> tuple[Sequence[str], Sequence[str]]:
         """Return the titles that say what was asked and are its name, and those that hold most of it at all."""
         labels = {atom.written for atom in asked if atom.number is not None}
-        known, unknown = list[Atom](), 0.0
+        known = list[Atom]()
+        unknown = 0.0
         for atom in asked:
             label = atom.written in labels
             if atom.number is not None or self.count[atom.term] or (label and self._is_short(atom.written)):
@@ -277,7 +287,8 @@ class Titles:
 
     def _standing(self, asked: Sequence[Atom]) -> Sequence[str]:
         """Return the titles of which most stands in the question as it is written, if no others hold that too."""
-        said, labels = {*map(_key, asked)}, {atom.written for atom in asked if atom.number is not None}
+        said = {*map(_key, asked)}
+        labels = {atom.written for atom in asked if atom.number is not None}
         names = dict[tuple[Atom, ...], list[str]]()
         for name, title in self.read.items():
             if not title:  # of signs alone
@@ -312,7 +323,8 @@ def _sorted(words: str) -> str:
 def _stands_out(name: str, text: str) -> bool:
     """Return True if a name stands in a text between words in small letters."""
     before, _, after = text.partition(name)
-    left, right = _WORD.findall(before)[-1:], _WORD.findall(after)[:1]
+    left = _WORD.findall(before)[-1:]
+    right = _WORD.findall(after)[:1]
     parted = not before[-1:].isalnum() and not after[:1].isalnum()
     return parted and bool(left) and all(map(str.islower, left + right))
 

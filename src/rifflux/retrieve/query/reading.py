@@ -65,7 +65,8 @@ class KnownFrequencies:
 
 
 #: What may stand around a word; and around one that is excluded.
-_EDGES, _MARKS = ".,;:!?()[]{}'", ".,;:!?()[]{}'-"
+_EDGES = ".,;:!?()[]{}'"
+_MARKS = ".,;:!?()[]{}'-"
 
 
 class Words(dict[str, Clause]):
@@ -122,11 +123,15 @@ _PIECE = re.compile(
 )
 
 #: A facet's value that is a number may be stored as one.
-_WHOLE, _DECIMAL = re.compile(r"-?\d{1,18}\Z"), re.compile(r"-?\d{1,15}\.\d{1,15}\Z")
+_WHOLE = re.compile(r"-?\d{1,18}\Z")
+_DECIMAL = re.compile(r"-?\d{1,15}\.\d{1,15}\Z")
 #: How a part of a question is searched: word by word, as adjacent words, as the beginning of a word.
-WORDS, PHRASE, PREFIX = "words", "phrase", "prefix"
+WORDS = "words"
+PHRASE = "phrase"
+PREFIX = "prefix"
 #: How soon a word stops counting more for being said again, and how long a word is for that.
-K3, SHORTEST_WORD = 8.0, 3
+K3 = 8.0
+SHORTEST_WORD = 3
 #: From so many times on it counts no more: each count that words of a question have is one more statement.
 MOST_REPEATS = 5
 #: A question without these is plain words.
@@ -158,14 +163,17 @@ def understand(
     index: words that close a question may belong to what is asked.
     """
     text = _comparable(text)
-    reading, words = _read(text, {*facets, "kind", "path"}), Words(analyzer)
+    reading = _read(text, {*facets, "kind", "path"})
+    words = Words(analyzer)
     asking, meaning = _subject(reading.meaning, words, analyzer.language, held)
-    tokens, searched = list[tuple[str, Clause]](), defaultdict[str, list[Clause]](list)
+    tokens = list[tuple[str, Clause]]()
+    searched = defaultdict[str, list[Clause]](list)
     for sort, part in meaning:
         read = words.read(part)
         tokens += read
         searched[sort].append(_joined(read) if sort != PREFIX else words.begin(part, _joined(read)))
-    plain, phrases = [*chain.from_iterable(searched[WORDS])], _each_once(searched[PHRASE])
+    plain = [*chain.from_iterable(searched[WORDS])]
+    phrases = _each_once(searched[PHRASE])
     mentioned = len(plain) > sum(map(len, phrases))
     beside = phrases if mentioned else ()
     asked, limits = _halves(text, reading)
@@ -273,7 +281,8 @@ def _read(text: str, facets: Collection[str]) -> _Reading:
 def within(query: Query, filter: Filter) -> Query:
     """Return a question that was read without a filter, within one."""
     typed = query.filter
-    kinds, paths = (*filter.kinds, *typed.kinds), (*filter.paths, *typed.paths)
+    kinds = (*filter.kinds, *typed.kinds)
+    paths = (*filter.paths, *typed.paths)
     return replace(
         query, filter=replace(filter, kinds=kinds, paths=paths, metadata={**filter.metadata, **typed.metadata})
     )
@@ -303,7 +312,8 @@ IDENTIFIER_SHARE = 0.5
 #: Above this share it is a question about one thing.
 MIXED_SHARE = 0.2
 #: A word in at most this share of the chunks, or in this many, is rare enough to be a name.
-RARE_SHARE, RARE_COUNT = 0.002, 2
+RARE_SHARE = 0.002
+RARE_COUNT = 2
 _QUOTED = re.compile(r'"([^"]+)"')
 #: Hahn–Banach is found where Hahn Banach is written, too.
 _DASH = re.compile(r"(?<=[^\W\d_])\s?(?:--?|[‐‑–—−])\s?(?=[^\W\d_])")
@@ -320,13 +330,15 @@ def classify(
 
     `held` tells whether terms stand side by side in it.
     """
-    rest, terms = _QUOTED.sub(" ", query.text), query.words
+    rest = _QUOTED.sub(" ", query.text)
+    terms = query.words
     # A single word in quotes is mostly meant ironically or as a word; alone, it is what is looked for.
     quoted = [each for each in _QUOTED.findall(query.text) if len(terms[each]) > 1 or not rest.strip()]
     # Anchors too, and yet words like others: a theorem is also described without its name.
     results = named_results(rest) if analyzer.mathematics == "notation" else []
     codes, rest = _codes(rest, analyzer)
-    words, searched = [], {*chain.from_iterable((*query.clauses, *query.required))}
+    words = []
+    searched = {*chain.from_iterable((*query.clauses, *query.required))}
     for written in rest.split():
         word = written.strip(_EDGES)
         if word and not searched.isdisjoint(terms[word]):

@@ -28,7 +28,8 @@ __all__ = ["STAGE", "Anchors", "checked_boosts"]
 
 STAGE = "anchors"
 #: Names are looked for among the titles of so many of the best by words, and of so many of the best at all.
-LOOKED_AT, LOOKED_AT_FIRST = 100, 30
+LOOKED_AT = 100
+LOOKED_AT_FIRST = 30
 #: No name is so long, and a pasted page is no name: so many of its words and numbers are compared with titles.
 MOST_ATOMS = 64
 declare("anchors/*", "factor", "the factor for an anchor that the candidate holds, bears as identifier or is titled by")
@@ -99,7 +100,9 @@ class Anchors:
         """
         asked = atoms(parted(query), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         wanted = {*chain(*query.clauses, *query.required)}
-        titles, headings, whole = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list), list[int]()
+        titles = defaultdict[str, list[int]](list)
+        headings = defaultdict[str, list[int]](list)
+        whole = list[int]()
         languages: dict[str, str] = {}
         for id, each in names.items():
             for name in {each.title, *each.aliases}:
@@ -172,7 +175,8 @@ class Anchors:
             return {}
         found: dict[str, tuple[Ids | Sequence[int], float]] = {}
         for anchor in anchors:
-            holders, name = self.store.lexical.holding(anchor, ids), " ".join(anchor)
+            holders = self.store.lexical.holding(anchor, ids)
+            name = " ".join(anchor)
             # A leading space keeps the anchors `rank` and `score` apart from the columns of these names.
             found[f" {name}"] = holders, self.boost
             found[f"title: {name}"] = list(self._titled(query, anchor, holders)), self.title_boost

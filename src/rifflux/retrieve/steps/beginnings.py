@@ -25,7 +25,8 @@ __all__ = ["COLUMNS", "RECORD", "STAGE", "Keeping", "KeptUp", "begun"]
 
 STAGE = "beginning"
 #: How much of a title or key was asked: a beginning of it, or all of it.
-BEGINNING, WHOLE = 1.0, 2.0
+BEGINNING = 1.0
+WHOLE = 2.0
 RECORD = declare("record", "number", "the number of the record that the candidate is of, where its names were read")
 BY_WORDS = declare("by words", PLACE, "the place by words alone among records of one that begins with what was asked")
 declare(f"{STAGE}/by words", PLACE, "the place that words alone gave a record, below which it was not left")
@@ -78,7 +79,8 @@ class KeptUp:
             return table
         if BY_WORDS not in table:
             table = table.with_column(BY_WORDS, _by_words(table))
-        whole, surer = _whole(table), _surer(table)
+        whole = _whole(table)
+        surer = _surer(table)
         order = _ordered(np.where(whole, table[BY_WORDS], np.nan), surer)
         places = np.where(whole, np.nan, table[BY_WORDS])
         order = order[_ordered(places[order], (surer | whole)[order])]
@@ -128,7 +130,9 @@ def _by_words(table: Candidates) -> Scores:
     Those that may stand before it whatever the words say are not counted. Places are known as far as all of the ranking
     are candidates.
     """
-    ranks, wholes, places = table[f"{LEXICAL}/rank"], _whole(table), np.full(len(table), np.nan)
+    ranks = table[f"{LEXICAL}/rank"]
+    wholes = _whole(table)
+    places = np.full(len(table), np.nan)
     ranked = np.argsort(ranks, kind="stable")[: np.isfinite(ranks).sum()]
     complete = ranked[np.cumprod(ranks[ranked] == np.arange(1.0, len(ranked) + 1)) > 0]
     for whole, others in ((True, _surer(table)), (False, _surer(table) | wholes)):
@@ -144,7 +148,8 @@ def _ordered(places: Scores, fixed: NDArray[np.bool_]) -> NDArray[np.int64]:
 
     Of each record, the first row is moved.
     """
-    first, order = dict[float, int](), [*range(len(places))]
+    first = dict[float, int]()
+    order = [*range(len(places))]
     for row in np.flatnonzero(np.isfinite(places)).tolist():
         first.setdefault(places[row], row)
     moving = np.flatnonzero(~fixed)
@@ -154,7 +159,8 @@ def _ordered(places: Scores, fixed: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def _moved(rows: Sequence[int], first: Mapping[float, int]) -> Iterator[int]:
-    done, place = set[int](), 1
+    done = set[int]()
+    place = 1
     for row in rows:
         while (due := first.get(place, row)) != row and due not in done and row not in done:
             yield due

@@ -146,7 +146,8 @@ def _terms_of(
     analyzer: Analyzer, title: str, headings: str, content: str, said: tuple[str, ...], aliases: tuple[str, ...]
 ) -> PassageTerms:
     """Return the terms of a passage; those that answer are often the same."""
-    title, headings = analyzer.joined(title), analyzer.joined(headings)
+    title = analyzer.joined(title)
+    headings = analyzer.joined(headings)
     spelled = f" {title} \n {headings} \n {analyzer.joined(content)} "
     more = "".join(f"\n {analyzer.joined(each)} " for each in said)
     return PassageTerms(title, headings, spelled, more, tuple(map(analyzer.joined, aliases)))
@@ -190,7 +191,9 @@ class Relevance:
 
         Besides the features, `lacking` is 1 for a candidate without some number or code of the question.
         """
-        weights, texts, titled = weights_of(self.store, query), list[str](), list[bool]()
+        weights = weights_of(self.store, query)
+        texts = list[str]()
+        titled = list[bool]()
         asked = frozenset(chain.from_iterable(weights))
         # What is of a time need not name it as the question does.
         times = "".join(f" \n {self.analyzer.joined(each.words)} " for each in query.times)

@@ -23,14 +23,18 @@ STAGE = "code"
 declare("code/*", "factor", "the factor for a definition that was asked for, and for tests, copies and vendored code")
 
 #: A name has at most so many words, and so many of the best candidates are looked at.
-_MOST_PARTS, _LOOKED_AT = 6, 200
+_MOST_PARTS = 6
+_LOOKED_AT = 200
 # Characters before a name on the line that defines it, and behind it where its parameters are.
-_LONGEST_LEAD, _LONGEST_TAIL = 200, 500
+_LONGEST_LEAD = 200
+_LONGEST_TAIL = 500
 # A question of so many words may be quoted from a comment, where it shares that many of its runs of three words.
-_SENTENCE, _LEAST_QUOTED = 5, 0.66
+_SENTENCE = 5
+_LEAST_QUOTED = 0.66
 _MARKS = re.compile(r"[^\w']+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
-_OWNED, _PARAMETERS = re.compile(r"\.|::|->|#"), re.compile(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>")
+_OWNED = re.compile(r"\.|::|->|#")
+_PARAMETERS = re.compile(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>")
 _NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::|->|#)[^\W\d][\w$]*)*")
 
 # What stands before a name where it is defined: words that declare, among others; nothing that calls or compares.
@@ -298,7 +302,8 @@ def _name(words: tuple[str, ...]) -> _Name:
 
 def _defined(text: str, words: tuple[str, ...], *, under: bool) -> str:
     """Return a name as the line writes it that defines it, or nothing; `under` it, a line will do that it begins."""
-    name, seen = _name(words), -1
+    name = _name(words)
+    seen = -1
     for found in name.written.finditer(text):
         start = text.rfind("\n", 0, found.start()) + 1
         if start != seen and found.start() - start < _LONGEST_LEAD and not _NEVER.match(text, start):

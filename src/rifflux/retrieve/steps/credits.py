@@ -67,7 +67,8 @@ class Credits:
 
     def __call__(self, query: Query, table: Candidates) -> Candidates:
         """Lift the scores of these works; a column for each name."""
-        factors, share = {}, np.zeros(len(table))
+        factors = {}
+        share = np.zeros(len(table))
         for credit in query.credits:
             of_them = credited(self.store, credit, table.ids)
             factor = self.sure if credit.sure and not query.credits_only else self.likely

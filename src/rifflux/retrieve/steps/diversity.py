@@ -22,7 +22,8 @@ from rifflux.types import Hit, Query, Scores, Vectors
 __all__ = ["CHUNK", "DOCUMENT", "REPEATING", "Diversity", "Mmr", "NearDuplicates", "one_per_document", "resemblance"]
 
 #: What a page may be grouped by: every chunk for itself, or the best chunk of each document.
-CHUNK, DOCUMENT = "chunk", "document"
+CHUNK = "chunk"
+DOCUMENT = "document"
 declare("mmr/relevance", "share of the score", "the score from the least to the greatest, times lambda")
 declare("mmr/redundancy", "share of the score", "the likeness to a better candidate, times 1 - lambda, negative")
 
@@ -82,7 +83,8 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
 
 def resemblance(one: str, other: str) -> float:
     """Return the share of the runs of three words of either text that both have; zero if one has no words."""
-    first, second = _shingles(one), _shingles(other)
+    first = _shingles(one)
+    second = _shingles(other)
     return len(first & second) / len(first | second) if first and second else 0.0
 
 
@@ -123,7 +125,8 @@ class Mmr:
         head = table.head(self.pool)
         relevance = self.lambda_ * _scaled(head[SCORE])
         taken, penalties = _greedy(relevance, (1 - self.lambda_) * self._similarities(head))
-        scores, ranks = relevance[taken] - penalties, head.ranks()
+        scores = relevance[taken] - penalties
+        ranks = head.ranks()
         table = table.take([*taken, *range(len(head), len(table))])
         parts = {RANK: ranks, "score": scores, "relevance": relevance[taken], "redundancy": 0.0 - penalties}
         # The rest is on another scale: it goes below.
@@ -142,7 +145,8 @@ def _greedy(relevance: Scores, similarity: Scores) -> tuple[list[int], Scores]:
     """Return the places in the order of their marginal relevance, and how alike each is to one before it."""
     penalties = np.zeros(len(relevance))
     left = np.ones(len(relevance), bool)
-    taken, paid = [], []
+    taken = []
+    paid = []
     for _ in relevance:
         best = int(np.argmax(np.where(left, relevance - penalties, -np.inf)))
         taken.append(best)

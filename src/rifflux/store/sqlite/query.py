@@ -81,7 +81,8 @@ class Terms:
     def expression(self, query: Query) -> str:
         """Return what MATCH ranks the query by; empty when it has no term to rank by."""
         optional = self.ranked(query)
-        required, excluded = self.all_of(query), self.any_of(query)
+        required = self.all_of(query)
+        excluded = self.any_of(query)
         wanted = " OR ".join([f"({required})"] * bool(required) + optional)
         if not wanted:
             return ""
@@ -253,7 +254,8 @@ def best(ids: Ids, scores: Scores, limit: int) -> Ranking:
         # Everything that ties with the last place comes along, so that the id decides and not the array's order.
         lowest = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         keep = scores >= lowest
-        ids, scores = ids[keep], scores[keep]
+        ids = ids[keep]
+        scores = scores[keep]
     order = np.lexsort((ids, -scores))[:limit]
     return Ranking(ids[order], scores[order])
 

@@ -248,13 +248,16 @@ class SqliteStore(Store):
         self.database.leave_building()
 
     def keep_up(self, stop: threading.Event) -> Iterator[str]:
-        seen, told = None, list[Notice]()
+        seen = None
+        told = list[Notice]()
         while not stop.wait(FOLLOW_S):
             with self.view.reading() as (connection, _):
                 state = connection.execute(STATE).fetchone()
                 for derived in self.database.wanted() if state != seen else ():
                     derived.follow(connection)
-            seen, former, told = state, told, self.troubles()
+            seen = state
+            former = told
+            told = self.troubles()
             yield from (each.text for each in told if each not in former)
 
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:

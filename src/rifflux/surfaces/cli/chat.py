@@ -15,7 +15,8 @@ from rifflux.surfaces.shared.answers import answer_json
 #: Before each line that is read from a terminal.
 PROMPT = "> "
 #: Lines that end a conversation, and one that begins a new one.
-ENDS, AGAIN = ("/quit", "/exit"), "/new"
+ENDS = ("/quit", "/exit")
+AGAIN = "/new"
 
 
 @app.command(

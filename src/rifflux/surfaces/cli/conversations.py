@@ -148,7 +148,8 @@ def show_(
     """Print a conversation."""
     with here.opened() as index:
         mine = _of(index, user)
-        found, messages = mine.get(id), mine.messages(id)
+        found = mine.get(id)
+        messages = mine.messages(id)
     if here.json:
         show.print_json({**asdict(found), "messages": [asdict(message) for message in messages]})
         return

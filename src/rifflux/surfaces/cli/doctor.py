@@ -33,7 +33,8 @@ def doctor(
     import rifflux
 
     settings = here.settings()
-    path, exposed = settings.index_path(), [*map(_exposed, exposed_keys(settings))]
+    path = settings.index_path()
+    exposed = [*map(_exposed, exposed_keys(settings))]
     if build:
         with here.opened() as index:
             index.admin.accelerate()

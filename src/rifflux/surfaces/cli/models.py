@@ -28,7 +28,8 @@ def list_models(here: CommonOptions) -> None:
     from rifflux import known_models
 
     with here.opened() as index:
-        held, known = index.admin.models(), known_models()
+        held = index.admin.models()
+        known = known_models()
     if here.json:
         index_json = [asdict(each.model) | {"state": each.state, "vectors": each.vectors} for each in held]
         chunks = held[0].chunks if held else 0

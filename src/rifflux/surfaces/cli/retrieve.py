@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from rifflux import Analyzer, EvidenceItem, Hit, Retrieval
 
 #: Names of people and of works that are printed before it says how many more there are.
-MOST_AUTHORS, MOST_IDENTIFIERS = 3, 3
+MOST_AUTHORS = 3
+MOST_IDENTIFIERS = 3
 #: Parts of a score that are less are not worth a word.
 LEAST_PART = 0.005
 
@@ -93,7 +94,8 @@ def print_retrieval(found: Retrieval, analyzer: Analyzer, offset: int = 0) -> No
     """Print works in their order, each with what its score is made of, then the evidence to cite, then notes."""
     from rich.text import Text
 
-    console, evidence = show.console(), found.evidence
+    console = show.console()
+    evidence = found.evidence
     intent = f"{found.asked.intent.name}: {found.asked.reason}"
     show.hanging(console, Text(show.safe(intent), "dim"))
     for rank, hit in enumerate(found.reranked, offset + 1):

@@ -74,7 +74,8 @@ def tune(
         kept = tuned.significant and not dry_run
         if kept:
             tuning.apply(index, tuned)
-    sentences, report = _sentences(tuned, kept=kept), _report(tuned, kept=kept)
+    sentences = _sentences(tuned, kept=kept)
+    report = _report(tuned, kept=kept)
     if vectors:
         sentences += f"\ncosines: {show.cosines(vectors)}"
     show.outcome(sentences, {**report, "vectors": asdict(vectors) if vectors else None}, as_json=here.json)

@@ -78,7 +78,8 @@ def export(
     `port` is where it listens unless told otherwise. With `offline` it brings all packages along, for this system and
     Python alone. Its folder appears when it is whole; a former export is replaced with `force`, and keeps its tokens.
     """
-    start, place = time.perf_counter(), Path(target).expanduser().resolve()
+    start = time.perf_counter()
+    place = Path(target).expanduser().resolve()
     if not place.name:
         raise InvalidArgument(f"{target} is no folder to be made: name another")
     with made_anew(place, force=force) as folder:
@@ -108,7 +109,8 @@ def _contents(
 ) -> Extracted:
     """Write the index, the models that are folders, and the tokens; those of a former export stay valid."""
     (folder / "index").mkdir()
-    kept, tokens = former / "index" / "index.db", (Issued("reader", "user"), Issued("admin", "admin"))
+    kept = former / "index" / "index.db"
+    tokens = (Issued("reader", "user"), Issued("admin", "admin"))
     if kept.is_file():
         extracted = index.admin.extract(folder / "index/index.db", collections, former=kept, progress=progress)
         if (former / _TOKENS).is_file():

@@ -17,10 +17,12 @@ from rifflux import DiskFull, InvalidArgument, NotFound, UnusableIndex
 __all__ = ["FACTS", "SUMS", "made_anew", "sums"]
 
 #: What every export has: the hashes of its files, and facts about it.
-SUMS, FACTS = "SHA256SUMS", "export.json"
+SUMS = "SHA256SUMS"
+FACTS = "export.json"
 _PARTIAL = re.compile(r".*\.(\d+)\.partial")
 # Of the system call that gives two folders each other's name.
-_HERE, _EXCHANGE = -100, 2
+_HERE = -100
+_EXCHANGE = 2
 
 
 @contextmanager

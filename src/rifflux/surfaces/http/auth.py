@@ -77,7 +77,8 @@ async def credentials_of(request: Request) -> HTTPAuthorizationCredentials | Non
 
 def _is_own_page(request: Request) -> bool:
     """Return whether a page of this service sent a request; what other sites may call is for tokens in headers."""
-    origin, site = request.headers.get("origin", ""), request.headers.get("sec-fetch-site", "same-origin")
+    origin = request.headers.get("origin", "")
+    site = request.headers.get("sec-fetch-site", "same-origin")
     if origin or request.method not in _SAFE:
         return is_own_origin(origin, request.url.scheme, request.headers.get("host", ""))
     return site in ("same-origin", "none") or request.headers.get("sec-fetch-mode") == "navigate"
@@ -95,7 +96,8 @@ def admit(request: Request, credentials: HTTPAuthorizationCredentials | None) ->
     try:
         found = _caller(service, credentials)
     except TokenExpired as error:
-        found, expired = None, error_for_clients(str(error))
+        found = None
+        expired = error_for_clients(str(error))
     # Users make tokens for themselves, so all tokens of a user share a bucket. Guesses are counted by address.
     wait = service.buckets.take(f"user:{found.user}" if found else address_of(request))
     if wait:

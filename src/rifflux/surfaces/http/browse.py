@@ -31,7 +31,8 @@ __all__ = ["browse"]
 
 HOST = "127.0.0.1"
 #: Nobody else asks, and a page that is typed in asks often.
-RATE, BURST = 60_000.0, 1_000
+RATE = 60_000.0
+BURST = 1_000
 
 
 def browse(

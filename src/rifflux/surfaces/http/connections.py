@@ -21,7 +21,8 @@ SHARE = 0.9
 #: Where a request's scope holds how it learns that the server stops.
 _ENDING = "ending"
 #: Connections that a worker holds at once, and seconds within which the head of a request must be there.
-MOST_CONNECTIONS, HEAD_S = 500, 10.0
+MOST_CONNECTIONS = 500
+HEAD_S = 10.0
 
 
 class Ending:

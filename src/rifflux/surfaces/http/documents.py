@@ -209,7 +209,8 @@ async def put(document: str, incoming: Incoming, service: Asked, caller: User) -
 async def _stored(incoming: Incoming, service: Service, caller: Caller, key: str | None = None) -> Response:
     form, plain = (NewFile, NewDocument) if key is None else (FileIn, DocumentIn)
     file, given = await body_of(incoming, form, plain)
-    named, new = given.document if key is None else key, key is None
+    named = given.document if key is None else key
+    new = key is None
     documents = service.of(caller).documents
 
     def status(stored: StoredOut) -> int:

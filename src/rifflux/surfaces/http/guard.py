@@ -29,7 +29,8 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 _TOO_LARGE = 413
 #: Seconds in which the rest of a body that was refused is read, and in which the next piece of it must come.
-DRAIN_S, PIECE_S = 10.0, 1.0
+DRAIN_S = 10.0
+PIECE_S = 1.0
 #: Where files are sent to.
 _UPLOADS = re.compile(r"/documents(/.+)?|/(conversations|works)/import")
 _FORM = b"multipart/form-data"
@@ -85,15 +86,19 @@ class RequestGuard(_Middleware):
             return 403, "wrong_origin", "this web page may not call the service: ask an administrator to allow it"
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > settings.max_target_bytes:
             return 414, "too_large", f"the address is longer than {settings.max_target_bytes} bytes"
-        length, most = headers.get(b"content-length", b"0"), _most_bytes(scope, settings)
+        length = headers.get(b"content-length", b"0")
+        most = _most_bytes(scope, settings)
         if not length.isdigit() or int(length) > most:
             return _TOO_LARGE, "too_large", f"the body is larger than {most} bytes: send less at a time"
         return None
 
     async def _within_limits(self, scope: Message, receive: Receive, send: Send) -> None:
         settings = self.service.settings
-        read, started, refusal = 0, False, None
-        most, seconds = _most_bytes(scope, settings), settings.timeout_s
+        read = 0
+        started = False
+        refusal = None
+        most = _most_bytes(scope, settings)
+        seconds = settings.timeout_s
         if _is_upload(scope):
             seconds += SEND_S
         elif scope["path"] == "/chat":
@@ -148,7 +153,9 @@ class Observe(_Middleware):
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        start, status, request_id = time.perf_counter(), 0, uuid.uuid4().hex[:16]
+        start = time.perf_counter()
+        status = 0
+        request_id = uuid.uuid4().hex[:16]
 
         async def noted(message: Message) -> None:
             nonlocal status

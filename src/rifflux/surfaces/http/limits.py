@@ -36,7 +36,8 @@ class Buckets:
     """
 
     def __init__(self, folder: str | None, rate: float, burst: int, now: Callable[[], float] = time.time) -> None:
-        self.rate, self.burst = rate, float(burst)
+        self.rate = rate
+        self.burst = float(burst)
         self._now = now
         self._lock = threading.Lock()
         self._connection = _opened(folder, _TABLE)

@@ -33,7 +33,8 @@ _SERVED = "insert or replace into served values (?, ?)"
 _FORGET = "delete from served where at < ?"
 _GIVE_BACK = "delete from ticket where id = ?"
 #: Seconds between two looks, and for which one that waits is believed to be still there.
-LOOK_S, WAITS_S = 0.05, 10.0
+LOOK_S = 0.05
+WAITS_S = 10.0
 #: Seconds after which it no longer matters who was served.
 _FORGET_S = 3600.0
 

@@ -48,7 +48,8 @@ async def once(request: Request, answer: Callable[[Request], Awaitable[Response]
     key = request.headers.get("idempotency-key")
     if not key:
         return await answer(request)
-    repeats, user = service_of(request).repeats, request.state.caller.user
+    repeats = service_of(request).repeats
+    user = request.state.caller.user
     asked = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + await _content(request)
     known = await run_in_threadpool(repeats.begin, user, key, asked)
     if known is not None and known.status == _ACCEPTED:
@@ -68,10 +69,12 @@ async def once(request: Request, answer: Callable[[Request], Awaitable[Response]
     request.state.on_job = begun
 
     async def kept() -> Response:
-        status, body = 500, b""
+        status = 500
+        body = b""
         try:
             response = await answer(request)
-            status, body = response.status_code, bytes(response.body)
+            status = response.status_code
+            body = bytes(response.body)
         finally:
             await run_in_threadpool(repeats.end, user, key, status, body)
         return response

@@ -52,7 +52,8 @@ GARBAGE_AFTER = 20_000
 #: Bytes of a file that somebody sends, unless the service is told otherwise.
 UPLOAD_BYTES = 20_000_000
 #: Chunks of one document, and of all that one request brings: a book of 2,000 pages, and years of conversations.
-DOCUMENT_CHUNKS, REQUEST_CHUNKS = 5_000, 500_000
+DOCUMENT_CHUNKS = 5_000
+REQUEST_CHUNKS = 500_000
 #: Seconds that the body of an upload may take to arrive, on top of what a request may take.
 SEND_S = 30.0
 #: Seconds after which the place of a process that was reading a file is free again: reading may take half of them.

@@ -31,7 +31,8 @@ _PLAIN_FORM = "application/x-www-form-urlencoded"
 async def enter(request: Request) -> Response:
     """Take a token, or the pass of a visit, and give the cookie for it; a form is led back to the page."""
     given = await _given(request)
-    service, text = service_of(request), str(given.get("token") or "").strip()
+    service = service_of(request)
+    text = str(given.get("token") or "").strip()
     if service.visit and (key := service.visit.enter(str(given.get("pass") or ""))):
         text = key
     try:

@@ -22,7 +22,8 @@ from rifflux.surfaces.shared.nouns import JsonObject
 __all__ = ["CHAT_S", "GIVEN_UP_S", "EventStream", "Events", "frame"]
 
 #: Seconds that an answer may take, and after which it is given up if it does not keep to them.
-CHAT_S, GIVEN_UP_S = 90.0, 100.0
+CHAT_S = 90.0
+GIVEN_UP_S = 100.0
 #: Seconds without an event after which a comment says that there is still somebody.
 PING_S = 10.0
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}

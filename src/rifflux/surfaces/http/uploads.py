@@ -16,9 +16,11 @@ from rifflux.surfaces.shared.nouns import JsonObject
 
 __all__ = ["Sent", "bodies", "body_of", "file_of"]
 
-FORM, JSON = "multipart/form-data", "application/json"
+FORM = "multipart/form-data"
+JSON = "application/json"
 #: Fields of a form besides the file, and bytes of each.
-MOST_FIELDS, LONGEST_FIELD = 20, 100_000
+MOST_FIELDS = 20
+LONGEST_FIELD = 100_000
 
 Fields = TypeVar("Fields", bound=BaseModel)
 

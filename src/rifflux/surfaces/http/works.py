@@ -125,7 +125,8 @@ async def bring(given: WorksIn, incoming: Incoming, service: Asked, caller: User
 
     What takes longer than a request may is answered 202 with a job, and goes on.
     """
-    works, text = service.of(caller).works, given.text()
+    works = service.of(caller).works
+    text = given.text()
 
     def work(intake: Intake) -> WorksReport:
         about = given.model_dump(include={"source", "format", "license"})

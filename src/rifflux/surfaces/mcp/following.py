@@ -12,7 +12,8 @@ __all__ = ["follow"]
 
 _log = logging.getLogger(__name__)
 #: Seconds until the index is looked for again, and until a run that failed is repeated.
-LOOK, RETRY = 0.5, 30.0
+LOOK = 0.5
+RETRY = 30.0
 
 
 def follow(workspace: Workspace, user: str, everybody: bool, stop: threading.Event) -> None:

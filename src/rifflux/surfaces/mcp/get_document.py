@@ -104,7 +104,8 @@ def _key(index: Index, document: str, root: str | None) -> str:
 
 def _document_reply(index: Index, key: str, start: int, max_tokens: int) -> CallToolResult:
     """Return the document's text from a chunk on, cut only between chunks; consecutive parts join to the whole."""
-    document, chunks = index.document(key), index.chunks(key)
+    document = index.document(key)
+    chunks = index.chunks(key)
     # What stands between two chunks, mostly a heading, goes with the second.
     ends = [chunk.span[1] for chunk in chunks]
     # Of some lines there is but one part: the spans are those of the whole document.

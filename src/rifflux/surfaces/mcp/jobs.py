@@ -48,7 +48,9 @@ class Job:
         """Note how far the run is. Raises what ends it, if it is to end."""
         if self.stop.is_set():
             raise _Stopped
-        self.stage, self.done, self.total = stage, done, total
+        self.stage = stage
+        self.done = done
+        self.total = total
 
     def __str__(self) -> str:
         return f"job {self.id}: {self.stage or 'starting'}, {self.done} of {self.total or '?'}"
@@ -89,7 +91,8 @@ class Jobs:
         return job
 
     def _run(self, job: Job, run: Callable[[Progress], IndexReport]) -> None:
-        start, state = time.monotonic(), "failed"
+        start = time.monotonic()
+        state = "failed"
         try:
             job.report = run(job.progress)
             state = "done"

@@ -121,9 +121,12 @@ class _Progress:
         """Report `done` of `total` of a stage, if the last report is not too fresh."""
         from_thread.check_cancelled()
         if stage != self.stage or done < self.done:
-            self.base, self.stage = self.base + self.done, stage
+            self.base = self.base + self.done
+            self.stage = stage
         self.done = done
-        now, sofar = time.monotonic(), self.base + done
+        now = time.monotonic()
+        sofar = self.base + done
         if sofar > self.sofar and now - self.told >= SECONDS_BETWEEN_REPORTS:
-            self.told, self.sofar = now, sofar
+            self.told = now
+            self.sofar = sofar
             from_thread.run(self.context.report_progress, sofar, total and self.base + total, stage)

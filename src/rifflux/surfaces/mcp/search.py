@@ -121,7 +121,8 @@ def _reply(desk: Desk, opened: OpenIndex, results: Results, offset: int, max_tok
     """Return as many of the results, from the first on, as fit the budget, and a note of those that do not."""
     blocks = [block(place, hit) for place, hit in enumerate(results, start=offset + 1)]
     fit = how_many_fit(("\n".join(block) for block in blocks), max_tokens, counter(opened.index))
-    left_out, trace = [hit.chunk_id for hit in results[fit:]], results.trace
+    left_out = [hit.chunk_id for hit in results[fit:]]
+    trace = results.trace
     notes = search_notes(desk, opened.index, results, left_out, max_tokens)
     output = FoundOutput(
         query=echoed(results.query),

@@ -64,9 +64,11 @@ def _refused(error: Exception) -> JSONRPCError:
     given = next(
         (each["input"] for each in errors if isinstance(each["input"], dict) and "jsonrpc" in each["input"]), None
     )
-    code, said = INVALID_REQUEST, "no request of JSON-RPC 2.0: send one object with jsonrpc, id, method and params"
+    code = INVALID_REQUEST
+    said = "no request of JSON-RPC 2.0: send one object with jsonrpc, id, method and params"
     if errors and errors[0]["type"] == "json_invalid":
-        code, said = PARSE_ERROR, f"the line is not valid JSON ({errors[0]['ctx']['error']}): send one object on a line"
+        code = PARSE_ERROR
+        said = f"the line is not valid JSON ({errors[0]['ctx']['error']}): send one object on a line"
         with suppress(ValueError, RecursionError):
             given = json.loads(errors[0]["input"])
     id = given.get("id") if isinstance(given, dict) else None

@@ -77,7 +77,8 @@ def score_breakdown(hit: Hit, mode: str) -> dict[str, float | int | None]:
 
     Asked for `hybrid` where only words could answer, a hit has the score of its lexical rank alone.
     """
-    lexical, semantic = hit.because("lexical"), hit.because("semantic")
+    lexical = hit.because("lexical")
+    semantic = hit.because("semantic")
     if mode == "lexical":
         return {"bm25": -(_score(lexical) or 0.0)}
     if mode == "semantic":

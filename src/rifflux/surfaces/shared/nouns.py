@@ -44,7 +44,8 @@ __all__ = [
 ]
 
 #: Characters of a snippet, about, and of the text around a passage.
-SNIPPET, LONGEST_TEXT = 320, 200_000
+SNIPPET = 320
+LONGEST_TEXT = 200_000
 #: What a hit is only told of as found by a search.
 _FOUND = frozenset({"score", "why", "relevance", "quality", "span"})
 #: A JSON object.
@@ -122,7 +123,8 @@ def document_at_json(found: DocumentAt, query: str, analyzer: Analyzer) -> JsonO
     """Return a document opened at a passage; of a long text, the part around it."""
     from rifflux.text.highlight import words_of_question
 
-    told, hit = document_json(found.document), found.hit
+    told = document_json(found.document)
+    hit = found.hit
     text, (start, end) = told["text"], (0, 0) if hit.withheld else hit.span
     first = max(0, min(start - LONGEST_TEXT // 2, len(text) - LONGEST_TEXT))
     words = words_of_question(text[start:end], query, analyzer.of(hit.language)) if query.strip() else []
@@ -180,7 +182,8 @@ def found_messages_json(found: MessageResults, *, grouped: bool, explain: bool) 
 
 
 def _message_hit_json(found: MessageHit, *, explain: bool) -> JsonObject:
-    hit, told = found.hit, noun_json(found)
+    hit = found.hit
+    told = noun_json(found)
     del told["hit"]
     why = nouns_json(hit.why) if explain else None
     return {**told, "score": hit.score, "relevance": hit.relevance, "chunk_id": hit.chunk_id, "why": why}

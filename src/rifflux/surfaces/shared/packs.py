@@ -21,7 +21,9 @@ _NOT_COMPARED = frozenset(("milliseconds", "degraded", "notes"))
 
 def retrieval_json(found: Retrieval) -> JsonObject:
     """Return candidates, reranked, evidence_pack and diagnostics."""
-    asked, names, trace = found.asked, found.identifiers, trace_json(found.trace)
+    asked = found.asked
+    names = found.identifiers
+    trace = trace_json(found.trace)
     return {
         "query": found.query,
         "mode": asked.intent.name,
@@ -55,7 +57,8 @@ def checked_json(index: Index, text: str, *, replay: bool) -> JsonObject:
     problems = index.works.verify(pack)
     if not replay:
         return verified_json(pack, problems)
-    found, whole = index.retrieve.replay(pack), json.loads(text)
+    found = index.retrieve.replay(pack)
+    whole = json.loads(text)
     if "evidence_pack" in whole and found.found:
         again = retrieval_json(found.found)
         names = [name for name in whole if name != "evidence_pack"]

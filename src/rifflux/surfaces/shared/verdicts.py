@@ -26,7 +26,8 @@ MOST_TERMS = 12
 
 def verdict_json(verdict: Verdict) -> JsonObject:
     """Return a verdict: what `rifflux why --json` prints."""
-    hit, diagnostics = verdict.hit, trace_json(verdict.trace)
+    hit = verdict.hit
+    diagnostics = trace_json(verdict.trace)
     del diagnostics["fusion"], diagnostics["reranker"]
     return {
         **{name: getattr(verdict, name) for name in _SAME},

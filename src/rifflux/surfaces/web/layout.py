@@ -17,7 +17,8 @@ __all__ = ["router"]
 router = make_router(tags=["page"])
 
 #: Texts of one request, and characters of all of them: a long document's, or the messages of a page.
-MOST_TEXTS, MOST_CHARACTERS = 500, 400_000
+MOST_TEXTS = 500
+MOST_CHARACTERS = 400_000
 
 
 class LayoutIn(Request):

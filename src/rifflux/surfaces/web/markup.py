@@ -20,7 +20,9 @@ from markdown_it.tree import SyntaxTreeNode
 __all__ = ["Node", "layout"]
 
 #: What nests deeper, a text of more tokens, and a passage of more characters are left as they are typed.
-DEEPEST, MOST_TOKENS, LONGEST_PASSAGE = 24, 60_000, 20_000
+DEEPEST = 24
+MOST_TOKENS = 60_000
+LONGEST_PASSAGE = 20_000
 #: Brackets in a passage take time by their square: as much of a text is taken apart as takes half a second.
 MOST_BRACKETS = 500_000
 #: With more that looks like definitions of references, none is looked for.
@@ -96,7 +98,8 @@ def _markdown(text: str) -> Iterator[Node]:
     offset = front.end() if front else 0
     if front:
         yield Node("code", 0, offset, front[0])
-    source, env = text[offset:], dict[str, Any]()
+    source = text[offset:]
+    env = dict[str, Any]()
     parser = _parser(source.count("]:") <= MOST_REFERENCES)
     tokens = parser.parse(source, env)
     if len(tokens) > MOST_TOKENS or any(each.level >= DEEPEST - 2 for each in tokens):
@@ -154,7 +157,8 @@ class _Placer:
             self.place = max(self.place, self.starts[given.map[0]])
             end = min(self.starts[given.map[1]], len(self.text))
             end = self.place + len(self.text[self.place : end].rstrip())
-        start, kind = self.place, _NAMES[given.type]
+        start = self.place
+        kind = _NAMES[given.type]
         if kind == "code":
             written = given.content.rstrip("\n") or given.info
             return Node(kind, *self.found(written, end), written)
@@ -178,7 +182,8 @@ class _Placer:
                 start, end = self.found("\n")
                 yield Node("text", start, end, "\n")
             elif each.type == "image":
-                self.place, alt = self.text.find("![", self.place) + 2, each.content
+                self.place = self.text.find("![", self.place) + 2
+                alt = each.content
                 yield Node("image", *self.found(alt), alt or "image")
                 self._pass_target()
             else:
@@ -228,7 +233,8 @@ def _lines(text: str, start: int) -> Iterator[Node]:
 
 
 def _table(start: int, rows: Sequence[str]) -> Node:
-    made, place = list[Node](), start
+    made = list[Node]()
+    place = start
     for row in rows:
         made.append(Node("row", place, place + len(row), "", tuple(_cells(place, row))))
         place += len(row) + 1

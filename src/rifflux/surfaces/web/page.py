@@ -46,7 +46,8 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 #: Results of a page without JavaScript, and the last that can be asked for.
-PAGE, LAST = 10, 1_000
+PAGE = 10
+LAST = 1_000
 #: Parts of an address that may be given several times.
 LISTS = ("collection", "kind", "folder", "path")
 #: Parts of an address that ask for something.
@@ -180,14 +181,16 @@ def _document(service: Service, caller: Caller, given: Any) -> JsonObject:
     told = document_at_json(
         index.documents.at(given.get("chunk") or given["doc"]), given.get("q", ""), index.profile.analyzer
     )
-    around, text = told["around"], told["text"]
+    around = told["around"]
+    text = told["text"]
     start, end = (place - around["text_span"][0] for place in around["span"])
     marks = [[start, end]] if end > start else []
     return {"document": {**told, "parts": [*parts(text, marks, (0, len(text)))]}}
 
 
 def _results(service: Service, caller: Caller, given: Any) -> JsonObject:
-    query, index = given["q"], service.of(caller)
+    query = given["q"]
+    index = service.of(caller)
     values = {name: tuple(filter(None, given.getlist(name))) for name in LISTS}
     limits = Filter(
         paths=values["path"],

@@ -126,7 +126,8 @@ def _set(entry: BibEntry, name: str, written: str, macros: Mapping[str, str]) ->
 
 def _joined(written: str, macros: Mapping[str, str]) -> tuple[str, str]:
     """Resolve a value, `jams # " Journal"`, and return the pieces that stand for nothing with it."""
-    value, wrong = [], []
+    value = []
+    wrong = []
     for piece in _pieces(written):
         end = _closed(piece)
         if end:
@@ -141,7 +142,10 @@ def _joined(written: str, macros: Mapping[str, str]) -> tuple[str, str]:
 
 def _pieces(written: str) -> list[str]:
     """Split a value at each `#` outside of braces and quotes."""
-    pieces, start, depth, quoted = [], 0, 0, False
+    pieces = []
+    start = 0
+    depth = 0
+    quoted = False
     for mark in _MARK.finditer(written):
         if mark[0] == "{":
             depth += 1

@@ -35,7 +35,8 @@ def read(source: WorkSource) -> Iterator[Entry | Failure]:
 
 
 def _entry(source: WorkSource, entry: BibEntry) -> Entry | Failure:
-    fields, notes = entry.fields, Problems(entry.notes)
+    fields = entry.fields
+    notes = Problems(entry.notes)
     place = f"{source.path}:{entry.line}"
     title = readable(": ".join(filter(None, (fields.get("title"), fields.get("subtitle")))))
     if not title:

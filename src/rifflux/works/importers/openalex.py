@@ -39,7 +39,8 @@ def entry(placed: Placed) -> Entry | Failure:
     if not own or not title:
         return Failure(place, "it has no title" if own else f"{record.get('id')!r} is no OpenAlex identifier")
     authors, author_ids = people_known(list(map(_author, _mappings(record, "authorships"))))
-    date, cited = notes.date(record.get("publication_date")), record.get("referenced_works")
+    date = notes.date(record.get("publication_date"))
+    cited = record.get("referenced_works")
     work = Work(
         title=title,
         abstract=_abstract(record, notes),

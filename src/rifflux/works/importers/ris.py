@@ -51,7 +51,8 @@ def read(source: WorkSource) -> Iterator[Entry | Failure]:
 def _records(text: str) -> Iterator[tuple[int, Fields, bool]]:
     """Yield the line that each record begins in, its fields by tag, and whether its end is there."""
     fields: dict[str, list[str]] | None = None
-    start, last = 0, ""
+    start = 0
+    last = ""
     for number, line in enumerate(text.splitlines(), start=1):
         match = _LINE.match(line.rstrip())
         tag, value = (match[1], (match[2] or "").strip()) if match else ("", line.strip())
@@ -73,7 +74,8 @@ def _entry(place: str, fields: Fields) -> Entry | Failure:
     title = unmarked(_first(fields, "TI", "T1", "CT"))
     if not title:
         return Failure(place, "it has no title")
-    notes, kind = Problems(), _first(fields, "TY").upper()
+    notes = Problems()
+    kind = _first(fields, "TY").upper()
     identifiers = tuple(_identifiers(fields, kind, notes))
     date = notes.date(_date(_first(fields, "DA", "PY", "Y1")))
     work = Work(

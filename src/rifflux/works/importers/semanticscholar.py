@@ -30,7 +30,8 @@ def shows(record: Record) -> bool:
 def entry(source: WorkSource, placed: Placed) -> Entry | Failure:
     """Return the work of a record, or why it is none."""
     place, record = placed
-    key, title = str(record.get("paperId") or ""), unmarked(str(record.get("title") or ""))
+    key = str(record.get("paperId") or "")
+    title = unmarked(str(record.get("title") or ""))
     if not key or not title:
         return Failure(place, "it has no title" if key else "it has no paperId")
     notes = Problems()

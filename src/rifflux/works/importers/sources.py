@@ -50,7 +50,8 @@ def _spelt(path: Path) -> str:
 
 def _free(name: str, known: dict[str, str]) -> str:
     """Return the name, numbered if it is that of a file that is still there; a moved file keeps it."""
-    number, free = 1, name
+    number = 1
+    free = name
     while free in known and Path(known[free]).exists():
         number += 1
         free = f"{name}-{number}"

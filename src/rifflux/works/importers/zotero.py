@@ -58,7 +58,8 @@ def _entry(place: str, item: Element, named: dict[str, Element]) -> Entry | Fail
     title = unmarked(_text(item, "dc:title"))
     if not title:
         return Failure(place, "it has no title")
-    notes, whole = Problems(), _whole(item, named)
+    notes = Problems()
+    whole = _whole(item, named)
     identifiers = tuple(_identifiers(item, whole, notes))
     given = _text(item, "dc:date")
     date = notes.date(given) if given[:4].isdigit() else None

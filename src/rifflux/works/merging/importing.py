@@ -68,7 +68,8 @@ class Bring:
     def __call__(self, source: str, entries: Iterable[Entry | Failure]) -> None:
         """Store the works of a source, some at a time; what is wrong with one leaves the others alone."""
         self.tally.sources.append(source)
-        doubts, names = Doubts.of(self.store), set[str]()
+        doubts = Doubts.of(self.store)
+        names = set[str]()
         matcher = Matcher(self.store, doubts)
         waiting = iter(entries)
         count = 0
@@ -128,7 +129,8 @@ class Bring:
         """Store at `place` what all records tell of one work, instead of the documents at `replaced`."""
         namespace, key = place
         former = list(replaced)
-        document, counts = document_of(merged(records), key, records.values()), self.tally.counts
+        document = document_of(merged(records), key, records.values())
+        counts = self.tally.counts
         counts["unlicensed"] += self.visible.licensed(document.license) is Permission.NOTHING
         for other in former:
             if other != place:
@@ -154,7 +156,8 @@ def within_limits(entries: Sequence[Entry | Failure], prepare: Preparer, intake:
     documents = [document_of(each.work, each.key) if isinstance(each, Entry) else None for each in entries]
     sizes = [len(document.text) if document else 0 for document in documents]
     count_all = intake.may_exceed(len(sizes), sum(sizes))
-    taken, total = list[Entry | Failure](), 0
+    taken = list[Entry | Failure]()
+    total = 0
     for entry, document, size in zip(entries, documents, sizes, strict=True):
         if document is not None and (count_all or intake.may_be_too_long(size)):
             chunks = len(prepare("", document, blocks_of_parts(document), document.key).chunks)

@@ -38,7 +38,8 @@ class Matcher:
         Never two of which somebody said that they are two works, whatever a third record says of them.
         """
         found, candidates = self._candidates(name, work)
-        same, doubtful = dict.fromkeys(found), []
+        same = dict.fromkeys(found)
+        doubtful = []
         joined = {name, *(each for place in found for each in records_of(self.store, place))}
         for place in candidates:
             records = records_of(self.store, place)
@@ -125,7 +126,8 @@ def compare(one: Work, other: Work) -> MatchVerdict:
     decide with an author in common and years that fit, in different sources; a source seldom has a work twice under
     different keys, so there it is doubtful.
     """
-    titles, authors = _titles(one, other), _authors(one, other)
+    titles = _titles(one, other)
+    authors = _authors(one, other)
     if shared := _shared(one, other):
         if titles == "different" and authors == "different":
             return MatchVerdict(Likeness.DOUBTFUL, f"both are {shared}, with different titles and authors")
@@ -168,12 +170,14 @@ def _contradicting(one: Work, other: Work) -> list[str]:
 
 
 def _titles(one: Work, other: Work) -> str:
-    first, second = plain(one.title), plain(other.title)
+    first = plain(one.title)
+    second = plain(other.title)
     return "same" if first == second else "alike" if alike(first, second) else "different"
 
 
 def _authors(one: Work, other: Work) -> str:
-    first, second = families(one.authors), families(other.authors)
+    first = families(one.authors)
+    second = families(other.authors)
     if not first or not second:
         return "unknown"
     shared = first.keys() & second.keys()

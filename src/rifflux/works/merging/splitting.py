@@ -63,7 +63,8 @@ def disown(bring: Bring, doubts: Doubts, owner: str, other: str) -> None:
 
 
 def _pair(records: Records, one: str, other: str) -> tuple[str, str]:
-    ones, others = named_records(records, one), named_records(records, other)
+    ones = named_records(records, one)
+    others = named_records(records, other)
     pairs = sorted({(first, second) for first in ones for second in others if first != second})
     if len(pairs) == 1 or (len(records) == 2 and pairs):
         return pairs[0]

@@ -45,7 +45,8 @@ RULE = 8.0
 #: What a misread question of content costs next to a wish that is not heard.
 COST = 0.6
 #: How probable an intent has to be: of what asks for something, and of what does not.
-ENOUGH, SURE = 0.3, 0.55
+ENOUGH = 0.3
+SURE = 0.55
 #: A text of more words is no question, but may hold one.
 MOST_WORDS = 32
 #: From such a share on, what is like a question about citations is one.
@@ -91,9 +92,13 @@ def asked_for(
     words = Words(analyzer()) if words is None else words
     part = asking_part(text)
     if mode:
-        name, reason, like = mode, "asked for by name", None
+        name = mode
+        reason = "asked for by name"
+        like = None
     elif not part:
-        name, reason, like = GENERIC, f"a text of {len(text.split())} words that asks for nothing", None
+        name = GENERIC
+        reason = f"a text of {len(text.split())} words that asks for nothing"
+        like = None
     else:
         name, reason, like = _decided(part, understanding, words, named, liken)
     part = part or (text if mode else "")
@@ -122,7 +127,8 @@ def _decided(
     """Return the most probable intent, the reason, and the likeness that spoke for it, if any."""
     if named:
         return "lookup", f"it is {named}", None
-    rules, code = _rules(text, words), identifier_in(text)
+    rules = _rules(text, words)
+    code = identifier_in(text)
     if (one := parse_identifier(text.strip(_EDGES))) and one.scheme in SCHEMES:
         return "lookup", "it is an identifier", None
     if title := quoted_title(text):
@@ -183,7 +189,8 @@ def _leaning(text: str, intent: Intent) -> tuple[Intent, str]:
     """Weigh citations more and age less for foundational wording, and new works more for wording about time."""
     weights = intent.weights
     if words := said(FOUNDATIONAL, text):
-        cited, authority = weights["citation"] or WEIGHTS["citation"], max(weights["authority"], WEIGHTS["authority"])
+        cited = weights["citation"] or WEIGHTS["citation"]
+        authority = max(weights["authority"], WEIGHTS["authority"])
         more = weights.but(freshness=0.0, citation=2 * cited, authority=2 * authority)
         # To be cited by what is relevant makes a work foundational; to cite does not.
         intent = replace(intent, weights=more, follow=(OUT,))

@@ -55,7 +55,8 @@ __all__ = [
 #: Candidates of each search.
 POOL = 60
 #: The most telling terms of a work stand for it, from so much of its text.
-TERMS, CHARACTERS = 25, 5_000
+TERMS = 25
+CHARACTERS = 5_000
 #: The step that merges both sides of a comparison.
 SIDES = "sides"
 JOINED = declare("joined", "from 0 to 1", "how surely citations join the work with the one that is asked about")
@@ -109,7 +110,8 @@ class CandidateGenerator:
 
     def _with(self, named: NamedWork, found: Gathered) -> Gathered:
         """Make the named work a candidate, whatever the channels say, unless the question leaves it out."""
-        table, store = found.table, self.searcher.store
+        table = found.table
+        store = self.searcher.store
         if named.hit.place not in [hit.place for hit in table.passages]:
             ranking = allowed(store, found.query, Ranking(np.array([named.id], np.int64), np.zeros(1)))
             more = Candidates.of_hits(store.catalog.hydrate(ranking))
@@ -119,7 +121,8 @@ class CandidateGenerator:
     def _of_sides(self, sides: Sequence[str]) -> Gathered:
         """Return the candidates for either side of a comparison, merged."""
         first, second = (self._gathered(side_of(self.question.query, side)) for side in sides)
-        queries, trace = [first.query, second.query], _both(first.trace, second.trace)
+        queries = [first.query, second.query]
+        trace = _both(first.trace, second.trace)
         return Gathered(_merged(first.table, second.table), _joined(queries), queries, trace, first.pipeline)
 
     def _like(self, named: NamedWork) -> Gathered:
@@ -148,7 +151,8 @@ class CandidateGenerator:
         """
         rated = map(self.searcher.rated, found.sides, repeat(table))
         by_side = np.array([*map(itemgetter(RELEVANCE), rated)])
-        best, side = np.max(by_side, axis=0), table[SIDE]
+        best = np.max(by_side, axis=0)
+        side = table[SIDE]
         known = np.flatnonzero(np.isfinite(side))
         best[known] = by_side[side[known].astype(np.int64), known]
         if found.named:
@@ -162,7 +166,8 @@ class CandidateGenerator:
         document = store.catalog.document(*named.hit.place)
         text = document.text[:CHARACTERS] if document else named.hit.content
         counts = Counter(self.searcher.analyzer.terms(f"{named.hit.title} {text}"))
-        known, chunks = store.lexical.document_frequencies(list(counts)), store.counts()["chunks"]
+        known = store.lexical.document_frequencies(list(counts))
+        chunks = store.counts()["chunks"]
         worth = {term: count**0.5 * idf(chunks, known[term]) for term, count in counts.items() if term in known}
         best = sorted(worth, key=lambda term: (-worth[term], term))[:TERMS]
         return tuple((term,) for term in best)

@@ -33,7 +33,8 @@ def groups_of(hit: Hit, visible: LicensePolicy) -> frozenset[tuple[str, str]]:
     """Return the authors and the venue of a work, as caps count them; none where they are not told."""
     if not visible.tells_facts(hit.place[0], hit.license):
         return frozenset()
-    authors, venue = map(str, hit.metadata.get("authors", ())), str(hit.metadata.get("venue", ""))
+    authors = map(str, hit.metadata.get("authors", ()))
+    venue = str(hit.metadata.get("venue", ""))
     return frozenset([*zip(repeat("authors"), map(person, authors)), *([("venues", venue)] if venue else [])])
 
 
@@ -58,7 +59,8 @@ class Citables:
         for hit in self.visible.hits(candidates.passages):
             passages.setdefault(hit.place, []).append(hit)
         self.places, meant = [*map(attrgetter("place"), ranked.passages)], naming(self.text)
-        parts, found = ranked.parts(SCORED), []
+        parts = ranked.parts(SCORED)
+        found = []
         columns = (ranked[SCORE], np.nan_to_num(ranked[RELEVANCE]), ranked[CERTAINTY], ranked.ids)
         rows = zip(ranked.passages, *map(np.ndarray.tolist, columns), strict=True)
         values = np.array([*parts.values()]).T.tolist() or [()] * len(ranked)

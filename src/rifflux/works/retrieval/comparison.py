@@ -132,7 +132,8 @@ _ADJECTIVE = re.compile(
     r"|third|single|double|pure|mixed|exact|black|white|red|blue|green|wet|dry|cold|hot|warm|fast|slow|rich|poor",
     re.I,
 )
-_CODE, _NAME = re.compile(r"(?=\w*\d)[\w-]+|[A-Z]{2,}"), re.compile(r"[A-Z][a-zß-ÿ]+")
+_CODE = re.compile(r"(?=\w*\d)[\w-]+|[A-Z]{2,}")
+_NAME = re.compile(r"[A-Z][a-zß-ÿ]+")
 _DETERMINES = re.compile(r"(?:the|a|an|its|their|of|on|in|for)\Z", re.I)
 
 
@@ -152,7 +153,8 @@ def comparison_in(text: str) -> Comparison | None:
     for wording in _WORDINGS:
         found = wording.search(text)
         if found and len(text[: found.start()].split()) <= MOST_BEFORE:
-            one, other = _SENTENCE_ENDS.split(found["one"])[-1], _SENTENCE_ENDS.split(found["other"])[0]
+            one = _SENTENCE_ENDS.split(found["one"])[-1]
+            other = _SENTENCE_ENDS.split(found["other"])[0]
             if sides := _completed(one, other, found.groupdict().get("tail") or ""):
                 return Comparison(found.groupdict().get("says", "").strip(), sides)
     return None
@@ -185,7 +187,8 @@ def _freed(one: str, other: str) -> tuple[str, str] | None:
 def _completed(one: str, other: str, tail: str) -> tuple[str, str] | None:
     """Return two sides with what they share, or None if they are not two or too long."""
     if not tail and not _TAIL.search(one) and (shared := _TAIL.search(other)):
-        tail, other = shared[0], other[: shared.start()]
+        tail = shared[0]
+        other = other[: shared.start()]
     one, other = (_bare(side) for side in (one, other))
     if not one or not other or fold(one) == fold(other) or max(len(one.split()), len(other.split())) > MOST_WORDS:
         return None

@@ -35,9 +35,11 @@ __all__ = [
 ]
 
 #: Directions of citations: to what is cited, and to what cites.
-OUT, IN = "out", "in"
+OUT = "out"
+IN = "in"
 #: What becomes of a work that a question names: it comes first, or what is looked for is like it.
-FIRST, ABOUT = "first", "about"
+FIRST = "first"
+ABOUT = "about"
 GENERIC = "generic"
 #: Words without a sentence, as people type them who know what the text says.
 KEYWORDS = "keywords"
@@ -49,10 +51,12 @@ WEIGHTS = Weights(
 )
 #: How evidence is chosen, unless an intent has other limits: few works of one author or venue.
 LIMITS = Limits(caps={"authors": 3, "venues": 5}, noun="works", min_relevance=0.3, min_share=0.6)
-_SINGLE, _SEVERAL = replace(LIMITS, per_document=1), replace(LIMITS, per_document=1, least=6, always=6)
+_SINGLE = replace(LIMITS, per_document=1)
+_SEVERAL = replace(LIMITS, per_document=1, least=6, always=6)
 #: Who looks for one thing is done when it is there, and what comes far behind it is another thing; of a comparison,
 #: either side is weighed by itself.
-_ONE, _SIDES = replace(LIMITS, always=1, min_share=0.7), replace(LIMITS, min_share=0.0)
+_ONE = replace(LIMITS, always=1, min_share=0.7)
+_SIDES = replace(LIMITS, min_share=0.0)
 
 #: What is told where citations join none with the work that is asked about.
 NONE_JOINED = {
@@ -153,7 +157,8 @@ def fitted_intents(fitted: Mapping[str, float]) -> Mapping[str, Intent]:
 
 def _moved(own: Weights, fitted: Mapping[str, float]) -> Weights:
     """Return the weights of an intent times what became of the default ones, with the sum that they had."""
-    before, total = WEIGHTS.shares(), sum(own.values())
+    before = WEIGHTS.shares()
+    total = sum(own.values())
     moved = {
         name: own[name] * fitted[name] / share if share else total * fitted[name] for name, share in before.items()
     }

@@ -92,7 +92,9 @@ class Wording:
     def __call__(self, vector: Vectors, text: str) -> Likeness:
         """Return what a question is like, by its vector and its words, as it was typed."""
         place = self.places(vector)
-        shares, ways, nearest = dict[str, float](), dict[str, float](), dict[str, str]()
+        shares = dict[str, float]()
+        ways = dict[str, float]()
+        nearest = dict[str, str]()
         for (intent, way), share in zip(self.kinds, self.probable(place, text).tolist(), strict=True):
             shares[intent] = shares.get(intent, 0.0) + share
             if way:
@@ -157,6 +159,7 @@ def fitted() -> Wording:
     """Return the examples of the package, read once."""
     with np.load(FITTED, allow_pickle=False) as kept:
         arrays = {name: kept[name].astype(np.float32) for name in ARRAYS}
-        names, fingerprint = str(kept["pieces"]).split("\n"), str(kept["fingerprint"])
+        names = str(kept["pieces"]).split("\n")
+        fingerprint = str(kept["fingerprint"])
     arrays["points"] = unit(arrays["points"])
     return Wording(tuple(read_examples(EXAMPLES.read_text("utf-8"))), **arrays, pieces=names, fingerprint=fingerprint)

@@ -29,7 +29,8 @@ class Liking:
         """Return the likeness of a question to examples; None where the model does not answer."""
         if not self.searcher.store.counts()["embedded_chunks"]:
             return None
-        view, wording = self.searcher.view, fitted()
+        view = self.searcher.view
+        wording = fitted()
         try:
             embedder = view.embedder
             if embedder.fingerprint != wording.fingerprint:

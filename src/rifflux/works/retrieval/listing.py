@@ -37,7 +37,9 @@ def listed(
     least so much `relevance`; where there are too few, those beyond the caps stay. The order is that of the ranking, on
     the first page and behind it.
     """
-    counts, within, beyond = Counter[tuple[str, str]](), list[int](), list[int]()
+    counts = Counter[tuple[str, str]]()
+    within = list[int]()
+    beyond = list[int]()
     for row in range(min(page, len(table))):
         (beyond if _full(groups[row], counts, caps) else within).append(row)
         if row in within[-1:]:

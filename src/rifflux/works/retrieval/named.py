@@ -18,7 +18,8 @@ CERTAINTY = declare(
     "certainty", "from 0 to 3", "how surely the question names the work: by identifier, title, subject or heading"
 )
 #: How surely a work is meant that was looked up before the search, as one named by its identifier; and by its title.
-LOOKED_UP, BY_TITLE = 3, 2
+LOOKED_UP = 3
+BY_TITLE = 2
 #: Where more works than so many are named in some form, that is their subject and no name.
 MOST_ALIKE = 3
 
@@ -32,8 +33,10 @@ def certain_of(
     none is, those are which the search recognized in whatever form the question has their name, as long as they are
     few. Of a work that may not be shown, its title and identifiers alone decide.
     """
-    meant, first = naming(question.text), question.first and question.first.hit.place
-    outright, alike = dict[Place, int](), dict[Place, int]()
+    meant = naming(question.text)
+    first = question.first and question.first.hit.place
+    outright = dict[Place, int]()
+    alike = dict[Place, int]()
     rows = zip(visible.hits(table.passages), table.ids.tolist(), np.nan_to_num(table[NAMED]).tolist(), strict=True)
     for hit, id, recognized in rows:
         theirs = _may_be_theirs(meant, hit, visible)

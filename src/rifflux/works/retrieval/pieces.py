@@ -17,13 +17,17 @@ __all__ = ["GAP", "known_words", "pieces", "untitled"]
 #: A gap of an example.
 GAP = re.compile(r"\{\w\}")
 #: What stands for a run of words that are no wording, and for where a question begins and ends.
-SUBJECT, START, END = "_", "^", "$"
+SUBJECT = "_"
+START = "^"
+END = "$"
 #: A word of fewer examples is taken for a subject.
 LEAST_EXAMPLES = 2
 #: So many letters of a longer word are a piece of their own: `compar`, `prereq`.
 PREFIX = 5
 #: More gaps than this, and texts of more than `LONGEST` times `STRIDE` words, are counted alike.
-MOST_GAPS, STRIDE, LONGEST = 3, 3, 6
+MOST_GAPS = 3
+STRIDE = 3
+LONGEST = 6
 
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|‘[^’]{6,}’(?!\w)|(?<!\w)'[^']{6,}'(?!\w)")
 _TITLE = re.compile(
@@ -68,7 +72,8 @@ def pieces(text: str, known: frozenset[str]) -> set[str]:
         found |= {" ".join(row[start : start + length]) for start in range(len(row) - length + 1)}
     found |= {f"{token[:PREFIX]}~" for token in tokens if len(token) > PREFIX and token[0].isalpha()}
     found |= {f"#{name}" for name, shape in _SHAPES if shape.search(text)}
-    gaps, words = min(masked.count(SUBJECT), MOST_GAPS), min(len(text.split()) // STRIDE, LONGEST)
+    gaps = min(masked.count(SUBJECT), MOST_GAPS)
+    words = min(len(text.split()) // STRIDE, LONGEST)
     return found | {f"#{gaps} gaps", f"#{words * STRIDE} words"}
 
 

@@ -75,7 +75,8 @@ def meant(
     ):
         # "What is tag 06Z4?": words that ask are no part of the name.
         asked = ask(named=called)
-    told, lacking = f"{asked.intent.name}: {asked.reason}", _lacking(query.asked, store)
+    told = f"{asked.intent.name}: {asked.reason}"
+    lacking = _lacking(query.asked, store)
     if asked.intent.naming == ABOUT:
         note = f"it is about {named.shown}, which is left out itself" if named else doubt
         if named and asked.cited:
@@ -91,7 +92,8 @@ def _referred(query: Query) -> str:
     Without the author it would be an event: `Chile earthquake 1960`.
     """
     people = [credit.said for credit in query.credits if credit.role == AUTHORS]
-    year, asked = YEAR_OF_WORK.search(query.asked), query.asked.strip()
+    year = YEAR_OF_WORK.search(query.asked)
+    asked = query.asked.strip()
     if query.credits_only or not year or not is_bare(asked, query.words):
         return ""
     first = next(filter(asked.startswith, people), "")
@@ -191,7 +193,8 @@ _CALLED = (
     rf"\b{_SINGLE}\s+(?:by|of)\s+WHO\s+(?:on|about)\s+(?P<words>[^,;:?!]{{1,80}})",
 )
 #: The share of these words that the title has, and how surely the work is meant then.
-MOST_SAID, BY_AUTHOR = 0.6, 0.9
+MOST_SAID = 0.6
+BY_AUTHOR = 0.9
 #: So many works of an author are compared.
 MOST_OF_AUTHOR = 500
 
@@ -206,7 +209,8 @@ def work_of_author(text: str, query: Query, store: Store, visible: LicensePolicy
     called = _called(text, [credit.said for credit in people])
     if called is None:
         return None, ""
-    name, terms = called[0], frozenset(query.words[called.group("words")])
+    name = called[0]
+    terms = frozenset(query.words[called.group("words")])
     theirs = query.filter
     for credit in people:
         theirs = theirs.narrowed(credit.filter)
@@ -235,7 +239,9 @@ def _called(text: str, people: Sequence[str]) -> re.Match[str] | None:
 
 def _places(text: str, store: Store) -> Mapping[str, list[Place]]:
     """Return the works of each name in a question that is one: identifiers and keys before titles."""
-    names, keyed, found = _codes(text), _title_keys(text), dict[str, list[Place]]()
+    names = _codes(text)
+    keyed = _title_keys(text)
+    found = dict[str, list[Place]]()
     codes = dict(zip(names, map(_spellings, names), strict=True))
     known = store.catalog.identified(list(dict.fromkeys([*chain.from_iterable(codes.values()), *keyed.values()])))
     for name, several in codes.items():
@@ -271,7 +277,8 @@ def _spellings(name: str) -> list[str]:
 
 def _codes(text: str) -> list[str]:
     """Return what may be an identifier: each word, and a scheme with what follows it after a space."""
-    words, names = text.split(), list[str]()
+    words = text.split()
+    names = list[str]()
     bare = [*map(methodcaller("removesuffix", "."), map(methodcaller("strip", _EDGES), words))]
     for place, word in enumerate(words):
         names.append(bare[place])
@@ -389,7 +396,8 @@ def naming(question: str) -> Naming:
 
 def _bare(words: Sequence[str], *, before: frozenset[str]) -> str:
     """Return words without what stands before and behind a name."""
-    start, end = 0, len(words)
+    start = 0
+    end = len(words)
     while start < end and words[start] in before:
         start += 1
     while start < end and words[end - 1] in _SORTS:

@@ -19,7 +19,9 @@ from rifflux.works.retrieval.steps import NO_CITATIONS_FOLLOWED, NO_SCORES, Retr
 __all__ = ["AGREES", "CHANGED", "DIFFERS", "Replay", "replayed"]
 
 #: How a replay ends: all is as it is claimed, something is not, or the index is not what it was.
-AGREES, DIFFERS, CHANGED = "agrees", "differs", "changed"
+AGREES = "agrees"
+DIFFERS = "differs"
+CHANGED = "changed"
 #: The codes of what depends on the moment: a replay skips the same.
 _OF_THE_MOMENT = frozenset((NO_CITATIONS_FOLLOWED, NO_SCORES, NO_QUERY_VECTOR))
 #: Long enough for anything.
@@ -52,7 +54,8 @@ def replayed(retriever: WorksRetriever, pack: EvidencePack) -> Replay:
     """
     if pack.asked is None:
         raise InvalidArgument("this pack does not say how it was asked: 'retrieve' makes packs that can be replayed")
-    told, now = pack.asked, retriever.searcher.now(pack.query)
+    told = pack.asked
+    now = retriever.searcher.now(pack.query)
     problems = check_digest(pack)
     try:
         moment = datetime.fromisoformat(told.asked_at)
@@ -93,7 +96,8 @@ def _moved(claimed: str, state: str, problems: list[str], *, settings: bool) -> 
     if claimed == state:
         note = "the settings of the index, or the version of rifflux, are others than when it was asked"
         return Replay(DIFFERS if problems else CHANGED, tuple(problems), note)
-    before, now = claimed.partition("-")[0], state.partition("-")[0]
+    before = claimed.partition("-")[0]
+    now = state.partition("-")[0]
     if not before.isdecimal() or int(before) >= int(now):
         return Replay(DIFFERS, (*problems, f"the index never was in the state {claimed!r} that it tells of"))
     note = f"the index has changed since it was asked ({int(now) - int(before)} times)"

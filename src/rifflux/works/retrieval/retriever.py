@@ -157,8 +157,10 @@ class WorksRetriever:
     @property
     def configured(self) -> str:
         """Return a digest of what an answer depends on besides the contents: version, model, settings, permissions."""
-        view, package = self.searcher.view, sys.modules[__name__.partition(".")[0]]
-        profile, synonyms = view.profile, view.session.synonyms
+        view = self.searcher.view
+        package = sys.modules[__name__.partition(".")[0]]
+        profile = view.profile
+        synonyms = view.session.synonyms
         rules = sorted(map(str, view.visible.rules.items()))
         settings = (profile.name, profile.language, profile.boosts, profile.expand, profile.weights, synonyms, rules)
         return digest(repr((package.__version__, view.embedder.fingerprint, self.intents, settings)))
@@ -219,7 +221,8 @@ class WorksRetriever:
 
     def _meant(self, text: str, filter: Filter, mode: str | None, clock: Stopwatch, deadline: float | None) -> Question:
         """Return the question, read and understood."""
-        searcher, start = self.searcher, perf_counter()
+        searcher = self.searcher
+        start = perf_counter()
         query = replace(searcher.read(text, filter), deadline=deadline)
         liken = Liking(searcher, deadline)
         question = meant(text, query, mode, self.intents, searcher.store, searcher.view.visible, liken)
@@ -230,7 +233,8 @@ class WorksRetriever:
         """Return the works in the order of the profile's steps, and the trace completed."""
         works, left_out, dropped = found.pipeline.refined(found.query, found.table, clock)
         works = self.searcher.named.told(found.query, works)
-        trace, question = found.trace, steps.question
+        trace = found.trace
+        question = steps.question
         trace = replace(
             trace,
             reranker=None if RERANK in left_out else SCORED,
@@ -251,7 +255,9 @@ class WorksRetriever:
 
     def _answer(self, generator: CandidateGenerator, found: Gathered, steps: WorkSteps, packer: Packer) -> Retrieval:
         """Return the works of the page with their evidence."""
-        searcher, question, start = generator.searcher, steps.question, perf_counter()
+        searcher = generator.searcher
+        question = steps.question
+        start = perf_counter()
         found = _listed(generator, found, packer, searcher.view.visible)
         works = _rated(generator, found, packer)
         citable = Citables(searcher, question.text, steps.tags)(works, steps.candidates)
@@ -277,7 +283,8 @@ class WorksRetriever:
 
     def _explained(self, table: Candidates, sides: Sequence[str]) -> tuple[Hit, ...]:
         """Return works as they may be shown, with their components before weighing and the side that they answer."""
-        side, hits = table[SIDE], []
+        side = table[SIDE]
+        hits = []
         for row, (hit, values) in enumerate(zip(page(table), _components(table), strict=True)):
             details: Mapping[str, Mapping[str, object]] = {
                 SCORED: {"values": values},
@@ -336,7 +343,8 @@ def _limits(question: Question, least: float | None) -> Limits:
 
 def _listed(generator: CandidateGenerator, found: Gathered, packer: Packer, visible: LicensePolicy) -> Gathered:
     """Return what was found with works of repeated authors and venues behind the first page, and a note on them."""
-    table, limits = found.table, packer.limits
+    table = found.table
+    limits = packer.limits
     # Who types the beginning of a title wants what begins so, whoever wrote how much of it.
     begun = np.isfinite(table[BEGINS]).tolist()
     groups = [() if begins else groups_of(hit, visible) for hit, begins in zip(table.passages, begun, strict=True)]

@@ -60,7 +60,8 @@ CODED = 0.25
 #: is relevant, and cannot stand in for relevance.
 FULL_LIFT = 0.5
 #: What a work's score gains by being by whom the question names: of one that is sure, more than all components give.
-NAMED_SURELY, NAMED_LIKELY = 1.0, 0.2
+NAMED_SURELY = 1.0
+NAMED_LIKELY = 0.2
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,10 @@ class WorkScore:
 
     def components(self, table: Candidates) -> dict[str, Scores]:
         """Return the six components of each work, in [0, 1]."""
-        hits, first = table.passages, self.question.first and self.question.first.hit.place
-        named, open = np.zeros(len(hits), bool), np.zeros(len(hits), bool)
+        hits = table.passages
+        first = self.question.first and self.question.first.hit.place
+        named = np.zeros(len(hits), bool)
+        open = np.zeros(len(hits), bool)
         for row, hit in enumerate(hits):
             named[row], open[row] = hit.place == first, self.visible.tells_facts(hit.place[0], hit.license)
         named &= table[CERTAINTY] > 0
@@ -136,7 +139,8 @@ class WorkScore:
             return share(np.array([*map(_overlap, tags, repeat(wanted))]))
         about = self.question.about
         words = frozenset(self.analyzer.terms(about.hit.title) if about else self.question.query.terms)
-        named, codes = np.zeros(len(tags)), [*map(list[Tag], repeat((), len(tags)))]
+        named = np.zeros(len(tags))
+        codes = [*map(list[Tag], repeat((), len(tags)))]
         for row, each in enumerate(tags):
             for tag in each:
                 if tag.scheme in WORDED:

@@ -48,7 +48,8 @@ __all__ = [
 
 T = TypeVar("T")
 #: The step that leaves out kinds, and the stage of explanations that tells the nearness of a work.
-KIND, CITED = "kind", "cited"
+KIND = "kind"
+CITED = "cited"
 NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
 NOT_TOLD = "no license permits to tell its citations: those of the most similar works were followed"
 #: The codes of what was late or failed.
@@ -119,7 +120,8 @@ class WorkSteps:
 
     def with_cited(self, query: Query, table: Candidates) -> Candidates:
         """Add the works that citations join with the best, or with the one that is asked about."""
-        intent, best = self.question.asked.intent, best_of_each(table)
+        intent = self.question.asked.intent
+        best = best_of_each(table)
         found = self._within(
             self.settings.expansion_ms,
             "citations",
@@ -175,7 +177,8 @@ class WorkSteps:
 
     def unmatched(self, works: Candidates) -> list[str]:
         """Return a note for each value of the filter that no work here has: a misspelt one finds nothing."""
-        tags, sources = self.filter.tags, self.filter.metadata.get("sources", ())
+        tags = self.filter.tags
+        sources = self.filter.metadata.get("sources", ())
         of_works = chain.from_iterable(self.tags.values())
         seen = {name.lower() for tag in of_works for name in (tag.value, f"{tag.scheme}:{tag.value}")}
         listed = {name for hit in works.passages for name in hit.metadata.get("sources", ())}
@@ -210,7 +213,8 @@ class WorkSteps:
 
     def _neighbors(self, query: Query, works: Candidates) -> Neighborhood:
         """Return the neighbors of the work that is asked about, else of the best ones, scored by how near they are."""
-        about, note = self.question.about, ""
+        about = self.question.about
+        note = ""
         if about and not self.visible.tells_facts(about.hit.place[0], about.hit.license):
             note = NOT_TOLD
         elif about:
@@ -230,7 +234,8 @@ class WorkSteps:
 
     def _read(self, ranking: Ranking, works: Candidates, without: Place | None) -> list[Hit]:
         """Return the passages of a ranking that are there and may stay; those of candidates are read already."""
-        known, hits = dict(zip(works.ids.tolist(), works.passages, strict=True)), []
+        known = dict(zip(works.ids.tolist(), works.passages, strict=True))
+        hits = []
         kinds = self.question.asked.intent.not_kinds
         if len(missing := ranking.ids[~np.isin(ranking.ids, works.ids)]):
             found = self.store.catalog.hydrate(Ranking(missing, np.zeros(len(missing))))
@@ -292,7 +297,9 @@ def neighbors(store: Store, seeds: Ids, follow: Sequence[str]) -> Neighbors:
 
 def _new(hits: Sequence[Hit], table: Candidates, most: int) -> Candidates:
     """Return at most so many neighbors that are no candidates yet, with their places among all."""
-    known, ranks, new = set(map(_PLACE, table.passages)), list[float](), list[Hit]()
+    known = set(map(_PLACE, table.passages))
+    ranks = list[float]()
+    new = list[Hit]()
     for rank, hit in enumerate(hits, 1):
         if hit.place not in known and len(new) < most:
             ranks.append(rank)

@@ -288,7 +288,8 @@ def _content(text: str, words: Mapping[str, Clause]) -> list[str]:
 def side_of(query: Query, text: str) -> Query:
     """Return the part of a question that one side of its comparison asks; limits hold for both."""
     terms = query.words[text]
-    held, folded = frozenset(terms), fold(text).split()
+    held = frozenset(terms)
+    folded = fold(text).split()
     anchors = tuple(each for each in query.anchors if held.issuperset(each))
     names = query.understanding.names if query.understanding else ()
     named = [name for name in names if held.issuperset(query.words[name])]

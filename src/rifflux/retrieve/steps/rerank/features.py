@@ -40,11 +40,13 @@ __all__ = [
 _DAY = 86_400.0
 _JOINTS = frozenset("._/:")
 #: How many of the best candidates tell what an answer looks like, and by how many words.
-BEST, WORDS = 5, 20
+BEST = 5
+WORDS = 20
 #: The least share of the words of others that is one, and nothing that rounding left.
 LEFT = 1e-12
 #: A passage of fewer characters than this, and than most have, is a stub, whose score falls by up to that share.
-STUB, LOWERED = 100.0, 0.3
+STUB = 100.0
+LOWERED = 0.3
 
 
 #: How much each component counts. These are the weights that `bench/quality/features.py` finds on top of the default
@@ -104,7 +106,8 @@ class Features:
         weights = {name: weight for name, weight in self.weights.items() if weight and name not in left_out}
         if not weights:
             return Scored(np.zeros(len(table)))
-        shares, components = Weights(weights).shares(), dict[str, Scores]()
+        shares = Weights(weights).shares()
+        components = dict[str, Scores]()
         for name in shares:
             components[name] = COMPONENTS[name](asked)
         scores, parts = weighed(components, shares)
@@ -138,7 +141,8 @@ class FeatureInput:
     @cached_property
     def passages(self) -> list[PassageTerms]:
         """Return the terms of each hit."""
-        analyzer, query = self.resources.analyzer, self.query
+        analyzer = self.resources.analyzer
+        query = self.query
         return [terms_of(analyzer.beside(query.stands_for, hit.language), hit) for hit in self.table.passages]
 
     @cached_property
@@ -208,7 +212,9 @@ def coverage(asked: FeatureInput) -> Scores:
 
 def phrase(asked: FeatureInput) -> Scores:
     """Return the share of the question's pairs of neighbors, by the idf of both, that are neighbors in a hit."""
-    idf, found, total = asked.idf, np.zeros(len(asked.passages)), 0.0
+    idf = asked.idf
+    found = np.zeros(len(asked.passages))
+    total = 0.0
     spelled = [each.spelled for each in asked.passages]
     for one, two in dict.fromkeys(pairwise(asked.terms)):
         weight = idf[one] + idf[two]
@@ -219,7 +225,8 @@ def phrase(asked: FeatureInput) -> Scores:
 
 def title(asked: FeatureInput) -> Scores:
     """Return the share of the terms of the title and headings that are in the question; zero without any."""
-    wanted, shares = set(asked.terms), list[float]()
+    wanted = set(asked.terms)
+    shares = list[float]()
     for passage in asked.passages:
         terms = {*passage.title.split(), *passage.headings.split()}
         shares.append(len(terms & wanted) / (len(terms) or 1))
@@ -287,7 +294,8 @@ COMPONENTS: Mapping[str, Callable[[FeatureInput], Scores]] = {
 
 def spread(values: Scores) -> Scores:
     """Return values moved and scaled to reach from 0 to 1; all zero where they are equal."""
-    least, greatest = values.min(initial=math.inf), values.max(initial=-math.inf)
+    least = values.min(initial=math.inf)
+    greatest = values.max(initial=-math.inf)
     if not greatest > least:
         return np.zeros(len(values))
     return np.asarray((values - least) / (greatest - least))

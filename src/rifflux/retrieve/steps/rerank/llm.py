@@ -50,7 +50,8 @@ class Llm:
     def __call__(self, query: Query, table: Candidates) -> Scored:
         """Score the candidates; raises `NotApplied` for an answer without an order in it."""
         fence = self.boundary()
-        system, user = INSTRUCTIONS.format(fence=fence), self._question(query.text, table.passages, fence)
+        system = INSTRUCTIONS.format(fence=fence)
+        user = self._question(query.text, table.passages, fence)
         model = self.chat.model
         ask = partial(
             self.guard.paid, model, "rerank", lambda: len(system + user) // 4, partial(self._ask, system, user)

@@ -119,7 +119,8 @@ def max_sim(asked: Vectors, weights: Scores, passages: Sequence[Vectors]) -> Sco
     Zero for a passage without rows, and for a question without any.
     """
     found = np.zeros(len(passages))
-    total, lengths = weights.sum(), np.array([len(rows) for rows in passages], np.intp)
+    total = weights.sum()
+    lengths = np.array([len(rows) for rows in passages], np.intp)
     if total and lengths.any():
         # Not by BLAS: for so little work its threads cost more than they do, and they may change the last bits.
         cosines = np.einsum("qd,td->qt", asked, np.concatenate(passages))
@@ -193,12 +194,14 @@ class Windows:
 
     def _start(self, found: list[tuple[int, frozenset[str]]]) -> int:
         """Return the start of the best window, given the places of the words that have a weight."""
-        best, start = 0.0, 0
+        best = 0.0
+        start = 0
         for first, (place, _) in enumerate(found):
             inside = [each for each in found[first:] if each[0] < place + self.size]
             held = frozenset().union(*(terms for _, terms in inside))
             value = sum(weight for term, weight in self.weights.items() if term in held)
             if value > best:
                 slack = self.size - (inside[-1][0] - place + 1)
-                best, start = value, max(0, place - slack // 2)
+                best = value
+                start = max(0, place - slack // 2)
         return start

@@ -123,7 +123,8 @@ class Rerank:
 
     def _scored(self, query: Query, head: Candidates) -> Scored:
         deadline = self._deadline(query)
-        query, name = replace(query, deadline=deadline), self.scorer.name
+        query = replace(query, deadline=deadline)
+        name = self.scorer.name
         try:
             work = partial(self.scorer, query, head)
             scored = work() if deadline is None else self.workers(work, deadline, self.name)
@@ -181,13 +182,16 @@ class Resources:
 
     def idf(self, query: Query) -> dict[str, float]:
         """Return the idf of each term of a query: above zero, highest for what no chunk holds."""
-        distinct, statistics = list(dict.fromkeys(self.terms(query))), query.statistics
+        distinct = list(dict.fromkeys(self.terms(query)))
+        statistics = query.statistics
         forms = {term: [form for (form,) in query.forms.get((term,), ())] for term in distinct} if query.forms else {}
         every = [*distinct, *chain.from_iterable(forms.values())]
         if statistics and statistics.frequencies.keys() >= set(every):
-            known, chunks = statistics.frequencies, statistics.chunks
+            known = statistics.frequencies
+            chunks = statistics.chunks
         else:
-            known, chunks = self.frequencies(every), self.chunks()
+            known = self.frequencies(every)
+            chunks = self.chunks()
         found = {}
         for term in distinct:
             held = sum(known.get(form, 0) for form in (term, *forms.get(term, ())))

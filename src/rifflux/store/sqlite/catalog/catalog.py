@@ -111,7 +111,8 @@ class SqliteCatalog(Catalog):
         ids = ranking.ids.tolist()
         which = "chunk.uid in (select value from json_each(:ids))"
         found = self.view.rows(sql.HYDRATE.format(which=which), {"ids": json.dumps(ids)})
-        rows, hits = dict(zip(map(itemgetter(0), found), found, strict=True)), []
+        rows = dict(zip(map(itemgetter(0), found), found, strict=True))
+        hits = []
         names = self.view.names
         for id, score, why in zip(ids, ranking.scores.tolist(), trails or [()] * len(ids), strict=True):
             if id in rows:
@@ -166,7 +167,8 @@ class SqliteCatalog(Catalog):
         return found
 
     def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
-        listed, found = list(places), dict[tuple[str, str], str]()
+        listed = list(places)
+        found = dict[tuple[str, str], str]()
         for place, text in self._at(sql.TEXTS_AT, listed):
             found.setdefault(listed[place], text)
         return found
@@ -185,7 +187,8 @@ class SqliteCatalog(Catalog):
 
     def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
         literal = re.sub(r"([\\%_])", r"\\\1", words)
-        rows, names = self.view.rows(sql.BEARING, {"words": f"%{literal}%", "limit": limit}), self.view.names
+        rows = self.view.rows(sql.BEARING, {"words": f"%{literal}%", "limit": limit})
+        names = self.view.names
         return [(self._named(names, namespace, owner), *place) for namespace, *place, owner in rows]
 
     def outlines(self, prefix: str) -> list[tuple[str, Document]]:
@@ -217,7 +220,8 @@ class SqliteCatalog(Catalog):
     ) -> list[Document]:
         if key is not None and not before and after == 0:
             return [*map(_whole, self._in(namespace, sql.ONE, {"key": key}))]
-        time, id = float("-inf"), 0
+        time = float("-inf")
+        id = 0
         if key is not None:
             places = self._in(namespace, sql.PLACE, {"key": key})
             if not places:
@@ -331,7 +335,8 @@ class SqliteCatalog(Catalog):
         return dict(self._in(namespace, graph.RECORDS, {"key": key}))
 
     def values(self, field: str, limit: int) -> list[tuple[str | int | float | bool, int]]:
-        statement, bound = sql.VALUES.get(field, sql.METADATA_VALUES), {"limit": limit, "works": f"{LICENSED}*"}
+        statement = sql.VALUES.get(field, sql.METADATA_VALUES)
+        bound = {"limit": limit, "works": f"{LICENSED}*"}
         if field not in sql.VALUES:
             bound["at"] = f"$.{json.dumps(field)}"
         rows = self.view.rows(statement, bound)
@@ -378,7 +383,8 @@ def _outline(key: str, title: str, facts: str, license: str | None, names: str) 
 def _listed(namespace: str, path: str, key: str, *row: Any) -> Listed:
     """Return a document of a row of `LISTED`."""
     title, kind, created, updated, facts, license, names, chunks = row
-    metadata, found = json.loads(facts), _each(Identifier, names)
+    metadata = json.loads(facts)
+    found = _each(Identifier, names)
     document = Document(key, "", title, kind, created, updated, metadata, (), license, found)
     return Listed(namespace, path, document, chunks)
 

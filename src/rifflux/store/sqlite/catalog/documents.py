@@ -41,7 +41,8 @@ def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[P
     for each in documents:
         wanted[each.namespace, each.change.document.key] = each
     files: dict[tuple[str, str] | None, int | None] = {None: None}
-    ids, rows = count(connection.execute(sql.LAST_DOCUMENT).get + 1), _Rows(owner)
+    ids = count(connection.execute(sql.LAST_DOCUMENT).get + 1)
+    rows = _Rows(owner)
     chunk_ids = count(connection.execute(sql.LAST_CHUNK).get + 1)
     for name, each in wanted.items():
         document = each.change.document
@@ -126,7 +127,8 @@ def _add_chunks(
     """Move the chunks that a document has already; the others, and the terms that are new, wait for their insertion."""
     terms = Terms(rows.owner)
     for each in chunks:
-        chunk, fields = each.chunk, (each.title, each.headings, each.body)
+        chunk = each.chunk
+        fields = (each.title, each.headings, each.body)
         length = " ".join(filter(None, fields)).count(" ") + any(fields)
         words = each.hash if each.words is None else each.words
         hashes = (each.hash, words, length, each.embedded)

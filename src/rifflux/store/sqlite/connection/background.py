@@ -13,7 +13,8 @@ from rifflux.store.sqlite.connection.connect import connect, translated
 __all__ = ["BackgroundBuilder", "Task"]
 
 #: Seconds without a further change before work begins, and the longest that it waits for such a pause.
-PAUSE, LONGEST_WAIT = 0.3, 60.0
+PAUSE = 0.3
+LONGEST_WAIT = 60.0
 #: Seconds until work begins that only a search asked for: a process that answers one question is gone by then.
 READER_PAUSE = 2.0
 
@@ -25,7 +26,8 @@ class BackgroundBuilder:
     """Does a task of one index when there is need, never twice at a time. `trouble` is why it last failed, or None."""
 
     def __init__(self, location: str, task: Task) -> None:
-        self._location, self._task = location, task
+        self._location = location
+        self._task = task
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._connection: apsw.Connection | None = None
@@ -50,7 +52,8 @@ class BackgroundBuilder:
             now = time.monotonic()
             if self._due is None:
                 self._latest = now + LONGEST_WAIT
-            self._due, self._required = min(now + pause, self._latest), self._required or required
+            self._due = min(now + pause, self._latest)
+            self._required = self._required or required
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="rifflux-builder", daemon=True)
                 self._thread.start()
@@ -58,7 +61,8 @@ class BackgroundBuilder:
     def close(self) -> None:
         """Do what this process owes, and end; what only searches wished for is broken off."""
         with self._changed:
-            self._closing, thread = True, self._thread
+            self._closing = True
+            thread = self._thread
             if self._connection and not self._required:
                 self._connection.interrupt()
             self._changed.notify_all()
@@ -72,7 +76,8 @@ class BackgroundBuilder:
                 self.trouble = None
             except Exception as error:
                 # Whoever asks gets the answer without the file; the next change tries again.
-                done, self.trouble = True, str(error)
+                done = True
+                self.trouble = str(error)
             with self._changed:
                 if not done and not self._closing:
                     self._due = time.monotonic() + PAUSE

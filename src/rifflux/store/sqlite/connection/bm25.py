@@ -30,10 +30,14 @@ def bm25(row: apsw.FTS5ExtensionApi, /, *given: Any) -> float:
     """Score a matched row as an auxiliary function of FTS5, given a `Bm25Scoring`: negated, as bm25() has it."""
     query: Bm25Scoring = given[0]
     weights = query.weights
-    title, headings, body, b = weights.title, weights.headings, weights.body, weights.b
+    title = weights.title
+    headings = weights.headings
+    body = weights.body
+    b = weights.b
     norm = K1 * (1 - b + b * row.column_size() / query.mean_length)
     # Most rows hold one of the phrases: when all that the row holds is found, the others need not be asked for.
-    left, score = row.inst_count, 0.0
+    left = row.inst_count
+    score = 0.0
     for phrase, idf in enumerate(query.idf):
         in_title, in_headings, in_body = map(len, row.phrase_locations(phrase))
         if not (found := in_title + in_headings + in_body):

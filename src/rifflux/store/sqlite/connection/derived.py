@@ -242,7 +242,8 @@ def rebuild(
     with held(place.with_name(place.name + ".lock")) as mine:
         if not mine:
             return False
-        new, old = place.with_name(place.name + ".new"), place.with_name(place.name + ".old")
+        new = place.with_name(place.name + ".new")
+        old = place.with_name(place.name + ".old")
         _sweep(new, old)
         connection.execute(_REGISTER, (name,))
         done = _made(connection, name, format, partial(write, new), lambda: _replace(new, place, old, name))

@@ -59,7 +59,8 @@ class GenerationCache(Generic[Value]):
     """
 
     def __init__(self, most: int = MOST_OWNERS) -> None:
-        self._most, self._held = most, 0
+        self._most = most
+        self._held = 0
         self._values: OrderedDict[Hashable, tuple[object, Value]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -118,7 +119,8 @@ class Engine:
         #: Owners of whom the open transaction changes what they find.
         self.touched: set[int] = set()
         self._behind: set[int] = set()
-        self._tasks, self._followed_at = 0, 0.0
+        self._tasks = 0
+        self._followed_at = 0.0
 
     def close(self) -> None:
         """Close the database; pending work was committed or is rolled back."""
@@ -190,7 +192,8 @@ class Engine:
         self.touched.clear()
         if self._tasks and time.monotonic() - self._followed_at < FOLLOW:
             return
-        behind, self._behind = self._behind, set()
+        behind = self._behind
+        self._behind = set()
         self._followed_at = time.monotonic()
         try:
             for follower in self.followers if behind else ():

@@ -29,11 +29,13 @@ BUSY_TIMEOUT_MS = 60_000
 #: One that waits looks again after at most this long, in seconds.
 PAUSE = 0.005
 #: Pages in the log from which it is moved into the database, and from which readers that keep it long are waited for.
-MOVE_FROM, WAIT_FROM = 1_000, 8_000
+MOVE_FROM = 1_000
+WAIT_FROM = 8_000
 #: How long they are waited for; writers wait meanwhile.
 READERS_TIMEOUT_MS = 200
 #: A transaction longer than this stands aside after it for longer than any other one pauses; both in seconds.
-LONG, ASIDE = 0.03, 1.2 * PAUSE
+LONG = 0.03
+ASIDE = 1.2 * PAUSE
 #: How often one that waits for a lock looks again, in seconds.
 LOOK_AGAIN = 0.05
 #: The place in the file that is locked where locks hide what they cover: far behind the owner's number.

@@ -137,7 +137,8 @@ class SqliteLexical(Lexical):
 
     def _asked(self, seen: Seen, clause: Clause, prefix: bool) -> Found:
         """Return the rows that hold a phrase, or a word that begins so, and how much."""
-        found, bound = [(0, 0.0)][:0], asdict(WEIGHTS)
+        found = [(0, 0.0)][:0]
+        bound = asdict(WEIGHTS)
         for table, every in by_table(self.view.numbers):
             matched = " OR ".join(terms.phrase(clause) + " *" * prefix for terms in every)
             found += self.view.rows(WEIGHED.format(table=table), {**bound, "terms": matched})
@@ -149,7 +150,8 @@ class SqliteLexical(Lexical):
         seen, (rows, scores) = scorer.seen, scorer.scores()
         if query.filter:
             allowed = among(passing(self.view, self.allowed, query.filter), seen.documents[rows])
-            rows, scores = rows[allowed], scores[allowed]
+            rows = rows[allowed]
+            scores = scores[allowed]
         return best(seen.ids[rows], scores, limit)
 
     def _scored(self, scorer: PostingScorer, ids: Ids) -> Scores:
@@ -227,7 +229,8 @@ class SqliteLexical(Lexical):
         if isinstance(scoring, Bm25Scoring):
             score, bound["scoring"] = _OWN_SCORE.format(table=terms.table), apsw.pyobject(scoring)
         else:
-            score, bound = _SCORE, bound | asdict(scoring)
+            score = _SCORE
+            bound = bound | asdict(scoring)
         statement = MATCH.format(table=terms.table, score=score, narrowed=narrowed)
         bound |= {"terms": terms.expression(query), "limit": -1 if limit is None else limit + _TIE_MARGIN}
         found = self.view.rows_of(terms.owner, statement, bound)[:limit]
@@ -256,7 +259,8 @@ class SqliteLexical(Lexical):
         return ids[np.isin(seen.rows_of_ids(ids), seen.posting(clause[0])[0])]
 
     def _holding(self, clause: Clause, ids: Ids) -> Ids:
-        statement, found = HOLDING_FEW if len(ids) <= FEW else HOLDING, list[int]()
+        statement = HOLDING_FEW if len(ids) <= FEW else HOLDING
+        found = list[int]()
         for table, every in by_table(self.view.numbers):
             phrases = " OR ".join(terms.phrase(clause) for terms in every)
             rows = self.view.rows(statement.format(table=table), {"ids": json.dumps(ids.tolist()), "terms": phrases})

@@ -76,7 +76,8 @@ class Postings:
             raise NotBuilt("there is no file") from None
         except OSError as error:
             raise Unfit(f"it cannot be read: {error}") from error
-        arrays, start = {}, STAMP_BYTES
+        arrays = {}
+        start = STAMP_BYTES
         for name, (kind, shape) in stamp.facts["sections"].items():
             size = int(np.prod(shape))
             arrays[name] = np.frombuffer(data, kind, size, start).reshape(shape)

@@ -68,7 +68,8 @@ class PostingsIndex(DerivedFile):
         postings = self._open
         if postings is None or postings.stamp.token != log.token:
             try:
-                postings, self._refused = Postings.open(self.place, log), ("", "")
+                postings = Postings.open(self.place, log)
+                self._refused = ("", "")
                 self._open = postings
             except Unfit as error:
                 self._open = None

@@ -77,10 +77,8 @@ class Seen:
             raise Unfit("the words of a chunk that changed are not kept")
         mask[[row for chunk, row in before.items() if row >= 0 and chunk not in same]] = False
         new = [row for row in stored if row[0] not in same]
-        held, row_of = (
-            dict[str, dict[int, float]](),
-            dict.fromkeys(changed, -1) | {chunk: before[chunk] for chunk in same},
-        )
+        held = dict[str, dict[int, float]]()
+        row_of = dict.fromkeys(changed, -1) | {chunk: before[chunk] for chunk in same}
         lengths = []
         for row, (chunk, _, _, owner, *fields, _) in enumerate(new, len(postings)):
             row_of[chunk] = row
@@ -108,9 +106,11 @@ class Seen:
     def posting(self, term: str) -> tuple[Ids, Scores]:
         """Return the rows that hold a term, and how much."""
         found = self.postings.posting(term)
-        rows, counts = self.postings.rows[found], self.postings.counts[found]
+        rows = self.postings.rows[found]
+        counts = self.postings.counts[found]
         seen = self.mask[rows]
-        rows, counts = rows[seen], counts[seen]
+        rows = rows[seen]
+        counts = counts[seen]
         more, much = self.fresh.get(term, (rows[:0], counts[:0]))
         return np.concatenate([rows, more]), np.concatenate([counts, much]).astype(np.float64)
 
@@ -200,7 +200,8 @@ class PostingScorer:
 
     def scores(self) -> tuple[Ids, Scores]:
         """Return the rows that match, in no order, and their scores."""
-        norms, total = self.seen.norms(self.mean_length), np.zeros(len(self.seen.mask))
+        norms = self.seen.norms(self.mean_length)
+        total = np.zeros(len(self.seen.mask))
         matching = np.zeros(len(total), np.bool_)
         required = [*chain.from_iterable(self._required)]
         for (rows, counts), idf in zip([*required, *required, *self._ranked], self._idf, strict=True):

@@ -79,10 +79,12 @@ class WordIndex(DerivedFile):
     weights = FieldWeights().whole()
 
     def __init__(self, location: str, owner: int, known: Known, *, read_only: bool) -> None:
-        self._terms, self._known = Terms(owner), known
+        self._terms = Terms(owner)
+        self._known = known
         super().__init__(location, self._terms.index, read_only=read_only)
         # Whether there are chunks enough for it, and up to which row there cannot be.
-        self._enough, self._too_few = False, LEAST_CHUNKS - 1
+        self._enough = False
+        self._too_few = LEAST_CHUNKS - 1
         self._lock = threading.Lock()
         self._open: WordSnapshot | None = None
 
@@ -116,7 +118,8 @@ class WordIndex(DerivedFile):
             if self._refused[0] == log.token:
                 return None
             try:
-                self._open, self._refused = WordSnapshot.open(self.place, log, self._terms), ("", "")
+                self._open = WordSnapshot.open(self.place, log, self._terms)
+                self._refused = ("", "")
             except Unfit as error:
                 self._refuse(log, error)
             return self._open
@@ -191,7 +194,8 @@ class WordIndex(DerivedFile):
         owner = {"owner": self._terms.owner}
         if not self._enough and (highest := self._known(connection, _HIGHEST, **owner)[0]) > self._too_few:
             missing = LEAST_CHUNKS - connection.execute(_COUNT, owner).get
-            self._enough, self._too_few = missing <= 0, highest + missing - 1
+            self._enough = missing <= 0
+            self._too_few = highest + missing - 1
         return self._enough
 
 
@@ -199,7 +203,9 @@ class WordIndexes:
     """The word indexes of a database's owners, by number, as far as they were asked for; none in memory."""
 
     def __init__(self, location: str, known: Known, *, read_only: bool) -> None:
-        self._location, self._known, self._read_only = location, known, read_only
+        self._location = location
+        self._known = known
+        self._read_only = read_only
         self.elsewhere = False
         self._opened: dict[int, WordIndex] = {}
 

@@ -29,7 +29,8 @@ __all__ = ["Upkeep"]
 #: Chunks whose postings are turned round at a time: about 200 MB of memory.
 SPAN = 200_000
 #: What Tantivy may fill before it writes a segment, in bytes: for a whole build, and to follow.
-HEAP, SMALL_HEAP = 64_000_000, 15_000_000
+HEAP = 64_000_000
+SMALL_HEAP = 15_000_000
 #: A log of more than this share of all chunks is not followed: building again is faster, and leaves one segment.
 MOST_FOLLOWED = 0.5
 
@@ -41,7 +42,9 @@ select term, group_concat(
     (doc << 24) | ((case col when 'title' then 0 when 'headings' then 1 else 2 end) << 22) | "offset"
 )
 from {table}_posting where term >= :prefix and term < :end and doc between :first and :last group by term"""
-_DOC, _FIELD, _FIELDS = 24, 22, 3
+_DOC = 24
+_FIELD = 22
+_FIELDS = 3
 
 _CHUNKS = """
 select chunk.id, chunk.uid, document.namespace, document.kind, document.key, document.path, document.time,
@@ -93,7 +96,8 @@ class Upkeep:
     def _write(self, new: Path, stamp: Stamp) -> None:
         new.mkdir(0o700)
         writer = tantivy.Index(schema(), str(new)).writer(HEAP, 1)
-        owner, terms = self.terms.owner, set[str]()
+        owner = self.terms.owner
+        terms = set[str]()
         for first in range(1, self.connection.execute(_HIGHEST, (owner,)).get + 1, SPAN):
             span = {"first": first, "last": first + SPAN - 1}
             chunks = self.connection.execute(_SPAN, span | {"owner": owner})
@@ -150,10 +154,13 @@ class Upkeep:
 
         All of them are added to `every`.
         """
-        table, prefix = self.terms.table, self.terms.prefix
+        table = self.terms.table
+        prefix = self.terms.prefix
         self.connection.execute(_POSTINGS.format(table=table))
         bound = {**span, "prefix": prefix, "end": prefix + chr(0x10FFFF)}
-        terms, counts, places = [], [], []
+        terms = []
+        counts = []
+        places = []
         for term, listed in self.connection.execute(_PLACES.format(table=table), bound):
             found = np.fromstring(listed, np.int64, sep=",")
             terms.append(term)

@@ -26,7 +26,9 @@ __all__ = ["MOST_EXPANSIONS", "NotHere", "Parser"]
 #: Terms that a prefix may stand for.
 MOST_EXPANSIONS = 256
 _NO_MATCH = tantivy.Query.empty_query()
-MUST, SHOULD, MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
+MUST = tantivy.Occur.Must
+SHOULD = tantivy.Occur.Should
+MUST_NOT = tantivy.Occur.MustNot
 
 
 class NotHere(Exception):

@@ -30,7 +30,11 @@ __all__ = [
     "schema",
 ]
 
-TERMS, FACET, TIME, ID, ROW = "terms", "facet", "time", "id", "row"
+TERMS = "terms"
+FACET = "facet"
+TIME = "time"
+ID = "id"
+ROW = "row"
 #: How often the terms of the title, of the headings and of the body are entered.
 TIMES = tuple(int(weight) for weight in FieldWeights().whole().fields)
 #: Longer values of facets are hashed.

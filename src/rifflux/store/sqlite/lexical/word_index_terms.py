@@ -79,7 +79,8 @@ def _beginning(section: str, start: str) -> list[str]:
     """Return the terms of a section, each between two line ends, that begin with `start`."""
     if not start:
         return list(filter(None, section.split("\n")))
-    first, last = section.find(f"\n{start}"), section.rfind(f"\n{start}")
+    first = section.find(f"\n{start}")
+    last = section.rfind(f"\n{start}")
     if first < 0:
         return []
     terms = section[first + 1 : section.index("\n", last + 1)].split("\n")

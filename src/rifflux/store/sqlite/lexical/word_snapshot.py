@@ -75,7 +75,8 @@ class WordSnapshot:
                 return Ranking.empty()
             hits = self.searcher.search(parsed, limit + len(hidden), count=False).hits
             if hidden:
-                gone, rows = set(hidden), self.searcher.fast_field_values(ROW, [place for _, place in hits])
+                gone = set(hidden)
+                rows = self.searcher.fast_field_values(ROW, [place for _, place in hits])
                 hits = [hit for hit, row in zip(hits, rows, strict=True) if row not in gone]
             ids = np.array(self.searcher.fast_field_values(ID, [place for _, place in hits]), np.int64)
         return Ranking(ids, np.array([score for score, _ in hits], np.float64))
@@ -127,7 +128,8 @@ def intact(path: Path) -> bool:
     if path.suffix not in _SEGMENT_FILES:
         return True
     length, magic = struct.unpack("<II", data[-8:])
-    contents, footer = data[: -8 - length], data[-8 - length : -8]
+    contents = data[: -8 - length]
+    footer = data[-8 - length : -8]
     return bool(magic == _MAGIC and json.loads(footer)["crc"] == zlib.crc32(contents))
 
 

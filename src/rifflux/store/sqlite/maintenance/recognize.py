@@ -20,7 +20,8 @@ MOST_BYTES = 64 * 2**20
 #: The size of an index's pages.
 PAGE = 8192
 _MAGIC = b"SQLite format 3\0"
-_HEADER, _APPLICATION = 100, 68
+_HEADER = 100
+_APPLICATION = 68
 #: A table that every index has, and no other program's database.
 _OUR_TABLE = b"chunk_terms_docsize"
 #: The first bytes of b-tree pages, with the length of their headers: of inner pages and leaves, of indexes and tables.

@@ -104,7 +104,8 @@ def _terms(connection: apsw.Connection, analysis: Analysis) -> Iterator[str]:
     for table in check.damaged_words(check.damage(connection)):
         _empty(connection, table)
         yield f"the word index {table}: emptied it"
-    stray, missing = check.stray_terms(connection), check.missing_terms(connection)
+    stray = check.stray_terms(connection)
+    missing = check.missing_terms(connection)
     for table, id in stray:
         connection.execute(_DROP.format(table=table), (id,))
     if stray:

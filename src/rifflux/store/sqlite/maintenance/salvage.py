@@ -41,7 +41,10 @@ OUR_TABLES = frozenset({"document", "chunk", "chunk_terms"})
 #: The tables without which files are read again.
 READ_ANEW = frozenset({"document", "chunk", "document_text"})
 #: Where the header says how large the file is, in pages, and with which change of the file that was true.
-_SIZE, _SIZE_VALID, _CHANGES, _FREE = 28, 92, 24, 32
+_SIZE = 28
+_SIZE_VALID = 92
+_CHANGES = 24
+_FREE = 32
 _HEADER = 100
 
 #: What reading a damaged page raises, or text that is none.
@@ -102,7 +105,8 @@ def salvage(location: str) -> Salvaged:
     path = Path(location).expanduser()
     check_is_index(path)
     with translated(location), _alone(path), tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        copy, new = Path(folder, "damaged.db"), Path(folder, "new.db")
+        copy = Path(folder, "damaged.db")
+        new = Path(folder, "new.db")
         for suffix in ("", "-wal"):
             if path.with_name(path.name + suffix).exists():
                 shutil.copy(path.with_name(path.name + suffix), copy.with_name(copy.name + suffix))
@@ -248,7 +252,8 @@ def _copy(source: apsw.Connection, target: apsw.Connection, table: _SalvagedTabl
     """Store every readable row that fits; returns how many."""
     places = ", ".join("?" * len(table.columns))
     put = _PUT.format(table=table.name, columns=table.listed, places=places)
-    read, before = _by_row if table.by_row else _by_key, target.total_changes()
+    read = _by_row if table.by_row else _by_key
+    before = target.total_changes()
     for rows in read(source, table):
         target.execute("begin")
         target.executemany(put, [row for row in rows if table.fits(row)])

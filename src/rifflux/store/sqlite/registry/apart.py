@@ -87,7 +87,8 @@ class ApartSharing(SqliteSharing):
 
 def open_state(location: str, index: str) -> Engine:
     """Open the state file beside an index, or make it. Raises `InvalidArgument` for one that is no state."""
-    path, beside = Path(location).expanduser(), Path(index).expanduser()
+    path = Path(location).expanduser()
+    beside = Path(index).expanduser()
     if MEMORY in (location, index):
         raise InvalidArgument("a state file goes with an index file: neither can be in memory")
     if path.exists() and path.samefile(beside):

@@ -32,7 +32,8 @@ from rifflux.store.sqlite.connection.view import View
 __all__ = ["SqliteRegistry", "append"]
 
 #: How long an entry is kept, and how many of each user who acts: nobody can push out what others did.
-KEPT_SECONDS, KEPT_EACH = 2 * 365 * 86_400.0, 10_000
+KEPT_SECONDS = 2 * 365 * 86_400.0
+KEPT_EACH = 10_000
 
 #: The columns of a job.
 JOB = tuple(each.name for each in fields(JobRecord))

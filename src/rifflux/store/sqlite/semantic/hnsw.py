@@ -39,13 +39,16 @@ if TYPE_CHECKING:
 __all__ = ["NAME", "Proximity", "keep", "known", "needed", "verify"]
 
 #: What begins like the packed vectors is forgotten with them.
-NAME, FORMAT = f"{VECTORS}-graph", 1
+NAME = f"{VECTORS}-graph"
+FORMAT = 1
 #: From so many packed rows on there is a graph; fewer are scanned as fast.
 LEAST = 250_000
 #: Links of a node, and the rows that are looked at for them.
-LINKS, WIDTH = 16, 128
+LINKS = 16
+WIDTH = 128
 #: Candidates of a search: as many as are asked for, times this, and at least so many.
-WIDER, FEWEST = 2, 800
+WIDER = 2
+FEWEST = 800
 #: A filter that leaves a smaller share of the rows is a scan of what it leaves.
 NARROW = 0.1
 #: Rows that are no node yet, or nodes that are no row any more, as a share: above, there is no use for the graph.
@@ -57,7 +60,9 @@ BATCH = 8192
 
 #: Bytes before the vectors in usearch's file: how many there are, and how long each is.
 _HEAD = 8
-_STAMP, _NODES, _GRAPH = "stamp", "nodes.npy", "links.usearch"
+_STAMP = "stamp"
+_NODES = "nodes.npy"
+_GRAPH = "links.usearch"
 _NODE = np.dtype([("chunk", "<i8"), ("mark", "<u8")])
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -102,7 +107,8 @@ class Proximity:
     @property
     def stale(self) -> float:
         """Return the share of rows without a node, or of nodes without a row, whichever is larger."""
-        missing, dead = len(self.rest), int(np.count_nonzero(self.rows < 0))
+        missing = len(self.rest)
+        dead = int(np.count_nonzero(self.rows < 0))
         return max(missing / max(len(self.rows) - dead + missing, 1), dead / max(len(self.rows), 1))
 
     def nearest_rows(
@@ -182,10 +188,13 @@ def _write(
 ) -> None:
     """Write a graph: the former one with nodes for the rows that have none, or one of all rows."""
     new.mkdir(0o700)
-    graph, nodes, rows = _empty(packed), np.empty(0, _NODE), np.arange(len(packed))
+    graph = _empty(packed)
+    nodes = np.empty(0, _NODE)
+    rows = np.arange(len(packed))
     if former is not None:
         graph.load(place / _GRAPH)
-        nodes, rows = np.load(place / _NODES), former.rest
+        nodes = np.load(place / _NODES)
+        rows = former.rest
     for start in range(0, len(rows), BATCH):
         if not going_on():
             raise _GivenUp
@@ -240,7 +249,8 @@ def _read(place: Path, packed: Packed, token: str) -> tuple[Stamp, NDArray[Any]]
 
 def _verify(place: Path, stamp: Stamp, *, whole: bool) -> None:
     """Compare checksums: of the links, which a walk follows blindly, or of all."""
-    path, expected = place / _GRAPH, stamp.facts["checksums"]
+    path = place / _GRAPH
+    expected = stamp.facts["checksums"]
     if _checksum(path, *_links(path)) != expected["links"] or (whole and _checksum(path) != expected["graph"]):
         raise Unfit("its links are damaged")
 
@@ -255,11 +265,13 @@ def _links(path: Path) -> tuple[int, int]:
 
 def _checksum(path: Path, start: int = 0, size: int = -1) -> int:
     """Return the checksum of a part of a file, or of all."""
-    checksum, left = 0, path.stat().st_size if size < 0 else size
+    checksum = 0
+    left = path.stat().st_size if size < 0 else size
     with path.open("rb") as file:
         file.seek(start)
         while left > 0 and (data := file.read(min(left, 1 << 20))):
-            checksum, left = crc32(data, checksum), left - len(data)
+            checksum = crc32(data, checksum)
+            left = left - len(data)
     return checksum
 
 

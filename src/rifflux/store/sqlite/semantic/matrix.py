@@ -100,14 +100,17 @@ class Matrix:
         Cosines are rounded as those of packed vectors are. When vectors are packed depends on what all owners have
         together, so other digits would give that away.
         """
-        ids, vectors = self.ids, self.vectors
+        ids = self.ids
+        vectors = self.vectors
         if allowed is not None:
             mask = allowed.mask(self.documents, self.chunks)
-            ids, vectors = ids[mask], vectors[mask]
+            ids = ids[mask]
+            vectors = vectors[mask]
         if len(ids) > limit:
             cosines = vectors @ vector
             near = cosines >= np.partition(cosines, len(cosines) - limit)[len(cosines) - limit] - _ROUNDED
-            ids, vectors = ids[near], vectors[near]
+            ids = ids[near]
+            vectors = vectors[near]
         values, scales = rounded(vectors)
         cosines = np.vecdot(values.astype(np.float32), vector) * scales
         return best(ids, cosines.astype(np.float64), limit)

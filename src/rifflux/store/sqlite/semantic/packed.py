@@ -29,9 +29,11 @@ from rifflux.types import Ids, Scores, Vectors
 
 __all__ = ["FORMAT", "NAME", "Packed", "rounded", "sign_words", "write"]
 
-NAME, FORMAT = "vectors", 1
+NAME = "vectors"
+FORMAT = 1
 #: Rows that are packed, or rescored, at a time: few enough to stay in the processor's cache.
-BATCH, RESCORED = 2048, 256
+BATCH = 2048
+RESCORED = 256
 
 _WORD_BITS = 64
 _LARGEST = np.iinfo(np.int16).max
@@ -77,7 +79,8 @@ def _layout(rows: int, dimension: int, owners: int) -> dict[str, Section]:
         "signs": ("<u8", (-(-dimension // _WORD_BITS), rows)),
         "values": ("<i2", (rows, dimension)),
     }
-    sections, start = {}, STAMP_BYTES
+    sections = {}
+    start = STAMP_BYTES
     for name, (kind, shape) in shapes.items():
         sections[name] = section = Section(np.dtype(kind), shape, start)
         start += -(-section.size // STAMP_BYTES) * STAMP_BYTES
@@ -148,7 +151,8 @@ class Packed:
         """Return the cosine of each row with a vector of unit length."""
         found = np.empty(len(rows), np.float32)
         width = len(vector)
-        raw, floats = np.empty((RESCORED, width), np.int16), np.empty((RESCORED, width), np.float32)
+        raw = np.empty((RESCORED, width), np.int16)
+        floats = np.empty((RESCORED, width), np.float32)
         for start in range(0, len(rows), RESCORED):
             some = rows[start : start + RESCORED]
             np.take(self.values, some, axis=0, out=raw[: len(some)], mode="clip")
@@ -267,7 +271,8 @@ def _write_vectors(file: BinaryIO, layout: Mapping[str, Section], batches: Itera
         signs[:, start:end] = sign_words(batch > 0).T
         values, scales[start:end] = rounded(batch)
         file.write(values.data)
-        start, checksum = end, crc32(values.data, checksum)
+        start = end
+        checksum = crc32(values.data, checksum)
     return {
         "values": checksum,
         "signs": _write(file, layout["signs"], signs),

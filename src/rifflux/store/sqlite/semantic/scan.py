@@ -30,7 +30,8 @@ __all__ = ["apart", "nearest_among", "nearest_rows"]
 #: Shares of the best rows: those expected to be left out, and those that the outer half of what is looked at may hold.
 CLOSE = 0.01, 0.06
 #: The same where more than so many are asked for.
-LOOSE, DEEP = (0.03, 0.12), 100
+LOOSE = (0.03, 0.12)
+DEEP = 100
 #: So many rows get a cosine without a scan: it would not be faster.
 FEW = 2048
 #: Below this share of allowed rows, their sign bits are gathered first.
@@ -40,7 +41,8 @@ SAMPLE = 200
 #: Rows scanned at a time: what is computed of them stays in the processor's cache.
 BLOCK = 1 << 15
 #: From so many rows on, every eighth shows how the counts are distributed.
-MANY, EACH = 1 << 16, 8
+MANY = 1 << 16
+EACH = 8
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.uint16]
@@ -129,7 +131,9 @@ def _likely(
     wider = _expected_level(counts[places], found, held, level, limit, missed)
     while True:
         further = np.flatnonzero((counts > level) & (counts <= wider))
-        places, found, level = np.concatenate([places, further]), np.concatenate([found, cosines(further)]), wider
+        places = np.concatenate([places, further])
+        found = np.concatenate([found, cosines(further)])
+        level = wider
         outer = counts[places] > _level(upto, int(upto[level]) // 2)
         if upto[level] == upto[-1] or np.count_nonzero(found[outer] >= _worst(found, limit)) <= outside * limit:
             return places, found
@@ -149,7 +153,8 @@ def _worst(cosines: Scores, limit: int) -> float:
 def _expected_level(counts: Counts, cosines: Scores, held: NDArray[Any], level: int, limit: int, missed: float) -> int:
     """Return the count up to which rows get a cosine, judged by those of a count up to `level`, which have one."""
     x = counts.astype(np.float64)
-    x_mean, y_mean = x.mean(), cosines.mean()
+    x_mean = x.mean()
+    y_mean = cosines.mean()
     spread = float(((x - x_mean) ** 2).mean())
     slope = float(((x - x_mean) * (cosines - y_mean)).mean()) / spread if spread else 0.0
     stray = float(np.std(cosines - y_mean - slope * (x - x_mean))) + 1e-9

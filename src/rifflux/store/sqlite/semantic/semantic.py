@@ -214,7 +214,8 @@ class SqliteSemantic(Semantic):
         length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))
         if query.vector is None or not length:
             return Ranking.empty()
-        vector, allowed = query.vector / length, self._allowed(query)
+        vector = query.vector / length
+        allowed = self._allowed(query)
         with self.view.reading() as (connection, owners):
             packed = self.index.at(connection) if self.index else None
             if packed is None:
@@ -235,7 +236,8 @@ class SqliteSemantic(Semantic):
         allowed: Allowed | None,
     ) -> Ranking:
         """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
-        index, state = self.index, self.view.generation(connection)
+        index = self.index
+        state = self.view.generation(connection)
         if index and index.will_be_packed(connection, self.embedded):
             with unmoved(connection):
                 self._check_model(connection, query)

@@ -42,9 +42,11 @@ WAYS = ("scan", "hnsw")
 #: From so many vectors on they are packed; fewer are read into memory and scanned exactly.
 LEAST = 4096
 #: Changed rows that are scanned exactly before it is time to pack again: a share of all, and at most so many.
-SHARE, MOST = 0.125, 32_768
+SHARE = 0.125
+MOST = 32_768
 #: The same while nothing else is going on, which is so after as many seconds without a change.
-QUIET_SHARE, QUIET = 0.01, 2.0
+QUIET_SHARE = 0.01
+QUIET = 2.0
 #: A log of more entries is not read by a search.
 TOO_LONG = 4 * MOST
 
@@ -157,13 +159,16 @@ class VectorSnapshot:
         signs: NDArray[np.uint64] | None = gathered.signs
         fresh = self.fresh.matrix.where(np.isin(self.fresh.owners, owners))
         if len(self.fresh.hidden):
-            rows, signs = rows[np.isin(rows, self.fresh.hidden, invert=True)], None
+            rows = rows[np.isin(rows, self.fresh.hidden, invert=True)]
+            signs = None
         few = len(rows) + len(fresh.ids) < LEAST
         if allowed is not None:
-            rows, signs = rows[allowed.mask(self.packed.documents[rows], self.packed.chunks[rows])], None
+            rows = rows[allowed.mask(self.packed.documents[rows], self.packed.chunks[rows])]
+            signs = None
         changed = fresh.nearest(vector, limit, allowed)
         if few:
-            near, cosines = rows, self.packed.cosines(rows, vector)
+            near = rows
+            cosines = self.packed.cosines(rows, vector)
         else:
             near, cosines = nearest_among(self.packed, rows, vector, enough, signs)
         every = len(near) == len(rows)
@@ -257,15 +262,18 @@ class VectorIndex(DerivedFile):
 
     def _followed(self, connection: apsw.Connection) -> VectorSnapshot | None:
         """Return the snapshot of this moment, made from the former one where the packed file is still the same."""
-        known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
+        known = current(connection, NAME)
+        model = connection.execute(_MODEL).fetchone()
         if known is None or model is None:
             return None
         former = self._open
         try:
             if former and former.packed.is_of(known, model[0]):
-                packed, fresh = former.packed, former.fresh
+                packed = former.packed
+                fresh = former.fresh
             else:
-                packed, fresh = Packed.open(self.place, known, model[0]), Fresh.none(known.covered, model[1])
+                packed = Packed.open(self.place, known, model[0])
+                fresh = Fresh.none(known.covered, model[1])
                 self._refused = "", ""
         except Unfit as error:
             self._set_aside(known.token, error)
@@ -334,7 +342,8 @@ class VectorIndex(DerivedFile):
 
     def close(self) -> None:
         """End what goes on in the background; what this process changed is packed first, but no graph is waited for."""
-        self._changed_at, self._closing = -QUIET, True
+        self._changed_at = -QUIET
+        self._closing = True
         super().close()
 
     def _verify(self, connection: apsw.Connection, known: Current) -> None:
@@ -394,7 +403,8 @@ class VectorIndex(DerivedFile):
         shutil.rmtree(location_of(self._location, hnsw.NAME), ignore_errors=True)
 
     def _keep_graph(self, connection: apsw.Connection, place: Path) -> bool:
-        known, model = current(connection, NAME), connection.execute(_MODEL).fetchone()
+        known = current(connection, NAME)
+        model = connection.execute(_MODEL).fetchone()
         if known is None or model is None or self._closing:
             return True
         try:
@@ -425,7 +435,8 @@ def _follow(connection: apsw.Connection, packed: Packed, fresh: Fresh, latest: i
         return replace(fresh, seen=latest)
     bound = {"chunks": json.dumps(chunks.tolist()), "model": packed.stamp.facts["model"]}
     rows: list[Any] = connection.execute(_FRESH, bound).fetchall()
-    kept, every = ~np.isin(fresh.matrix.chunks, chunks), np.union1d(fresh.chunks, chunks)
+    kept = ~np.isin(fresh.matrix.chunks, chunks)
+    every = np.union1d(fresh.chunks, chunks)
     return Fresh(
         latest,
         every,

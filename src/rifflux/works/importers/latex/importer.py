@@ -40,7 +40,8 @@ _OF_NAMES = re.compile(
 )
 #: A mark that leads to an affiliation.
 _RAISED = re.compile(r"\$\s*(?:\{\})?\^[^$]*\$")
-_BEGIN, _END = re.compile(r"\\begin\s*\{document\}"), re.compile(r"\\end\s*\{document\}|\\bye\b")
+_BEGIN = re.compile(r"\\begin\s*\{document\}")
+_END = re.compile(r"\\end\s*\{document\}|\\bye\b")
 
 
 def read(source: WorkSource) -> Iterator[Entry | Failure]:
@@ -51,7 +52,8 @@ def read(source: WorkSource) -> Iterator[Entry | Failure]:
         return
     start = begin.end() if begin else 0
     end = _END.search(whole.text, start)
-    preamble, body = whole.text[:start], whole.text[start : end.start() if end else len(whole.text)]
+    preamble = whole.text[:start]
+    body = whole.text[start : end.start() if end else len(whole.text)]
     declared = preamble if source.alone else packages(preamble, source.path.parent) + preamble
     outline = PaperOutline(body, numbering(declared, body), lambda offset: whole.place(start + offset))
     passages = outline.passages()
@@ -74,7 +76,8 @@ class _Paper:
 
     def entry(self, outline: PaperOutline, passages: list[Passage]) -> Entry | Failure:
         """Return the work, with all that did not balance; a failure for a file that says nothing."""
-        source, expand = self.source, self.macros.expand
+        source = self.source
+        expand = self.macros.expand
         title = readable(expand(_without_notes(self._said("title"))))
         if not (title or outline.abstract or passages):
             return Failure(str(source.path), "; ".join(["it has neither a title nor a text", *self.whole.problems]))
@@ -137,7 +140,8 @@ class _Paper:
 
     def _citations(self, notes: Problems) -> Iterator[Link]:
         """Links to the entries of the `.bib` files, else to what the `\\bibitem` says of the work."""
-        entries, items = self._entries(), self._items()
+        entries = self._entries()
+        items = self._items()
         lost = {}
         for key, offset in _named_in(_CITATION, self.body).items():
             names = [entries[key]] if key in entries else items.get(key, [])
@@ -183,7 +187,8 @@ class _Paper:
 
 def _without_notes(text: str, notes: re.Pattern[str] = _NOTES) -> str:
     """Return a title or name without the footnotes on it."""
-    pieces, start = [], 0
+    pieces = []
+    start = 0
     for note in notes.finditer(text):
         if note.start() >= start:
             option = bracketed(text, note.end())

@@ -39,7 +39,8 @@ _VERBATIM = ("verbatim", "lstlisting", "comment", "minted")
 #: Statements that are restated elsewhere: the environment is their first argument.
 _RESTATED = ("restatable", "thm-restate")
 #: Environments that count equations, one each or one a line.
-_EQUATION, _EQUATIONS = ("equation", "multline"), ("align", "gather", "eqnarray", "alignat", "flalign")
+_EQUATION = ("equation", "multline")
+_EQUATIONS = ("align", "gather", "eqnarray", "alignat", "flalign")
 _INNER = re.compile(r"\\(?P<edge>begin|end)\s*\{[^{}]*\}|(?P<row>\\\\)")
 _UNNUMBERED = re.compile(r"\\(?:notag|nonumber|tag)(?![A-Za-z])")
 
@@ -100,7 +101,8 @@ class PaperOutline:
     # Environments
 
     def _begin(self, mark: re.Match[str]) -> None:
-        name, after = mark["name"].strip(), mark.end()
+        name = mark["name"].strip()
+        after = mark.end()
         if len(self._open) == MOST_OPEN:
             if not self._is_too_deep:
                 self.problems.append(f"{self.place(mark.start())}: \\begin{{{name}}} is too deep inside of others")
@@ -110,7 +112,8 @@ class PaperOutline:
         if name in _RESTATED:
             inner = argument(self.body, option[1] if option else after)
             called = argument(self.body, inner[1]) if inner else None
-            statement, after = (inner[0].strip() if inner else name), (called[1] if called else after)
+            statement = inner[0].strip() if inner else name
+            after = called[1] if called else after
         else:
             statement = name
         bare = statement.rstrip("*")
@@ -200,7 +203,8 @@ class PaperOutline:
             of = f" of {self._last}" if self._last else ""
             return option or f"Proof{of}"
         theorem = self.numbers.theorems[name.rstrip("*")]
-        self._last, self._number = theorem.shown, ""
+        self._last = theorem.shown
+        self._number = ""
         if theorem.counter is not None and not name.endswith("*"):
             self.numbers.step(theorem.counter)
             self._number = self.numbers.number(theorem.counter)

@@ -38,7 +38,8 @@ LONGEST_OPTION = 2000
 #: Files may include files so deep.
 MOST_LEVELS = 8
 #: Macros that use macros are followed so far; a text may grow by them to so many times its length.
-MOST_ROUNDS, MOST_GROWTH = 5, 4
+MOST_ROUNDS = 5
+MOST_GROWTH = 4
 
 
 @dataclass
@@ -100,7 +101,8 @@ def without_comments(text: str) -> str:
 
 def _alive(text: str) -> str:
     """Return the text without what `\\iffalse` and `comment` hide; its lines stay where they are."""
-    pieces, start = [], 0
+    pieces = []
+    start = 0
     for hidden in _HIDING.finditer(text):
         if hidden.start() < start:
             continue
@@ -214,7 +216,8 @@ class Macros:
         return text
 
     def _once(self, text: str, pattern: re.Pattern[str]) -> str:
-        pieces, start = [], 0
+        pieces = []
+        start = 0
         for match in pattern.finditer(text):
             if match.start() < start:
                 continue

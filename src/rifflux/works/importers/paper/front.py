@@ -17,10 +17,13 @@ from rifflux.works.importers.paper.sections import Heading, is_numbered
 __all__ = ["Front", "front_of"]
 
 #: In sizes of the body: a title is larger, and one of a word so large.
-_TITLE_SIZE, _LARGE_TITLE = 1.12, 1.4
+_TITLE_SIZE = 1.12
+_LARGE_TITLE = 1.4
 #: A title that is no larger than the text is one of the first groups of lines.
 _FIRST_GROUPS = 4
-_TITLE_LETTERS, _TITLE_WORDS, _LONGEST_TITLE = 6, (2, 40), 300
+_TITLE_LETTERS = 6
+_TITLE_WORDS = (2, 40)
+_LONGEST_TITLE = 300
 #: What stands in large letters on first pages and is no title.
 _BANNER = re.compile(
     r"proceedings\b|journal\b|transactions\b|volume\b|vol\.|issn|isbn|https?:|www\.|doi\b|arxiv|tech(?:nical|\.) rep"
@@ -31,7 +34,9 @@ _BANNER = re.compile(
     re.IGNORECASE,
 )
 #: Words that an abstract has, how many one without a heading has at least, and its most characters.
-_ABSTRACT_WORDS, _FEWEST_UNHEADED, _LONGEST_ABSTRACT = (4, 700), 25, 6000
+_ABSTRACT_WORDS = (4, 700)
+_FEWEST_UNHEADED = 25
+_LONGEST_ABSTRACT = 6000
 _AFTER_ABSTRACT = re.compile(
     r"(?:additional\s+)?(?:index terms|key\s?-?words(?:\s+and\s+phrases)?|categories and subject descriptors"
     r"|ccs concepts|general terms"
@@ -99,7 +104,8 @@ def _title(lines: Sequence[Line], pages: Pages, stated: str) -> tuple[int, int] 
         return chosen
     # Some set their titles in the size of the text: in bold, in capitals, or just before the authors' names.
     for start, end in groups[:_FIRST_GROUPS]:
-        head, following = lines[start], lines[end : end + 1]
+        head = lines[start]
+        following = lines[end : end + 1]
         set_off = (head.bold or plain_line(head).isupper()) and start < _FIRST_GROUPS
         if not people_in(head) and (set_off or any(map(people_in, following))):
             return start, end
@@ -156,7 +162,8 @@ def _between(pages: Pages, title: Line, lines: Sequence[Line], following: Sequen
         following[0].y if following and following[0].page == title.page else min((each.y for each in lines), default=0)
     )
     column = [each for each in (title, *lines) if each.column == title.column]
-    left, right = min(each.x0 for each in column), max(each.x1 for each in column)
+    left = min(each.x0 for each in column)
+    right = max(each.x1 for each in column)
     within = [
         each
         for each in pages.pieces
@@ -280,7 +287,8 @@ def _abstract_end(pages: Pages, found: Sequence[Heading], begin: int, reach: int
     heads = {each.start for each in found}
     size = lines[begin].size if begin < len(lines) else 0.0
     for place in range(begin + 1, reach):
-        line, before = lines[place], lines[place - 1]
+        line = lines[place]
+        before = lines[place - 1]
         if place in heads or _AFTER_ABSTRACT.match(line.text.replace(GAP, " ")):
             return place
         is_near = (before.page, before.column) == (line.page, line.column) and before.y > line.y

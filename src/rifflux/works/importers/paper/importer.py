@@ -30,7 +30,8 @@ __all__ = ["read"]
 
 _YEAR = re.compile(r"(?<![\d.-])(?:19[5-9]\d|20[0-4]\d)(?![\d-])")
 #: Lines at the head and foot of a first page, and characters around a year, that may date a paper.
-_EDGE, _NEAR = 6, 60
+_EDGE = 6
+_NEAR = 60
 #: What says that a year beside it is that of the paper.
 _DATED = re.compile(
     r"copyright|©|\(c\)|published|proceedings|conference|symposium|workshop|journal|transactions|vol(?:ume|\.)|appear"

@@ -18,7 +18,8 @@ from rifflux.ingest.read.pdf_lines import GAP, Line, page_lines
 __all__ = ["ABSTRACT", "CAPTION", "REFERENCES", "SMALL", "Pages", "block_text", "plain_line", "read_pages", "words_of"]
 
 #: Rows at the top and at the foot of a page that may be its head or foot, and pages that a repeated one stands on.
-_EDGE_ROWS, _REPEATED = 2, 2
+_EDGE_ROWS = 2
+_REPEATED = 2
 #: Letters and digits that are a page's number.
 _NUMBER = re.compile(r"[-–—•\s]*(?:page\s+)?(?:\d{1,5}|[ivxl]{1,6})(?:\s*(?:of|/)\s*\d+)?[-–—•\s]*", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+|\b[ivxl]+\b")
@@ -27,7 +28,8 @@ SMALL = 0.93
 #: In distances of lines: what parts the head of a page from its text.
 _HEAD_GAP = 1.25
 #: Lines that may stand beside the authors in another column, and words that each has at most.
-_MOST_BESIDE, _BESIDE_WORDS = 12, 7
+_MOST_BESIDE = 12
+_BESIDE_WORDS = 7
 #: What heads the abstract.
 ABSTRACT = re.compile(r"(?:\d+\.?\s+)?(?:abstract|summary|a\s?b\s?s\s?t\s?r\s?a\s?c\s?t)\b[\s.:—–-]*", re.IGNORECASE)
 #: What heads the list of references.
@@ -67,7 +69,8 @@ class Pages:
 
 def read_pages(pdf: pypdfium2.PdfDocument) -> Pages:
     """Return the lines of a document."""
-    found, margin = list[list[Line]](), ""
+    found = list[list[Line]]()
+    margin = ""
     for number in range(len(pdf)):
         lines, turned = page_lines(pdf, number)
         margin = margin or (turned if number == 0 else "")
@@ -210,7 +213,8 @@ def _continued(text: str, said: str, words: Counter[str]) -> str:
     rest = _WORD.match(said)
     second = rest[0] if rest else ""
     before = re.search(r"[^\W_]+(?:-[^\W_]+)*-$", text)
-    whole, hyphened = f"{cut[1]}{second}".lower(), f"{(before[0] if before else text)}{second}".lower()
+    whole = f"{cut[1]}{second}".lower()
+    hyphened = f"{(before[0] if before else text)}{second}".lower()
     known = words[hyphened] - words[whole]
     both = min(len(cut[1]), len(second)) >= _WHOLE_LETTERS and min(words[cut[1].lower()], words[second.lower()]) > 1
     is_chain = before is not None and "-" in before[0][:-1]

@@ -41,7 +41,9 @@ _FARTHEST = 2.2
 _MOSTLY = 0.6
 #: How sure a citation is that names a title.
 BY_TITLE = 0.9
-_TITLE_WORDS, _SHORTEST, _LONGEST = 3, 15, 250
+_TITLE_WORDS = 3
+_SHORTEST = 15
+_LONGEST = 250
 
 
 def listed(lines: Sequence[Line], pages: Pages) -> list[str]:
@@ -153,7 +155,8 @@ def title_of(reference: str) -> str:
 
 def _sentences(text: str) -> list[str]:
     """Return the parts of a text between stops; that of an initial ends none."""
-    found, start = [], 0
+    found = []
+    start = 0
     for stop in re.finditer(r"[.?!]\s+(?=\S)", text):
         if text[stop.start()] == "." and _is_short(text[start : stop.start()], text[stop.end() :]):
             continue

@@ -33,11 +33,16 @@ _NO_HEADING = re.compile(
 #: How a line of a table of contents ends.
 _CONTENTS = re.compile(rf"(?:{GAP}|(?:\.\s?){{3,}})\s*\d{{1,3}}$")
 _NUMBER = re.compile(rf"[^{GAP}]{{1,8}}{GAP}[^{GAP}]+$")
-_LONGEST, _MOST_LINES, _MOST_WORDS = 120, 3, 12
+_LONGEST = 120
+_MOST_LINES = 3
+_MOST_WORDS = 12
 #: In sizes of the body: what is larger is set off; in distances of lines: the gap above a heading, and a paragraph.
-_LARGER, _ABOVE, _APART = 1.06, 1.15, 1.35
+_LARGER = 1.06
+_ABOVE = 1.15
+_APART = 1.35
 #: In sizes of the body: how far a line is set in, or ends before the others, that begins or ends a paragraph.
-_SET_IN, _SHORT = 0.7, 2.0
+_SET_IN = 0.7
+_SHORT = 2.0
 _END = re.compile(r"""[.!?:;]["'”’)\]]*$""")
 
 
@@ -161,7 +166,8 @@ def _stands_alone(pages: Pages, start: int, end: int) -> bool:
     lines = pages.lines
     if start == 0 or end >= len(lines) or _NUMBERED.match(lines[end].text.replace(GAP, " ")):
         return False
-    above, below = lines[start - 1].y - lines[start].y, lines[end - 1].y - lines[end].y
+    above = lines[start - 1].y - lines[start].y
+    below = lines[end - 1].y - lines[end].y
     same_column = (lines[start - 1].page, lines[start - 1].column) == (lines[start].page, lines[start].column)
     return (not same_column or above < 0 or above > _APART * pages.leading) and below > 1.05 * pages.leading
 
@@ -185,7 +191,8 @@ def _alike(one: Line, other: Line) -> bool:
 
 def _goes_on(lines: Sequence[Line], place: int, pages: Pages) -> bool:
     """Return True if a line goes on with the heading in the line before it."""
-    before, line = lines[place - 1], lines[place]
+    before = lines[place - 1]
+    line = lines[place]
     capital = _is_capital(before.text) and _is_capital(line.text) and line.size > 0.75 * before.size
     if not (capital or _alike(before, line)) or (before.page, before.column) != (line.page, line.column):
         return False
@@ -321,7 +328,8 @@ def _is_aside(block: Sequence[Line], pages: Pages) -> bool:
 
 def _goes_over(before: Paragraph, block: Paragraph, pages: Pages) -> bool:
     """Return True if a paragraph goes on in another column, or behind a figure."""
-    last, first = before.lines[-1], block.lines[0]
+    last = before.lines[-1]
+    first = block.lines[0]
     if (last.page, last.column) == (first.page, first.column) and last.y > first.y:
         gap = last.y - first.y
         if gap < 2.5 * pages.leading:
