@@ -129,7 +129,10 @@ class _Run:
                 yield from self._by_model(self.chat, searched, draft, passages)
                 if self.gone():
                     return
-                by = self.chat.model if draft.sentences or draft.declined else EXTRACT
+                if draft.sentences or draft.declined:
+                    by = self.chat.model
+                else:
+                    by = EXTRACT
                 if draft.declined:
                     reason = f"{self.chat.model} finds no answer in these passages"
             if by == EXTRACT:
@@ -174,7 +177,10 @@ class _Run:
         try:
             yield from written(draft, pieces, passages)
         except ModelError as error:
-            how = "the answer ends here" if draft.sentences else "sentences are quoted instead"
+            if draft.sentences:
+                how = "the answer ends here"
+            else:
+                how = "sentences are quoted instead"
             self.degraded.append(f"{error}; {how}")
         else:
             if not draft.sentences and not draft.declined:
@@ -192,7 +198,10 @@ class _Run:
         question = self.asked.question
         history = self.asked.history
         searcher = Searcher(self.answerer.sources[0].view)
-        leans = leaning(question, searcher) if history else ALONE
+        if history:
+            leans = leaning(question, searcher)
+        else:
+            leans = ALONE
         if leans != POINTS:
             evidence = self._gathered(question)
             if not (reason := refusal(evidence, "" if leans == ALONE else question)) or leans == ALONE:
@@ -219,7 +228,10 @@ class _Run:
         assert self.chat
         streaming = replace(self._streaming(self.chat), first_s=REWRITE_S, next_s=REWRITE_S)
         limit = time.perf_counter() + REWRITE_S
-        limit = min(limit, self.asked.deadline) if self.asked.deadline else limit
+        if self.asked.deadline:
+            limit = min(limit, self.asked.deadline)
+        else:
+            limit = limit
         messages = rewriting(question, self.asked.history)
         try:
             said = "".join(
@@ -228,7 +240,9 @@ class _Run:
         except ModelError:
             return ""
         line = re.sub(r"<think>.*?(?:</think>|\Z)", "", said, flags=re.DOTALL).strip().partition("\n")[0].strip(" \"'")
-        return line if 0 < len(line) <= LONGEST_QUESTION else ""
+        if 0 < len(line) <= LONGEST_QUESTION:
+            return line
+        return ""
 
     def _streaming(self, chat: ChatModel) -> Streaming:
         from rifflux.models.streamed import Streaming
@@ -241,7 +255,7 @@ class _Run:
 
 def _passages(evidence: Evidence) -> list[Passage]:
     """Return the passages of the pack that have a text, as sentences are compared with them."""
-    found = list[Passage]()
+    found: list[Passage] = []
     for item in evidence.pack.items:
         if item.text:
             source = evidence.found_of(item)

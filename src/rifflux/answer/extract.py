@@ -69,7 +69,7 @@ def extract(evidence: Evidence, passages: Sequence[Passage]) -> tuple[list[Quota
     candidates = [*_candidates(evidence, passages)]
     candidates = sorted(candidates, key=lambda each: -each.score)[:COMPARED]
     degraded = _by_meaning(evidence, candidates)
-    chosen = list[_Candidate]()
+    chosen: list[_Candidate] = []
     best = max((each.score for each in candidates), default=0.0)
     while candidates and len(chosen) < MOST:
         values = [each.score - _repeated(each, chosen) for each in candidates]
@@ -115,7 +115,7 @@ def _candidates(evidence: Evidence, passages: Sequence[Passage]) -> Iterator[_Ca
 
 def _unjoined(text: str, found: Sequence[Piece]) -> list[Piece]:
     """Return the pieces of a passage; a line that leads to what is behind it belongs to that table, code or list."""
-    joined = list[Piece]()
+    joined: list[Piece] = []
     leading = False
     for piece in found:
         before = joined[-1] if joined else piece
@@ -136,7 +136,9 @@ def _weights(weights: Mapping[Clause, float]) -> dict[str, float]:
         for term in clause:
             single[term] = max(single.get(term, 0.0), weight)
     total = sum(single.values())
-    return {term: weight / total for term, weight in single.items()} if total else {}
+    if total:
+        return {term: weight / total for term, weight in single.items()}
+    return {}
 
 
 def _held(weights: Mapping[str, float], terms: frozenset[str]) -> frozenset[str]:

@@ -77,7 +77,7 @@ class Found:
     @cached_property
     def documents(self) -> Mapping[Place, Document]:
         """Return the documents of the hits as they may be shown."""
-        places = list(dict.fromkeys(map(attrgetter("place"), self.hits)))
+        places = list(dict.fromkeys(each.place for each in self.hits))
         visible = self.searcher.view.visible
         known = self.searcher.store.catalog.documents_at(places)
         return {place: visible.document(place[0], document) for place, document in known.items()}
@@ -146,8 +146,8 @@ def gather(
         searcher = Searcher(searcher.view, others)
         found.append(_searched(source, searcher, text, source.narrowed(filter), clock, deadline))
     best = max((hit.relevance or 0.0 for each in found for hit in each.hits if not hit.withheld), default=0.0)
-    candidates = list[Citable]()
-    of = dict[str, Found]()
+    candidates: list[Citable] = []
+    of: dict[str, Found] = {}
     for citable, each in _merged(found):
         if (citable.hit.relevance or 0.0) >= LEAST_SHARE * best:
             candidates.append(citable)
@@ -160,7 +160,10 @@ def gather(
         [each for each in candidates if any(not hit.withheld for hit in each.passages)],
         asked[0].view.embedder.count_tokens,
     )
-    notes = [f"no license is recorded that permits the text of {closed} documents: they are left out"] if closed else []
+    if closed:
+        notes = [f"no license is recorded that permits the text of {closed} documents: they are left out"]
+    else:
+        notes = []
     opened = {(item.namespace, item.license) for item in pack.items}
     if opened:
         notes += [notice.text for notice in found[0].searcher.view.visible.opened(opened)]
@@ -225,7 +228,12 @@ def _beside(span: tuple[int, int], hits: Sequence[Hit], text: str) -> Hit | None
     """Return the best passage that touches a span or overlaps it."""
     for hit in hits:
         start, end = hit.span
-        gap = text[span[1] : start] if start >= span[1] else text[end : span[0]] if end <= span[0] else ""
+        if start >= span[1]:
+            gap = text[span[1] : start]
+        elif end <= span[0]:
+            gap = text[end : span[0]]
+        else:
+            gap = ""
         if not gap.strip():
             return hit
     return None

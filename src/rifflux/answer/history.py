@@ -64,7 +64,7 @@ def checked_history(history: Iterable[Turn | Mapping[str, Any] | Sequence[str]])
     """
     if isinstance(history, str | Mapping) or not isinstance(history, Iterable):
         raise InvalidArgument('history is a list of turns, such as {"role": "user", "content": "…"}')
-    turns = list[Turn]()
+    turns: list[Turn] = []
     left_out = 0
     for given in history:
         turn = _turn(given)
@@ -72,7 +72,10 @@ def checked_history(history: Iterable[Turn | Mapping[str, Any] | Sequence[str]])
             left_out += 1
         elif turn.content.strip():
             turns.append(turn)
-    notes = [f"messages that are neither a user's nor an assistant's were left out: {left_out}"] if left_out else []
+    if left_out:
+        notes = [f"messages that are neither a user's nor an assistant's were left out: {left_out}"]
+    else:
+        notes = []
     return turns[-MOST_TURNS:], notes
 
 
@@ -112,11 +115,15 @@ def leaning(question: str, searcher: Searcher) -> str:
     query = searcher.read(question)
     terms = len(dict.fromkeys(query.terms))
     if pointing & {word.casefold() for word in _WORD.findall(question)}:
-        return POINTS if terms <= MANY else ALONE
+        if terms <= MANY:
+            return POINTS
+        return ALONE
     if _GOING_ON.match(question) and terms <= FEW:
         return MAYBE
     named = query.understanding and query.understanding.specificity > 0
-    return MAYBE if terms < FEW and not named else ALONE
+    if terms < FEW and not named:
+        return MAYBE
+    return ALONE
 
 
 def completed(question: str, history: Sequence[Turn], searcher: Searcher) -> str:

@@ -92,7 +92,9 @@ class AnswerEvent:
     def name(self) -> str:
         """Return `sources`, `delta`, `cited`, `withdrawn`, `done` or `error`."""
         kind = type(self).__name__.lower()
-        return "error" if kind == "failed" else kind
+        if kind == "failed":
+            return "error"
+        return kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,9 @@ def refusal(evidence: Evidence, follow_up: str = "") -> str:
     if not evidence.pack.items:
         return _NOTHING
     enough = any(_is_enough(found) or (bool(follow_up) and _follows(found, follow_up)) for found in evidence.found)
-    return "" if enough else _WEAK
+    if enough:
+        return ""
+    return _WEAK
 
 
 def _follows(found: Found, question: str) -> bool:
@@ -124,7 +126,10 @@ def _is_enough(found: Found) -> bool:
     is_name = _is_name(found, weights)
     worths = _worths(found, hits) if is_name else {}
     passages = [_compared(hit, weights, worths, _analyzer(found, hit)) for hit in hits]
-    agreed = any(each.stated >= HALF for each in passages) if found.agreed is None else found.agreed
+    if found.agreed is None:
+        agreed = any(each.stated >= HALF for each in passages)
+    else:
+        agreed = found.agreed
     least = MEDIUM if agreed else HIGH
     if is_name and _names_things(passages):
         return _is_about(passages, least)
@@ -135,7 +140,9 @@ def _is_enough(found: Found) -> bool:
 def _weights(found: Found) -> Mapping[Clause, float]:
     """Return what each clause of the question counts; in a small index all alike, for there few terms are rare."""
     weights = weights_of(found.searcher.store, found.query)
-    return dict.fromkeys(weights, 1.0) if _is_small(found) else weights
+    if _is_small(found):
+        return dict.fromkeys(weights, 1.0)
+    return weights
 
 
 def _is_small(found: Found) -> bool:
@@ -199,7 +206,10 @@ def _analyzer(found: Found, hit: Hit) -> Analyzer:
 def _compared(hit: Hit, weights: Mapping[Clause, float], worths: Mapping[str, float], analyzer: Analyzer) -> _Passage:
     """Compare a passage with the clauses of a question by their weights, and its headings by what their terms count."""
     # A title that is the name of a file is no heading.
-    title = "" if hit.kind in _UNTITLED else hit.title
+    if hit.kind in _UNTITLED:
+        title = ""
+    else:
+        title = hit.title
     headings = [analyzer.joined(part) for part in (title, *hit.heading_path.split(" > ")) if part]
     above = "".join(f" {heading} \n" for heading in headings)
     asked = {term for clause in weights for term in clause}
@@ -224,7 +234,9 @@ def _likeness(one: set[str], other: set[str], worths: Mapping[str, float]) -> fl
         return 0.0
     usual = statistics.mean(worths.values())
     common, both = (sum(worths.get(term, usual) for term in terms) for terms in (one & other, one | other))
-    return common / both if both else 0.0
+    if both:
+        return common / both
+    return 0.0
 
 
 def _unpointed(sentence: str, asked: set[str], analyzer: Analyzer) -> str:
@@ -235,4 +247,6 @@ def _unpointed(sentence: str, asked: set[str], analyzer: Analyzer) -> str:
 def _share(weights: Mapping[Clause, float], text: str) -> float:
     """Return the share of clauses that a text of terms holds, by weight."""
     held = [weight for clause, weight in weights.items() if f" {' '.join(clause)} " in text]
-    return 1.0 if len(held) == len(weights) else sum(held) / sum(weights.values())
+    if len(held) == len(weights):
+        return 1.0
+    return sum(held) / sum(weights.values())

@@ -182,7 +182,7 @@ def supported(text: str, cited: Sequence[Passage], passages: Sequence[Passage]) 
 
 def code_in(text: str, passages: Iterable[Passage]) -> Passage | None:
     """Return the first passage that every line of a piece of code stands in, blanks aside."""
-    lines = [line for line in map(_plain, text.splitlines()) if line]
+    lines = [line for line in (_plain(each) for each in text.splitlines()) if line]
     return next((each for each in passages if lines and all(line in each.plain for line in lines)), None)
 
 

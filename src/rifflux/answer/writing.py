@@ -141,7 +141,12 @@ def _declines(raw: str) -> bool:
 def _checked(draft: Draft, raw: str, passages: Sequence[Passage]) -> Iterator[AnswerEvent]:
     """Write a sentence, or withdraw it."""
     blanks = raw[: len(raw) - len(raw.lstrip())]
-    apart = "\n\n" if blanks.count("\n") > 1 else "\n" if "\n" in blanks else " "
+    if blanks.count("\n") > 1:
+        apart = "\n\n"
+    elif "\n" in blanks:
+        apart = "\n"
+    else:
+        apart = " "
     if fenced := _FENCED.match(raw):
         code = _UNSEEN.sub("", fenced[2]).strip("\n")
         if passage := code_in(code, passages):
@@ -176,7 +181,9 @@ def cleaned(text: str, passages: Sequence[Passage] = ()) -> str:
     """
 
     def kept(found: re.Match[str]) -> str:
-        return found[0] if any(found[0] in each.item.text for each in passages) else ""
+        if any(found[0] in each.item.text for each in passages):
+            return found[0]
+        return ""
 
     text = _UNSEEN.sub("", text)
     for _ in range(3):  # what is taken out may leave another one

@@ -159,7 +159,10 @@ class Conversations:
 
     def message(self, conversation_id: str, id: str) -> Message:
         """Return a message. Raises `NotFound`."""
-        row = self._store.catalog.document(conversation_id, id) if conversation_id != CONVERSATIONS else None
+        if conversation_id != CONVERSATIONS:
+            row = self._store.catalog.document(conversation_id, id)
+        else:
+            row = None
         if row is None:
             raise NotFound(f"no message {id!r} in a conversation {conversation_id!r}: take its id from a search")
         return message_of(row, conversation_id)
@@ -362,7 +365,7 @@ class Conversations:
     ) -> tuple[ImportReport, Sequence[DocumentChange]]:
         """Store a thread; returns what became of it, and what is to be embedded."""
         conversation = replace(checked_conversation(thread.conversation), messages=0)
-        messages = [*map(checked_message, thread.messages)]
+        messages = [*(checked_message(each) for each in thread.messages)]
         with self._store.transaction():
             known = self._store.catalog.document(CONVERSATIONS, conversation.id)
             row = conversation_row(conversation)
@@ -392,7 +395,9 @@ class Conversations:
 
     def _embed(self, changes: Sequence[DocumentChange], embed: bool | None) -> Embedded:
         wanted = changes and (self.hybrid if embed is None else embed)
-        return self._writer.embed_changes(changes) if wanted else Embedded()
+        if wanted:
+            return self._writer.embed_changes(changes)
+        return Embedded()
 
     def embed(self, progress: Progress | None = None, *, seconds: float | None = None) -> VectorsMade:
         """Make vectors for the messages that have none, such as those stored while `hybrid_search` was off.

@@ -103,7 +103,9 @@ class WrittenMessage(Message):
 
     def __eq__(self, other: object) -> bool:
         mine = attrgetter(*Message.__slots__)
-        return mine(self) == mine(other) if isinstance(other, Message) else NotImplemented
+        if isinstance(other, Message):
+            return mine(self) == mine(other)
+        return NotImplemented
 
     def __hash__(self) -> int:
         return hash(attrgetter(*Message.__slots__)(self))
@@ -206,7 +208,10 @@ class ImportReport:
     @property
     def nothing(self) -> str:
         """Return why there was nothing to take: what was recognized, left out, and not read."""
-        told = [f"recognized: {', '.join(self.recognized)}"] if self.recognized else []
+        if self.recognized:
+            told = [f"recognized: {', '.join(self.recognized)}"]
+        else:
+            told = []
         if self.skipped:
             told.append(f"left out: {', '.join(f'{count:,} {what}' for what, count in self.skipped.items())}")
         told += [f"{failure.path} {failure.reason}" for failure in self.failed[:_MOST_TOLD]]
@@ -220,7 +225,9 @@ class ImportReport:
 
 
 def _sum(one: Any, other: Any) -> Any:
-    return dict(Counter(one) + Counter(other)) if isinstance(one, Mapping) else one + other
+    if isinstance(one, Mapping):
+        return dict(Counter(one) + Counter(other))
+    return one + other
 
 
 def conversation_row(conversation: Conversation) -> Document:
@@ -296,7 +303,9 @@ def was_added(row: Document) -> bool:
 
 
 def _value(row: Document, name: str) -> object:
-    return getattr(row, name) if name in _COLUMNS else row.metadata[name]
+    if name in _COLUMNS:
+        return getattr(row, name)
+    return row.metadata[name]
 
 
 def _edited(row: Document) -> frozenset[str]:
@@ -305,7 +314,9 @@ def _edited(row: Document) -> frozenset[str]:
 
 
 def _marked(row: Document, names: Collection[str]) -> Document:
-    return replace(row, metadata={**row.metadata, _EDITED: sorted(names)}) if names else row
+    if names:
+        return replace(row, metadata={**row.metadata, _EDITED: sorted(names)})
+    return row
 
 
 # What callers give of conversations and messages, checked: each refusal names what is allowed
@@ -332,7 +343,7 @@ def bounded(thread: Thread) -> Thread:
     conversation = _cut(thread.conversation)
     messages = thread.messages
     if any(_long(each) for each in messages):
-        messages = tuple(map(_cut, messages))
+        messages = tuple(_cut(message) for message in messages)
     return replace(thread, conversation=conversation, messages=messages)
 
 
@@ -380,7 +391,7 @@ def _checked(what: str, value: Value, *names: str) -> Value:
             parse_time(date)
         except InvalidArgument as error:
             raise InvalidArgument(f"{what}: created_at: {error}") from None
-    texts = dict[str, Any]()
+    texts: dict[str, Any] = {}
     for name in names:
         if not isinstance(text := getattr(value, name), str):
             raise InvalidArgument(f"{what}: {name} must be a string, not {text!r}")

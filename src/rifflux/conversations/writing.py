@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice, repeat
-from operator import attrgetter, itemgetter
 
 from rifflux.conversations.model import (
     OTHERS,
@@ -49,11 +48,11 @@ class MessageWriter:
 
         Returns what became of them, and what was stored again, neighbours included.
         """
-        given = dict(zip(map(attrgetter("id"), messages), messages, strict=True))
+        given = dict(zip((message.id for message in messages), messages, strict=True))
         stored = self.store.catalog.documents_at([*zip(repeat(conversation.id), given)])
-        known = dict(zip(map(itemgetter(1), stored), stored.values(), strict=True))
-        fresh = dict[str, Document]()
-        changed = list[str]()
+        known = dict(zip((each[1] for each in stored), stored.values(), strict=True))
+        fresh: dict[str, Document] = {}
+        changed: list[str] = []
         for key, message in given.items():
             row = merge(message_row(message, conversation), known.get(key))
             if known.get(key) != row:
@@ -62,7 +61,7 @@ class MessageWriter:
         new = len(fresh) - len(changed)
         same = len(given) - len(fresh)
         report = ImportReport(added=new, changed=len(changed), unchanged=same)
-        changes = list[DocumentChange]()
+        changes: list[DocumentChange] = []
         if not known and not self.store.catalog.in_order(conversation.id, after=0):
             changes = self._store_all(conversation.id, sorted(fresh.values(), key=_time))
         elif fresh:
@@ -93,7 +92,10 @@ class MessageWriter:
         self, conversation_id: str, fresh: Mapping[str, Document], known: Mapping[str, Document], moved: list[str]
     ) -> list[DocumentChange]:
         """Store messages among others. What has another date goes first, and then comes as a new one."""
-        left = self._felt(conversation_id, moved) if moved else []
+        if moved:
+            left = self._felt(conversation_id, moved)
+        else:
+            left = []
         self.store.catalog.remove(conversation_id, moved)
         new = [row for key, row in fresh.items() if key not in known or key in moved]
         # Without chunks at first: the store says where they stand.
@@ -132,7 +134,10 @@ class MessageWriter:
         self, conversation_id: str, keys: Sequence[str], before: int, after: int
     ) -> Iterator[tuple[int, Sequence[Document]]]:
         """Yield the turns around each message, with its own place among them."""
-        whole = self._stretch(conversation_id, keys, before, after) if len(keys) > FEW else []
+        if len(keys) > FEW:
+            whole = self._stretch(conversation_id, keys, before, after)
+        else:
+            whole = []
         places = {row.key: place for place, row in enumerate(whole)}
         for key in keys:
             if whole:
@@ -141,7 +146,7 @@ class MessageWriter:
                 rows = whole[first : places[key] + after + 1]
             else:
                 place, rows = self._near(conversation_id, key, before, after)
-            if any(map(branch_of, rows)):
+            if any(branch_of(row) for row in rows):
                 # What stands between may be of other branches: the neighbours may be further away.
                 place, rows = self._near(conversation_id, key, before + OTHERS, after + OTHERS)
             yield place, rows
@@ -168,7 +173,9 @@ class MessageWriter:
 
 def _time(row: Document) -> float:
     time = timestamp(row.created_at)
-    return _NEVER if time is None else time
+    if time is None:
+        return _NEVER
+    return time
 
 
 # A message is found through the turns around it: what its words are, and what is embedded of it
@@ -247,7 +254,7 @@ class MessagePreparer:
         self, row: Document, chunk: Chunk, head: str, before: Sequence[Document], after: Sequence[Document]
     ) -> AnalyzedChunk:
         most = self.window.words
-        lent = list[str]()
+        lent: list[str] = []
         for each in before:
             lent += _terms(self.analyzer, each.text)[-most:]
         for each in after:
@@ -292,7 +299,9 @@ def _last_words(text: str, share: float) -> str:
     """Return the end of a text: about this share of its words."""
     words = text.split()
     kept = int(len(words) * share)
-    return " ".join(words[-kept:]) if kept else ""
+    if kept:
+        return " ".join(words[-kept:])
+    return ""
 
 
 def _date(row: Document) -> str:

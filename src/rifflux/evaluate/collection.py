@@ -64,7 +64,9 @@ class Collection:
 
     def filter(self, question: JudgedQuestion) -> Filter | None:
         """Return the filter that narrows a question to its scope."""
-        return Filter(metadata={self.scope: question.metadata[self.scope]}) if self.scope else None
+        if self.scope:
+            return Filter(metadata={self.scope: question.metadata[self.scope]})
+        return None
 
 
 def read_beir(folder: str | Path, qrels: str = "test", *, scope: str | None = None) -> Collection:
@@ -187,7 +189,11 @@ def _check_scope(folder: Path, scope: str, questions: Sequence[JudgedQuestion], 
 
 
 def _values(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
+    if isinstance(value, list):
+        return value
+    if value is None:
+        return []
+    return [value]
 
 
 # A collection made of what people judged: the events of kind `judgement` that an index holds

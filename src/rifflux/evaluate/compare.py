@@ -94,7 +94,10 @@ def compare(
                 left_out(f"{collection.name}: left out {run.name}: {error}")
             continue
         values = measured(collection.questions, found.rankings)
-        differences = values[PRIMARY] - outcomes[0].values[PRIMARY] if outcomes else None
+        if outcomes:
+            differences = values[PRIMARY] - outcomes[0].values[PRIMARY]
+        else:
+            differences = None
         outcomes.append(
             Outcome(
                 collection=collection.name,
@@ -115,7 +118,10 @@ def compare(
 
 def _of_works(collection: Collection, found: Answers) -> Mapping[str, float]:
     """Return the means of what is known of works and their packs; nothing of other documents."""
-    means = {"branches@10": float(np.mean(found.branches))} if found.branches else {}
+    if found.branches:
+        means = {"branches@10": float(np.mean(found.branches))}
+    else:
+        means = {}
     if found.packs:
         packs = [(found.packs[question.id], question) for question in collection.questions]
         means["packed_works"] = float(np.mean([len(pack.works) for pack, _ in packs]))

@@ -95,7 +95,7 @@ def page(outcomes: Sequence[Outcome]) -> str:
         signed=lambda value, digits: f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}"),
         x=lambda share: f"{LEFT + share * SCALE:.1f}",
         width=lambda share: f"{share * SCALE:.1f}",
-        accuracy=lambda group: list(map(_accuracy, group)),
+        accuracy=lambda group: [_accuracy(each) for each in group],
         latency=lambda group: [_latency(outcome, longest) for outcome in group],
         changes=_changes,
     )
@@ -103,7 +103,9 @@ def page(outcomes: Sequence[Outcome]) -> str:
 
 def _printable(value: object) -> object:
     """Return a text without the characters that no XML may hold; escaping comes after."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
+    if type(value) is str:
+        return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value)
+    return value
 
 
 def _accuracy(outcome: Outcome) -> Bar:

@@ -114,7 +114,9 @@ def by_collection(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
 
 def label(outcome: Outcome) -> str:
     """Return a collection's name, with that of its judgements where they are not the usual ones."""
-    return outcome.collection if outcome.qrels == "test" else f"{outcome.collection}:{outcome.qrels}"
+    if outcome.qrels == "test":
+        return outcome.collection
+    return f"{outcome.collection}:{outcome.qrels}"
 
 
 def means(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
@@ -137,12 +139,17 @@ def probability(outcome: Outcome) -> str:
     """Return the p value as text; nothing for the first run."""
     if outcome.p_value is None:
         return ""
-    return "<.001" if outcome.p_value < 0.001 else f"{outcome.p_value:.3f}"
+    if outcome.p_value < 0.001:
+        return "<.001"
+    return f"{outcome.p_value:.3f}"
 
 
 def mark(outcome: Outcome) -> str:
     """Stars where the outcome differs significantly from the first run."""
-    p = 1.0 if outcome.p_value is None else outcome.p_value
+    if outcome.p_value is None:
+        p = 1.0
+    else:
+        p = outcome.p_value
     return next((stars for level, stars in _MARKS if p < level), "")
 
 
@@ -151,7 +158,10 @@ def leaders(group: Sequence[Outcome]) -> Mapping[str, Sequence[Outcome]]:
     found = {}
     for column in LABELS:
         values = [outcome.row()[column] for outcome in group]
-        best = max(values) if column in MEASURES else min(values)
+        if column in MEASURES:
+            best = max(values)
+        else:
+            best = min(values)
         if len(set(values)) > 1:
             found[column] = [outcome for outcome, value in zip(group, values, strict=True) if value == best]
     return found

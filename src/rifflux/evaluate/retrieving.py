@@ -40,7 +40,9 @@ class Packed:
     def precision(self, question: JudgedQuestion) -> float:
         """Return the share of its works that are judged relevant; none of an empty pack."""
         relevant = sum(question.grades.get(work, 0) > 0 for work in self.works)
-        return relevant / len(self.works) if self.works else 0.0
+        if self.works:
+            return relevant / len(self.works)
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class Retriever:
 
 def checked_parts(text: str) -> tuple[str, ...]:
     """Return the parts that `lexical+semantic` names. Raises `InvalidArgument` for one that is none."""
-    parts = tuple(filter(None, map(str.strip, text.split("+"))))
+    parts = tuple(filter(None, (each.strip() for each in text.split("+"))))
     if unknown := [part for part in parts if part not in PARTS]:
         raise InvalidArgument(f"no part {unknown[0]!r} of the score of works; choose from {', '.join(PARTS)}")
     if not parts:

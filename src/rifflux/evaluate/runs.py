@@ -77,7 +77,9 @@ STANDARD = tuple(Run(mode, {"mode": mode}) for mode in (LEXICAL, SEMANTIC, HYBRI
 
 def ablation(profile: str | None = None) -> tuple[Run, ...]:
     """Return runs that tell the parts of a profile's ranking apart: steps of its search, or of the score of works."""
-    return _works_ablation() if profile == WORKS else _search_ablation()
+    if profile == WORKS:
+        return _works_ablation()
+    return _search_ablation()
 
 
 def _search_ablation() -> tuple[Run, ...]:
@@ -128,9 +130,15 @@ def parse_run(text: str) -> Run:
     name = options.pop("name", text.strip())
     profile = options.pop("profile", None)
     run = Run(name, options, profile or (WORKS if options.get("mode") == RETRIEVE else None))
-    wrong = sorted(options.keys() - _RETRIEVING) if run.retrieves else sorted(options.keys() & (_RETRIEVING - {"mode"}))
+    if run.retrieves:
+        wrong = sorted(options.keys() - _RETRIEVING)
+    else:
+        wrong = sorted(options.keys() & (_RETRIEVING - {"mode"}))
     if wrong:
-        told = "what is retrieved" if run.retrieves else "a search; say mode=retrieve"
+        if run.retrieves:
+            told = "what is retrieved"
+        else:
+            told = "a search; say mode=retrieve"
         raise InvalidArgument(f"--run {text!r}: {wrong[0]} is no option of {told}")
     if {"parts", "intent"} <= options.keys():
         raise InvalidArgument(f"--run {text!r}: parts weigh every question alike, so leave parts= or intent= out")
@@ -148,7 +156,9 @@ def _mode(text: str) -> str:
     if text == RETRIEVE:
         return text
     mode = checked_mode(text)
-    return text if text == HYBRID_RERANK else mode
+    if text == HYBRID_RERANK:
+        return text
+    return mode
 
 
 def _fusion(text: str) -> str:
@@ -272,8 +282,13 @@ class _Asker:
         return self.index.search(question.text, top_k=top_k, filter=narrow, **self.run.options)
 
     def _documents(self, question: JudgedQuestion, hits: Sequence[Hit]) -> list[str]:
-        own = question.id if self.ignore_identical else None
-        return [document for document in dict.fromkeys(map(self.collection.identify, hits)) if document != own]
+        if self.ignore_identical:
+            own = question.id
+        else:
+            own = None
+        return [
+            document for document in dict.fromkeys(self.collection.identify(hit) for hit in hits) if document != own
+        ]
 
 
 def _one_each(hits: Sequence[Hit]) -> list[Hit]:

@@ -197,7 +197,10 @@ class Tuner:
 
         found = climbed(cases, start, FITTED)
         fitted = Weights(dict(zip(ORDER, found[:, 0].tolist(), strict=True)))
-        choice = present if np.array_equal(found, start) else fitted
+        if np.array_equal(found, start):
+            choice = present
+        else:
+            choice = fitted
         return FittedChoice.between(choice, _ndcg(cases, start)[0], held_out(len(cases), after), self.bootstrap)
 
     def _each(self, stage: str) -> Iterator[JudgedQuestion]:
@@ -225,7 +228,10 @@ def climbed(cases: Sequence[Judged], weights: Scores, places: Sequence[int]) -> 
     for _ in range(ROUNDS):
         for place in places:
             weight = float(weights[place, 0])
-            tried = [weight, *(factor * weight for factor in FACTORS)] if weight else [0.0, *SHARES]
+            if weight:
+                tried = [weight, *(factor * weight for factor in FACTORS)]
+            else:
+                tried = [0.0, *SHARES]
             choices = np.repeat(weights, len(tried), axis=1)
             choices[place] = tried
             choices = choices[:, choices.any(axis=0)]

@@ -104,7 +104,10 @@ class WorksTuner:
             return self._measured(index, [self.questions[place] for place in asked], "tune works: as fitted")
 
         found = best(told)
-        choice = present if np.array_equal(found, start) else _weights(found)
+        if np.array_equal(found, start):
+            choice = present
+        else:
+            choice = _weights(found)
         return FittedChoice.between(choice, before, held_out(len(cases), after), bootstrap)
 
     def _present(self) -> Weights:
@@ -115,10 +118,10 @@ class WorksTuner:
     def _measured(self, index: Index, questions: Sequence[JudgedQuestion], stage: str) -> Scores:
         """Return nDCG@10 of the retrieval of each question."""
         retrieve = Retriever(index, self.collection)
-        rankings = dict[str, list[str]]()
+        rankings: dict[str, list[str]] = {}
         for number, question in enumerate(questions, 1):
             hits, *_ = retrieve(question, RANKED)
-            rankings[question.id] = list(dict.fromkeys(map(self.collection.identify, hits)))
+            rankings[question.id] = list(dict.fromkeys(self.collection.identify(hit) for hit in hits))
             if self.progress:
                 self.progress(stage, number, len(questions))
         return measured(questions, rankings)[PRIMARY]

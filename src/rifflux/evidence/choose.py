@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, count
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
 from rifflux.evidence.passages import is_contents, sentences_for
 from rifflux.text.sentences import pieces
@@ -46,8 +46,8 @@ class Limits:
 
     def carry(self, candidates: Sequence[Citable]) -> list[bool]:
         """Return of each candidate whether it carries weight; what the question names does."""
-        best = max(map(attrgetter("hit.score"), candidates), default=0.0)
-        kept = list[bool]()
+        best = max((candidate.hit.score for candidate in candidates), default=0.0)
+        kept: list[bool] = []
         for each in candidates:
             near = sum(kept) < self.always or each.hit.score >= self.min_share * best
             kept.append(each.certainty > 0 or (near and each.relevance >= self.min_relevance))
@@ -119,7 +119,7 @@ def choose(
     the list, and then those beyond the caps, are taken only until there are `limits.least`. Those without a text come
     last. Passages are cut to the sentences that one of them `speaks` in.
     """
-    ranks = dict(zip(map(attrgetter("hit.place"), candidates), count(offset + 1), strict=False))
+    ranks = dict(zip((candidate.hit.place for candidate in candidates), count(offset + 1), strict=False))
     table = _Table(limits, ranks, speaks)
     most = max(limits.least, min(MOST, listed))
     relevant = limits.carry(candidates)
@@ -138,7 +138,7 @@ def choose(
     if behind := min(listed, len(candidates)) - len(within) - weaker:
         text = f"{limits.noun} of the list with less than {limits.min_share:g} of the best score: {behind}"
         table.note("low_score", text, documents=behind)
-    if lower := sum(map((offset + listed).__lt__, map(attrgetter("rank"), table.taken))):
+    if lower := sum((offset + listed).__lt__(each.rank) for each in table.taken):
         table.note("below_the_list", f"{limits.noun} that rank below the {listed} listed: {lower}", documents=lower)
     return Choice(tuple(table.taken), tuple(dict.fromkeys(table.notes)))
 
@@ -146,7 +146,9 @@ def choose(
 def _named(candidates: Sequence[Citable]) -> list[Citable]:
     """Return the candidate that the question names most surely, if it names any."""
     best = max(candidates, key=attrgetter("certainty"), default=None)
-    return [best] if best and best.certainty else []
+    if best and best.certainty:
+        return [best]
+    return []
 
 
 @dataclass
@@ -205,7 +207,9 @@ class _Table:
         if document is None:
             return None
         passages = tuple(self._passages(candidate, document))
-        return Chosen(candidate, self.ranks[candidate.hit.place], document, passages) if passages else None
+        if passages:
+            return Chosen(candidate, self.ranks[candidate.hit.place], document, passages)
+        return None
 
     def _passages(self, candidate: Citable, document: Document) -> list[tuple[Hit, str]]:
         """Return the best passages that neither overlap nor repeat one taken before; named ones come first.
@@ -214,12 +218,14 @@ class _Table:
         named stay whole.
         """
         named = candidate.named
-        found = list[tuple[Hit, str]]()
-        before = list[Span]()
+        found: list[tuple[Hit, str]] = []
+        before: list[Span] = []
         passages = candidate.quotable
         if not passages:
             silent = [hit for hit in candidate.passages if hit.withheld or not _has_text(hit)]
-            return [(silent[0], "")] if silent else []
+            if silent:
+                return [(silent[0], "")]
+            return []
         for hit in sorted(passages, key=lambda each: each.chunk_id not in named) if named else passages:
             start, end = hit.span
             if any(start < other[1] and other[0] < end for other in before):
@@ -249,7 +255,9 @@ def _runs(text: str) -> set[tuple[str, ...]]:
     """Return the runs of three words of a text, unanalyzed: a symbol changes a statement."""
     words = text.casefold().split()
     if len(words) < 3:
-        return {tuple(words)} if words else set()
+        if words:
+            return {tuple(words)}
+        return set()
     return set(zip(words, words[1:], words[2:], strict=False))
 
 
@@ -296,7 +304,7 @@ def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], in
     for texts_of, (title, texts) in zip(filling.passages, works[:sharers], strict=False):
         filling.put(texts_of, 0, title, _cut(title, texts[0], count, share) or texts[0])
         filling.cut += texts_of.get(0, texts[0]) != texts[0]
-    for place in range(max(map(len, map(itemgetter(1), works)), default=0)):
+    for place in range(max(map(len, (work[1] for work in works)), default=0)):
         for texts_of, (title, texts) in zip(filling.passages, works, strict=True):
             if place < len(texts) and (0 in texts_of) == (place > 0):
                 filling.put(texts_of, place, title, texts[place])

@@ -173,9 +173,9 @@ class Packer:
         fit = fitted(passages, count, self.budget, self.limits.least)
         packed = [(each, texts) for each, texts in zip(choice.documents, fit.texts, strict=True) if texts]
         references = [self.citing.refer(each.document) for each, _ in packed]
-        items = list[EvidenceItem]()
-        quoted = list[float]()
-        documents = dict[str, Document]()
+        items: list[EvidenceItem] = []
+        quoted: list[float] = []
+        documents: dict[str, Document] = {}
         for key, reference, (each, texts) in zip(self.citing.keys(references), references, packed, strict=True):
             documents[key] = each.document
             if any(texts.values()):

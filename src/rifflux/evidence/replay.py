@@ -17,7 +17,10 @@ def differences(claimed: object, again: object, where: str = "it") -> Iterator[s
     """Yield the places in which a JSON value that is claimed differs from that which was found again."""
     if isinstance(claimed, Mapping) and isinstance(again, Mapping):
         for name in (*again, *(name for name in claimed if name not in again)):
-            inside = name if where == "it" else f"{where}.{name}"
+            if where == "it":
+                inside = name
+            else:
+                inside = f"{where}.{name}"
             yield from differences(claimed.get(name, _MISSING), again.get(name, _MISSING), inside)
     elif _is_list(claimed) and _is_list(again):
         yield from _unlike(claimed, again, where)  # type: ignore[arg-type]
@@ -45,4 +48,6 @@ def _same(one: object, other: object) -> bool:
 
 
 def _told(value: object) -> str:
-    return "nothing" if value is _MISSING else repr(value)[:60]
+    if value is _MISSING:
+        return "nothing"
+    return repr(value)[:60]

@@ -35,12 +35,15 @@ def verify(pack: EvidencePack, citing: Citing, shown: Callable[[str, Document], 
     claims = check_digest(pack)
     if not stores:
         return [*problems, *claims]
-    documents = dict[_Place, Document]()
+    documents: dict[_Place, Document] = {}
     for item in pack.items:
         # Where several owners have a work of this name, the passage says whose it is.
         held = ((store, store.catalog.chunk(item.chunk_id)) for store in stores)
         store, chunk = next(filter(itemgetter(1), held), (stores[0], None))
-        place = chunk.place if chunk and chunk.is_of(*_place(item)) else _place(item)
+        if chunk and chunk.is_of(*_place(item)):
+            place = chunk.place
+        else:
+            place = _place(item)
         if document := store.catalog.document(*place):
             documents[_place(item)] = shown(place[0], document)
         problems += _against(item, documents.get(_place(item)), citing, chunk)
@@ -51,7 +54,9 @@ def check_digest(pack: EvidencePack) -> list[str]:
     """Return the problem of a pack whose digest is missing, or is not that of what it claims; none otherwise."""
     if not pack.digest:
         return ["it has no digest: nothing vouches for its question, confidence and the rest of what it claims"]
-    return [] if pack.digest == pack_digest(pack) else ["its digest is not that of what it claims"]
+    if pack.digest == pack_digest(pack):
+        return []
+    return ["its digest is not that of what it claims"]
 
 
 def _within(item: EvidenceItem) -> Iterator[str]:
@@ -116,7 +121,10 @@ def _miswritten(pack: EvidencePack, citing: Citing, documents: Mapping[_Place, D
     """Yield the entries of the bibliography that are not those of the index's documents."""
     cited = {item.citation_key: documents[_place(item)] for item in pack.items if _place(item) in documents}
     for key, entry in pack.bibliography.items():
-        style = "bibtex" if isinstance(entry, str) else "csl"
+        if isinstance(entry, str):
+            style = "bibtex"
+        else:
+            style = "csl"
         if key in cited and entry != json.loads(json.dumps(citing.entry(cited[key], key, style))):
             yield f"the entry of {key} in the bibliography is not what the index tells of the work"
 

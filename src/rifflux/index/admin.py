@@ -94,7 +94,9 @@ class Admin:
     def embedding_model(self) -> str:
         """Return the name of the model whose vectors the index holds, or will hold."""
         known = self.view.store.semantic.model()
-        return known.name if known else self.view.embedder.name
+        if known:
+            return known.name
+        return self.view.embedder.name
 
     @property
     def embeds_here(self) -> bool:
@@ -161,7 +163,9 @@ class Admin:
     @property
     def nothing(self) -> str:
         """Return why nothing can be found, with the cure; empty where there is something."""
-        return "" if self.counts()["chunks"] else self.view.nothing
+        if self.counts()["chunks"]:
+            return ""
+        return self.view.nothing
 
     def holds(self, key: str) -> bool:
         """Return whether a document goes by a key, a path or an identifier."""

@@ -47,7 +47,7 @@ class Collections:
 
     def list(self) -> list[CollectionInfo]:
         """Return the caller's own collections, the library first, then those that others share."""
-        return [*map(self._info, self._rights.visible())]
+        return [*(self._info(each) for each in self._rights.visible())]
 
     def get(self, name: str) -> CollectionInfo:
         """Return one collection."""

@@ -164,8 +164,8 @@ class Documents:
             found = read_sent(name, data, place=intake.place)
         except Unreadable as error:
             raise Unreadable(f"{name} {error}") from None
-        parts = list[Parsed]()
-        failed = list[Failure]()
+        parts: list[Parsed] = []
+        failed: list[Failure] = []
         for part in found:
             if isinstance(part, Failure):
                 failed.append(part)
@@ -245,7 +245,10 @@ class Documents:
         if len({namespace for namespace, _ in places}) > 1 or parted(places[0][0])[0] != f"{DOCUMENTS}/{key}":
             places = [reader.place_of(key)]
         namespace, owner = parted(places[0][0])
-        owner = reader.store.owner if owner is None else owner
+        if owner is None:
+            owner = reader.store.owner
+        else:
+            owner = owner
         if PurePath(namespace).is_absolute():
             folder = told_namespace(namespace, owned=reader.view.owns(owner))
             raise InvalidArgument(
@@ -264,7 +267,7 @@ class Documents:
         """
         checked_whole("limit", limit, 1, MOST_LISTED)
         visible = self._view.rights.visible(collections)
-        found = list[DocumentInfo]()
+        found: list[DocumentInfo] = []
         reading = Reader(self._view, collections)
         policy = reading.view.visible
         label, mark, key = _cursor(after) if after else (visible[0].label, "", "")
@@ -274,7 +277,10 @@ class Documents:
             raise InvalidArgument("the cursor is of another list: begin again without it")
         for each in visible[labels.index(label) :]:
             store = self._view.session.store.of(each.owner)
-            place = (_marked(store, mark), key) if mark and each.label == label else _BEGIN
+            if mark and each.label == label:
+                place = (_marked(store, mark), key)
+            else:
+                place = _BEGIN
             for row in store.catalog.listed(place, limit - len(found) + 1):
                 if len(found) == limit:
                     return DocumentPage(tuple(found), last)
@@ -304,7 +310,9 @@ def _info(within: VisibleCollection, row: Listed, visible: LicensePolicy, *, sev
 
 def _namespace(key: str, name: str) -> str:
     """Return where a document of an upload belongs: that of its own key, or one of several."""
-    return DOCUMENTS if name == key else f"{DOCUMENTS}/{key}"
+    if name == key:
+        return DOCUMENTS
+    return f"{DOCUMENTS}/{key}"
 
 
 def _known(store: Store, key: str) -> list[tuple[str, str]]:

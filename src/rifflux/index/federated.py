@@ -184,7 +184,9 @@ class _Round:
 
     def _view_of(self, source: Source) -> str:
         """Return the name of the view that a source is searched in, empty if it has none of its own."""
-        return source.name if source.name in self.everything.parts else ""
+        if source.name in self.everything.parts:
+            return source.name
+        return ""
 
     def way(self, source: Source, mode: str) -> Way:
         """Return how a source is searched in a mode."""

@@ -206,7 +206,10 @@ class Index:
         from rifflux.session.watching import Follower
 
         writer = Writer(self._view)
-        writers = writer.of_everybody if everybody else writer.own
+        if everybody:
+            writers = writer.of_everybody
+        else:
+            writers = writer.own
         writers()
         return iter(Follower(writers, finder or Finder(), embed, stop or threading.Event()))
 

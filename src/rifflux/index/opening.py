@@ -102,8 +102,14 @@ def open_index(
     limits = _limits(embed_timeout, prices, budget)
     ranked = _ranked(fusion, reranker, rerank_top, boosts)
     chosen_model = _model(model)
-    words = checked_place("the path of synonyms", synonyms) if synonyms else None
-    kept = checked_place("the path of a state file", state) if state else ""
+    if synonyms:
+        words = checked_place("the path of synonyms", synonyms)
+    else:
+        words = None
+    if state:
+        kept = checked_place("the path of a state file", state)
+    else:
+        kept = ""
     store = open_store(place, create=create, neighbours=neighbors, state=kept)
     try:
         chosen = replace(_settled(store, chosen, language, explicit=isinstance(profile, Profile)), **ranked)
@@ -174,7 +180,10 @@ _ANALYSIS = ("language", "mathematics")
 def _settled(store: Store, profile: Profile, language: str, *, explicit: bool) -> Profile:
     """Return the profile with the analysis that the index was built with: its terms were made so."""
     if store.registry.setting("language") is None:
-        profile = replace(profile, language=language) if language else profile
+        if language:
+            profile = replace(profile, language=language)
+        else:
+            profile = profile
         if not store.read_only:
             for name in _ANALYSIS:
                 store.registry.set(name, getattr(profile, name))

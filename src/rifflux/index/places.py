@@ -39,7 +39,10 @@ def document_at(view: IndexView, name: str) -> DocumentAt:
     """
     reader = Reader(view)
     found = reader.chunk(name)
-    place = found.place if found else reader.place_of(name)
+    if found:
+        place = found.place
+    else:
+        place = reader.place_of(name)
     document = reader.store.catalog.document(*place)
     if document is None:
         raise NotFound(f"{name!r} is no passage of a document: open the conversation or the memory that it is of")
@@ -54,9 +57,15 @@ def _outline(chunks: Sequence[Hit]) -> Iterator[Heading]:
     """Yield each heading where the passages under it begin."""
     before: list[str] = []
     for hit in chunks:
-        path = hit.heading_path.split(" > ") if hit.heading_path and not hit.withheld else []
+        if hit.heading_path and not hit.withheld:
+            path = hit.heading_path.split(" > ")
+        else:
+            path = []
         same = next((depth for depth, pair in enumerate(zip(before, path, strict=False)) if pair[0] != pair[1]), None)
-        same = min(len(before), len(path)) if same is None else same
+        if same is None:
+            same = min(len(before), len(path))
+        else:
+            same = same
         for depth, title in enumerate(path[same:], same + 1):
             yield Heading(title, depth, hit.chunk_id, hit.span[0])
         before = path

@@ -35,10 +35,19 @@ def diagnose(
 
     Raises `NotFound`, `NotAnIndex`, `NewerIndex` and other errors that are no damage.
     """
-    kept = state if state and Path(state).expanduser().exists() else ""
-    others = _named(kept, diagnose(kept)) if kept else []
+    if state and Path(state).expanduser().exists():
+        kept = state
+    else:
+        kept = ""
+    if kept:
+        others = _named(kept, diagnose(kept))
+    else:
+        others = []
     # Beside a state the index is only read: looking at it must not change it.
-    readable = None if any(each.unreadable for each in others) else kept
+    if any(each.unreadable for each in others):
+        readable = None
+    else:
+        readable = kept
     try:
         opened = open_index(path, create=False, model=model, base_url=base_url, api_key=api_key, state=readable)
         with opened as index:
@@ -66,7 +75,7 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
     if not Path(path).expanduser().exists():
         raise NotFound(f"no index at {path}: check the path's spelling")
     check_is_index(path)
-    done = list[str]()
+    done: list[str] = []
     kept = None
     if not _can_be_read(path):
         salvaged = salvage_store(path)

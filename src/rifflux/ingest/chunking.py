@@ -35,7 +35,9 @@ def embedding_text(title: str, headings: Sequence[str], text: str) -> str:
 def identity_of(owner: str, namespace: str, key: str) -> str:
     """Return the name of a document among those of all owners, so that no two chunks get the same id."""
     # JSON has no raw line break: no owner's name makes this what it is without an owner.
-    return json.dumps([owner, namespace, key]) if owner else f"{namespace}\n{key}"
+    if owner:
+        return json.dumps([owner, namespace, key])
+    return f"{namespace}\n{key}"
 
 
 def hash_of(text: str) -> int:
@@ -49,7 +51,7 @@ def chunk_id(identity: str, headings: Sequence[str], text: str, occurrence: int)
 
     `identity` names the document. It depends on nothing else, so an edit elsewhere in the document leaves it.
     """
-    parts = ", ".join(map(_quoted, headings))
+    parts = ", ".join(_quoted(heading) for heading in headings)
     key = f"[{_quoted(identity)}, [{parts}], {_quoted(text)}, {occurrence}]"  # JSON: no two lists are written alike
     return int.from_bytes(blake2b(key.encode(), digest_size=8).digest()) >> 1
 
@@ -289,7 +291,10 @@ class Pack:
                 continue
             size = self._size(self.text[slice(*span)])
             for unit in (_Unit(*span, size),) if size <= self.limit else self._cut_block(block, *span, size):
-                gap = "" if end is None else self.text[end : unit.start].strip()
+                if end is None:
+                    gap = ""
+                else:
+                    gap = self.text[end : unit.start].strip()
                 yield replace(unit, gap=self._size(gap)) if gap else unit
                 end = unit.end
 
@@ -304,7 +309,10 @@ class Pack:
         if 2 * header_size > self.budget:
             header = ""
             header_size = 0
-        body = start + len(header) if self.text.startswith(header, start) else start
+        if self.text.startswith(header, start):
+            body = start + len(header)
+        else:
+            body = start
         size = self._size(self.text[body:end])
         units = self._cut(body, end, size, _CUTS.get(block.kind, PROSE), self.budget - header_size)
         for first in units:
@@ -326,7 +334,10 @@ class Pack:
         joined: list[_Unit] = []
         for unit in units:
             last = joined[-1] if joined else None
-            both = last.size + unit.gap + unit.size if last else 0
+            if last:
+                both = last.size + unit.gap + unit.size
+            else:
+                both = 0
             if last and self.text[last.end - 1] in ":：" and both <= self.budget:
                 joined[-1] = replace(last, end=unit.end, size=both)
             else:

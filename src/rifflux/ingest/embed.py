@@ -47,7 +47,10 @@ def embed_pending(
     that does not follow from the model in use. `in_background` leaves the processor to whoever else wants it.
     """
     counts = store.counts()
-    most = counts["chunks"] - counts["embedded_chunks"] if total is None else total
+    if total is None:
+        most = counts["chunks"] - counts["embedded_chunks"]
+    else:
+        most = total
     thread = ThreadPoolExecutor(1, "model", initializer=stand_back if in_background else None)
     batches = _windows(store, embedder.fingerprint)
     return _embed(_Run(store, embedder, thread), batches, partial(progress, "embed") if progress else None, most)
@@ -90,7 +93,7 @@ def _embed(
     """Embed batches, one ahead of the one that is stored; return how many chunks got a vector."""
     done = 0
     try:
-        for batch, _ahead in pairwise(chain(map(run.start, batches), (None,))):
+        for batch, _ahead in pairwise(chain((run.start(batch) for batch in batches), (None,))):
             assert batch
             done += run.finish(batch)
             if progress:
@@ -125,11 +128,13 @@ class _Run:
         """Return the length of the vectors that the index holds of this model, if any."""
         known = self.store.semantic.model()
         same = known is not None and known.fingerprint == self.embedder.fingerprint
-        return known.dimension if known and same else self.embedder.dimension
+        if known and same:
+            return known.dimension
+        return self.embedder.dimension
 
     def start(self, chunks: Sequence[Pending]) -> _Batch:
         """Set the model to work on those texts of a batch that are new to the index and to the run."""
-        stored = self.store.semantic.vectors_by_hash([*map(_HASH, chunks)], self.embedder.fingerprint)
+        stored = self.store.semantic.vectors_by_hash([*(_HASH(chunk) for chunk in chunks)], self.embedder.fingerprint)
         new: dict[int, str] = {}
         same: dict[int, int] = {}
         if len(self.seen) >= REMEMBERED:
@@ -148,7 +153,10 @@ class _Run:
                 self.seen[key] = chunk.hash
                 new[chunk.hash] = text
         texts = [*new.values()]
-        vectors = self.thread.submit(self.embedder.passage_vectors, texts, self.dimension) if new else None
+        if new:
+            vectors = self.thread.submit(self.embedder.passage_vectors, texts, self.dimension)
+        else:
+            vectors = None
         return _Batch(chunks, stored, list(new), same, vectors)
 
     def finish(self, batch: _Batch) -> int:
@@ -168,4 +176,6 @@ class _Run:
                 ids.append(chunk.id)
                 hashes.append(chunk.hash)
                 found.append(vector)
-        return self.store.semantic.put_vectors(ids, hashes, np.stack(found), self.embedder.fingerprint) if ids else 0
+        if ids:
+            return self.store.semantic.put_vectors(ids, hashes, np.stack(found), self.embedder.fingerprint)
+        return 0

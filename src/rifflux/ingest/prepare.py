@@ -45,12 +45,21 @@ class Preparer:
             text = "" if chunk.span == (0, 0) else chunk.text
             headings = _heading_terms(analyzer, document.title, chunk.headings, names.at(chunk.position))
             embedded = embedding_text(document.title, chunk.headings, text)
-            told = _told(embedded, said) if chunk.position == 0 else embedded
+            if chunk.position == 0:
+                told = _told(embedded, said)
+            else:
+                told = embedded
             hash = hash_of(told)
             beside = [*said.names, *names.at(chunk.position)]
             # What is searched as words besides may change while what is embedded stays.
-            more = [*beside, f"\0{document.language}"] if document.language else beside
-            words = hash_of("\n".join([str(hash), *more])) if more else None
+            if document.language:
+                more = [*beside, f"\0{document.language}"]
+            else:
+                more = beside
+            if more:
+                words = hash_of("\n".join([str(hash), *more]))
+            else:
+                words = None
             kept = told if told != embedded else None
             analyzed.append(AnalyzedChunk(chunk, title, headings, analyzer.joined(text), hash, kept, words))
         return DocumentChange(document, path, tuple(analyzed))
@@ -79,7 +88,9 @@ def _subjects(document: Document) -> tuple[str, ...]:
 
 def _key(document: Document, path: str) -> str:
     """Return the key of a file, or of what a program gave, unless identifiers name it; of a record, it is data."""
-    return "" if document.identifiers or document.key != path else document.key
+    if document.identifiers or document.key != path:
+        return ""
+    return document.key
 
 
 def _by_key(analyzer: Analyzer, kind: str, key: str, title: str) -> tuple[str, ...]:
@@ -87,8 +98,13 @@ def _by_key(analyzer: Analyzer, kind: str, key: str, title: str) -> tuple[str, .
 
     Numbers are left out: they would be found as those of any text, where a date or a place in an order was meant.
     """
-    name = tuple(map(partial(_NUMBER.sub, " "), key_names(key)[-1:])) if kind not in (MESSAGE, "memory") else ()
-    return () if {*analyzer.terms(title)}.issuperset(analyzer.terms(*name or ("",))) else name
+    if kind not in (MESSAGE, "memory"):
+        name = tuple(map(partial(_NUMBER.sub, " "), key_names(key)[-1:]))
+    else:
+        name = ()
+    if {*analyzer.terms(title)}.issuperset(analyzer.terms(*name or ("",))):
+        return ()
+    return name
 
 
 def _told(embedded: str, said: Said) -> str:
@@ -116,7 +132,10 @@ def _title_terms(analyzer: Analyzer, title: str, said: Said) -> str:
 
 def _heading_terms(analyzer: Analyzer, title: str, headings: Sequence[str], names: Sequence[str]) -> str:
     # A breadcrumb that starts with the title adds nothing to the title field by saying it again.
-    headings = headings[1:] if headings[:1] == (title,) else headings
+    if headings[:1] == (title,):
+        headings = headings[1:]
+    else:
+        headings = headings
     return analyzer.joined(" \n".join([*headings, *names]))
 
 
@@ -184,7 +203,9 @@ def guess_kind(document: Document) -> str:
         return document.kind
     if _is_message(document.text, document.metadata):
         return MESSAGE
-    return CODE if _is_code(document.text[:LOOKED_AT]) else document.kind
+    if _is_code(document.text[:LOOKED_AT]):
+        return CODE
+    return document.kind
 
 
 def _is_message(text: str, metadata: Mapping[str, object]) -> bool:

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from pathlib import Path
 
 from rifflux.errors import NotFound
@@ -72,8 +71,11 @@ def remembered(store: Store) -> list[Target]:
     """
     whole = folders(store)
     found = []
-    for source in map(Path, sources(store)):
-        root = source if str(source) in whole else source.parent
+    for source in (Path(each) for each in sources(store)):
+        if str(source) in whole:
+            root = source
+        else:
+            root = source.parent
         found.append(Target(root, source))
     return found
 
@@ -85,7 +87,7 @@ def targets(paths: Iterable[Path], roots: Sequence[str], finder: Finder) -> list
     Raises `NotFound` for a path that does not exist, before anything is touched.
     """
     found = []
-    deepest_first = sorted(map(Path, roots), key=lambda root: len(root.parts), reverse=True)
+    deepest_first = sorted((Path(root) for root in roots), key=lambda root: len(root.parts), reverse=True)
     for path in paths:
         if not path.expanduser().exists():
             raise NotFound(f"nothing at {path}: check the path's spelling")
@@ -117,7 +119,10 @@ class Sync:
         """Bring one target up to date, counting in `tally`."""
         if target.noticed:
             target = replace(target, within=until_link(target.root, target.within))
-        below = "" if target.within == target.root else target.within.relative_to(target.root).as_posix()
+        if target.within == target.root:
+            below = ""
+        else:
+            below = target.within.relative_to(target.root).as_posix()
         known = self.store.catalog.files(str(target.root), below=below)
         items = list(self.finder.within(target.root, target.within, noticed=target.noticed, links=tally.links))
         unread = self._store(target, self._due(items, target, known, tally), known, tally, progress)
@@ -164,10 +169,13 @@ class Sync:
         records = Records("")
         unread: set[str] = set()
         writer = BatchWriter(self.store, str(target.root))
-        size = sum(map(attrgetter("size"), due))
+        size = sum(each.size for each in due)
         for job, outcome in self.reading(self._jobs(target, due, known), size):
             if job.lines:
-                records = Records(job.name) if job.lines.first == 1 else records
+                if job.lines.first == 1:
+                    records = Records(job.name)
+                else:
+                    records = records
                 outcome = assembled(records, job, outcome)
             tally.failed += outcome.failures
             if outcome.left_out:
@@ -187,7 +195,10 @@ class Sync:
         languages = Languages.of(self.store)
         for found in due:
             state = known.get(found.path)
-            hash = "" if self.force or not state or state.problem else state.hash
+            if self.force or not state or state.problem:
+                hash = ""
+            else:
+                hash = state.hash
             language = languages.at(target.root / found.path)
             yield from jobs_of(Job(str(target.root), found, hash, language=language))
 
@@ -306,7 +317,9 @@ class Languages:
         """Return the language to analyze a file in; empty for that of the index."""
         for place in (path, *path.parents) if self.by_path else ():
             if (language := self.by_path.get(str(place))) is not None:
-                return "" if language == self.default else language
+                if language == self.default:
+                    return ""
+                return language
         return ""
 
 
@@ -345,7 +358,10 @@ def absorb(store: Store, target: Target) -> None:
         inner = Path(root)
         if inner == target.root or not inner.is_relative_to(target.within):
             continue
-        mine = store.catalog.files(str(target.root)) if mine is None else mine
+        if mine is None:
+            mine = store.catalog.files(str(target.root))
+        else:
+            mine = mine
         below = inner.relative_to(target.root).as_posix()
         held = store.catalog.files(root)
         taken = [path for path in held if f"{below}/{path}" in mine]

@@ -137,7 +137,10 @@ class Scope:
     def _is_worth_a_look(self, path: Path) -> bool:
         """Return True if the names on a path leave it in; what stands above its root does not count."""
         root = self.root_of(path)
-        parts = path.relative_to(root).parts if root else (path.name,)
+        if root:
+            parts = path.relative_to(root).parts
+        else:
+            parts = (path.name,)
         if not GENERATED.isdisjoint(parts):
             return parts[-3:] == (".git", "info", "exclude")
         return self.hidden or path.name in IGNORE_FILES or not any(part.startswith(".") for part in parts)

@@ -148,12 +148,16 @@ class Memories:
         if given is not None:
             return self._moment(given)
         days = self.rules.days_to_live.get(category)
-        return None if days is None else now + days * _DAY
+        if days is None:
+            return None
+        return now + days * _DAY
 
     def _moment(self, given: str | float) -> float | None:
         """Return an expiry in seconds since 1970, None for never. Raises `InvalidArgument`."""
         if isinstance(given, str):
-            return None if given.strip().lower() == NEVER else parse_time(given).timestamp()
+            if given.strip().lower() == NEVER:
+                return None
+            return parse_time(given).timestamp()
         if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
             raise InvalidArgument(
                 f"expires_at is a date, seconds since 1970 or {NEVER!r}, not {given!r}: leave it out for the usual one"
@@ -177,7 +181,10 @@ class Memories:
             return None
         ids = np.array([int(hit.chunk_id, 16) for hit in candidates], np.int64)
         vectors = self._store.semantic.vectors_of(ids)
-        vector = _vector(view, memory.content) if vectors else None
+        if vectors:
+            vector = _vector(view, memory.content)
+        else:
+            vector = None
         for id, hit in zip(ids.tolist(), candidates, strict=True):
             near = vector is not None and id in vectors and float(vectors[id] @ vector) >= self.rules.same_cosine
             if near or resemblance(memory.content, hit.content) >= self.rules.same_words:
@@ -203,7 +210,7 @@ class Memories:
                 old = self._head(supersedes)
                 memory = replace(memory, version=old.version + 1)
                 rows = [memory, replace(old, superseded_by=memory.id, updated_at=memory.created_at)]
-            changes = self._writer.put_now(MEMORIES, map(memory_row, rows))
+            changes = self._writer.put_now(MEMORIES, (memory_row(row) for row in rows))
         return memory, Writer(view).embed_changes(changes).degraded
 
     def _head(self, id: str) -> Memory:
@@ -263,7 +270,10 @@ class Memories:
         self, category: str | None = None, importance: int | None = None, confidence: float | None = None
     ) -> Filter:
         """Return the filter that keeps out the doubtful, expired and superseded; one without confidence is trusted."""
-        trusted = self.rules.least_confidence if confidence is None else confidence
+        if confidence is None:
+            trusted = self.rules.least_confidence
+        else:
+            trusted = confidence
         asked = _asked(category, importance, trusted)
         return replace(asked, bounds=(*asked.bounds, Bound("expires_at", least=self._now())), without=_SUPERSEDED)
 
@@ -284,7 +294,10 @@ class Memories:
     ) -> list[Memory]:
         """Return the memories in force, the newest first; `everything` lists the others too."""
         asked = (category, min_importance, min_confidence)
-        filter = _asked(*asked) if everything else self.in_force(*asked)
+        if everything:
+            filter = _asked(*asked)
+        else:
+            filter = self.in_force(*asked)
         documents = self._store.catalog.documents(MEMORIES, filter)
         found = self._with_uses(memory_of(each.key, each.text, each.metadata) for each in documents)
         return sorted(found, key=lambda memory: (-memory.created_at, memory.id))

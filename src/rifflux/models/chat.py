@@ -159,16 +159,26 @@ class _Frames:
 def _choice(frame: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the first choice of a frame; empty where there is none, as in that of the usage."""
     choices = frame.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return first if isinstance(first, Mapping) else {}
+    if isinstance(choices, list) and choices:
+        first = choices[0]
+    else:
+        first = None
+    if isinstance(first, Mapping):
+        return first
+    return {}
 
 
 def _piece(frame: Mapping[str, Any]) -> str:
     """Return the text that a frame adds."""
     choice = _choice(frame)
     said = choice.get("delta") or choice.get("message")
-    content = said.get("content") if isinstance(said, Mapping) else None
-    return content if isinstance(content, str) else ""
+    if isinstance(said, Mapping):
+        content = said.get("content")
+    else:
+        content = None
+    if isinstance(content, str):
+        return content
+    return ""
 
 
 def _parsed(answer: bytes) -> Any:
@@ -180,6 +190,14 @@ def _parsed(answer: bytes) -> Any:
 
 def _tokens(reply: object, characters: int) -> int:
     """Count the tokens of a request and its answer, which have so many characters."""
-    usage = reply.get("usage") if isinstance(reply, Mapping) else None
-    counted = usage.get("total_tokens") if isinstance(usage, Mapping) else None
-    return counted if isinstance(counted, int) and counted >= 0 else characters // 4
+    if isinstance(reply, Mapping):
+        usage = reply.get("usage")
+    else:
+        usage = None
+    if isinstance(usage, Mapping):
+        counted = usage.get("total_tokens")
+    else:
+        counted = None
+    if isinstance(counted, int) and counted >= 0:
+        return counted
+    return characters // 4

@@ -41,7 +41,7 @@ def checked_passages(name: str, given: object, texts: Sequence[str], dimension: 
     One alone may be: there are texts that a model sees nothing in.
     """
     vectors = checked_vectors(name, given, (len(texts), dimension))
-    if len(texts) > 1 and not vectors.any() and all(any(map(str.isalnum, text)) for text in texts):
+    if len(texts) > 1 and not vectors.any() and all(any(each.isalnum() for each in text) for text in texts):
         raise ModelError(f"{name} gave nothing but zeros for {len(texts)} texts: mend it")
     return vectors
 

@@ -157,12 +157,14 @@ def load_cross_encoder(choice: str, *, threads: int | None = None) -> CrossEncod
     folder = Path(choice).expanduser()
     if folder.is_dir():
         return OnnxCrossEncoder.load(folder, threads=threads)
-    known = None if folder.is_absolute() or choice.startswith((".", "~")) else fetched(choice)
+    if folder.is_absolute() or choice.startswith((".", "~")):
+        known = None
+    else:
+        known = fetched(choice)
     if known is None or not known.is_dir():
-        cure = (
-            "name a folder with model.onnx and tokenizer.json"
-            if known is None
-            else f"run 'rifflux models fetch {choice}'"
-        )
+        if known is None:
+            cure = "name a folder with model.onnx and tokenizer.json"
+        else:
+            cure = f"run 'rifflux models fetch {choice}'"
         raise ModelError(f"the cross-encoder {choice!r} is not on this disk: {cure}")
     return OnnxCrossEncoder.load(known, threads=threads)

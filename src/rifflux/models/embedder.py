@@ -228,7 +228,7 @@ def _pair(spec: str) -> tuple[str, str] | None:
         return None
     parts = spec.split("+")
     splits = (("+".join(parts[:place]), "+".join(parts[place:])) for place in range(1, len(parts)))
-    return next((pair for pair in splits if all(map(_is_known, pair))), None)
+    return next((pair for pair in splits if all(_is_known(each) for each in pair)), None)
 
 
 def parts_of(spec: str) -> list[str]:

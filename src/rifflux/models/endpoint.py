@@ -220,7 +220,10 @@ class Endpoint:
         return self._failed("did not answer in time: check that its server runs, or allow it more", how, passing=True)
 
     def _failed(self, message: str, said: str, *, passing: bool = False, asked_pause: float = 0.0) -> _Failed:
-        said = said.replace(self.api_key, "***") if self.api_key else said
+        if self.api_key:
+            said = said.replace(self.api_key, "***")
+        else:
+            said = said
         error = ModelError(f"{self.model} {message}", cause=f"{self.url} {message}" + f" [{said}]" * bool(said))
         return _Failed(error, passing, asked_pause)
 
@@ -231,7 +234,10 @@ class Endpoint:
     def _new_client(self) -> httpx2.Client:
         import httpx2
 
-        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        if self.api_key:
+            headers = {"Authorization": f"Bearer {self.api_key}"}
+        else:
+            headers = {}
         return httpx2.Client(headers=headers)
 
 

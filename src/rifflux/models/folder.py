@@ -91,7 +91,10 @@ def _find_model(folder: Path) -> Path:
     found = sorted(folder.glob("*.onnx"))
     if len(found) == 1:
         return found[0]
-    problem = "several .onnx files and none called model.onnx" if found else "no model.onnx"
+    if found:
+        problem = "several .onnx files and none called model.onnx"
+    else:
+        problem = "no model.onnx"
     raise ModelError(f"{folder} has {problem}: {EXPECTED}")
 
 

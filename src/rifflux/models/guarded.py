@@ -160,9 +160,15 @@ class Guard:
             raise self._told(
                 "open", model, f"{model} failed or hung {FAILURES} times: it is tried again within {PAUSE_S:g} s"
             )
-        seconds = self.question_s if seconds is None else seconds
+        if seconds is None:
+            seconds = self.question_s
+        else:
+            seconds = seconds
         begun = time.perf_counter()
-        until = begun + seconds if deadline is None else min(begun + seconds, deadline)
+        if deadline is None:
+            until = begun + seconds
+        else:
+            until = min(begun + seconds, deadline)
         try:
             with breaker.under_way(seconds):
                 value = self.workers(partial(_patient, work, until, retries), until, f"model {model}")
@@ -313,7 +319,7 @@ class GuardedEmbedder:
         """Return what a call gives, checked once it is paid for: nonsense costs what sense does."""
 
         def tokens() -> int:
-            return sum(map(self.inner.count_tokens, texts))
+            return sum(self.inner.count_tokens(text) for text in texts)
 
         return check(self.guard.paid(self.name, feature, tokens, lambda _: work(), here=self._here))
 

@@ -74,8 +74,13 @@ class HttpEmbedder:
     def spec(self) -> str:
         """Return the name that `load_embedder` makes this model from, given the key."""
         prefixes = {name: getattr(self, name) for name in PREFIXES if getattr(self, name)}
-        model = f"{self.model}?{urlencode(prefixes, quote_via=quote)}" if prefixes else self.model
-        return f"openai:{model}" if self.base_url == OPENAI else f"{self.base_url}#{model}"
+        if prefixes:
+            model = f"{self.model}?{urlencode(prefixes, quote_via=quote)}"
+        else:
+            model = self.model
+        if self.base_url == OPENAI:
+            return f"openai:{model}"
+        return f"{self.base_url}#{model}"
 
     def as_recorded(self, spec: str) -> HttpEmbedder:
         """Return this model with the prefixes of a recorded `spec`, if that is of the same model and this has none."""
@@ -120,7 +125,10 @@ class HttpEmbedder:
 
     def _ask(self, texts: Sequence[str], retries: int | None = None) -> Vectors:
         body = {"model": self.model, "input": [well_formed(text) for text in texts]}
-        retries = self.retries if retries is None else retries
+        if retries is None:
+            retries = self.retries
+        else:
+            retries = retries
         answer = self._endpoint.post(body, self.timeout, retries=retries, backoff=self.backoff)
         try:
             vectors = _read_vectors(json.loads(answer), len(texts))

@@ -58,7 +58,9 @@ class JoinedEmbedder:
     def share(self) -> float:
         """Return the share of the first model, to two digits; embeds a few short texts if it is not stored."""
         first, second = ((stored_scale(each) or measured_scale(each)).spread for each in (self.first, self.second))
-        return round(second / (first + second), 2) if first + second else 0.5
+        if first + second:
+            return round(second / (first + second), 2)
+        return 0.5
 
     def verify(self) -> None:
         """Raise `ModelError` unless the files of both models are those that their settings record."""

@@ -90,7 +90,9 @@ class OnnxEmbedder:
     @cached_property
     def spec(self) -> str:
         """Return a name or folder that `load_embedder` makes this model from; a bundled one goes by its name."""
-        return self.name if self.folder.is_relative_to(Path(__file__).parent.resolve()) else str(self.folder)
+        if self.folder.is_relative_to(Path(__file__).parent.resolve()):
+            return self.name
+        return str(self.folder)
 
     @cached_property
     def max_tokens(self) -> int:
@@ -116,7 +118,7 @@ class OnnxEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         prefix = self.settings.document_prefix
-        for position, vector in self._each(self._vector, [*map(prefix.__add__, texts)]):
+        for position, vector in self._each(self._vector, [*(prefix.__add__(text) for text in texts)]):
             vectors[position] = vector
         return vectors
 
@@ -156,10 +158,10 @@ class OnnxEmbedder:
         """Yield the position and result of each text, longest first: no thread is left alone with a long one."""
         lengths = [*map(len, texts)]
         order = sorted(range(len(texts)), key=lengths.__getitem__, reverse=True)
-        ordered = map(texts.__getitem__, order)
+        ordered = (texts[each] for each in order)
         threads = min(self._threads, len(texts))
         if threads < 2:
-            yield from zip(order, map(work, ordered), strict=True)
+            yield from zip(order, (work(each) for each in ordered), strict=True)
             return
         with ThreadPoolExecutor(threads, thread_name_prefix="embed") as pool:
             yield from zip(order, pool.map(work, ordered), strict=True)

@@ -59,7 +59,9 @@ def stored_scale(embedder: Embedder) -> ModelScale | None:
         found = ModelScale(**dict(zip(content, map(float, content.values()), strict=True)))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{path} is no scale ({error!r}): remove it, or fetch the model again") from None
-    return found if known == embedder.fingerprint else None
+    if known == embedder.fingerprint:
+        return found
+    return None
 
 
 def measured_scale(embedder: Embedder) -> ModelScale:

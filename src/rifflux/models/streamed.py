@@ -100,7 +100,10 @@ class Streaming:
         news = begun + self.first_s
         until = begun + self.chat.timeout
         callers = deadline is not None and deadline < until
-        until = min(until, deadline) if deadline is not None else until
+        if deadline is not None:
+            until = min(until, deadline)
+        else:
+            until = until
         while not gone():
             try:
                 piece = call.pieces.get(timeout=LOOK_S)

@@ -67,7 +67,9 @@ def load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
         vocabulary = _vocabulary(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} can't be read ({error}): fetch or export the model again") from error
-    return WordPiece(vocabulary, max_tokens) if vocabulary else PackageTokenizer(path, max_tokens)
+    if vocabulary:
+        return WordPiece(vocabulary, max_tokens)
+    return PackageTokenizer(path, max_tokens)
 
 
 def _load_package(path: Path) -> Package:
@@ -105,11 +107,16 @@ def _vocabulary(file: object) -> Vocabulary | None:
                 "max_input_chars_per_word": int(longest),
             },
             "added_tokens": list(added),
-        } if _is_bert(around) and all(map(_is_plain, added)):
+        } if _is_bert(around) and all(_is_plain(each) for each in added):
             special = {token["content"]: token["id"] for token in added}
-            strip = lowercase if strip_accents is None else bool(strip_accents)
+            if strip_accents is None:
+                strip = lowercase
+            else:
+                strip = bool(strip_accents)
             known = {"[CLS]", "[SEP]"} <= special.keys() and unknown in ids
-            return Vocabulary(ids, special, unknown, prefix, longest, lowercase, strip) if known else None
+            if known:
+                return Vocabulary(ids, special, unknown, prefix, longest, lowercase, strip)
+            return None
     return None
 
 
@@ -176,7 +183,7 @@ class Vocabulary:
         if len(word) > self.longest_word:
             return [self.ids[self.unknown]]
         ids = self.ids
-        found = list[int]()
+        found: list[int] = []
         rest = word
         shortest = 0
         while rest:
@@ -186,7 +193,10 @@ class Vocabulary:
             if end == shortest:
                 return [ids[self.unknown]]
             found.append(ids[rest[:end]])
-            rest = self.prefix + rest[end:] if end < len(rest) else ""
+            if end < len(rest):
+                rest = self.prefix + rest[end:]
+            else:
+                rest = ""
             shortest = len(self.prefix)
         return found
 
@@ -201,7 +211,7 @@ class WordPiece:
         self._known = Memo(self._ids, lambda word: len(word) <= REMEMBERED_LENGTH)
         self._pieces = Memo(vocabulary.pieces, lambda word: len(word) <= REMEMBERED_LENGTH)
         longest_first = sorted(vocabulary.special, key=len, reverse=True)
-        self._special = re.compile(f"({'|'.join(map(re.escape, longest_first))})")
+        self._special = re.compile(f"({'|'.join(re.escape(each) for each in longest_first)})")
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
         cls = self.vocabulary.special["[CLS]"]
@@ -223,16 +233,19 @@ class WordPiece:
 
     def canonical(self, text: str) -> str:
         """Return a text with the same tokens, the same one for texts that differ only in case and spaces."""
-        if not text.isascii() or any(map(text.__contains__, (*DELETED, *self.vocabulary.special))):
+        if not text.isascii() or any(each in text for each in (*DELETED, *self.vocabulary.special)):
             return text
         return " ".join((text.lower() if self.vocabulary.lowercase else text).split())
 
     def _parts(self, text: str) -> Iterable[tuple[int, ...]]:
         """Return the tokens of a text by what stands between two spaces: no token reaches across one."""
-        text = text if text.isascii() else well_formed(text)
-        if any(map(text.__contains__, DELETED)):
+        if text.isascii():
+            text = text
+        else:
+            text = well_formed(text)
+        if any(each in text for each in DELETED):
             return [self._ids(text)]
-        return map(self._known.__getitem__, text.split())
+        return (self._known[each] for each in text.split())
 
     def _ids(self, text: str) -> tuple[int, ...]:
         """Return the tokens of a text that was not seen before."""
@@ -242,11 +255,14 @@ class WordPiece:
             if part in vocabulary.special:
                 found.append(vocabulary.special[part])
             else:
-                found.extend(chain.from_iterable(map(self._pieces.__getitem__, self._normalize(part).split())))
+                found.extend(chain.from_iterable(self._pieces[each] for each in self._normalize(part).split()))
         return tuple(found)
 
     def _normalize(self, text: str) -> str:
-        decomposed = unicodedata.normalize("NFD", text) if self.vocabulary.strip_accents else text
+        if self.vocabulary.strip_accents:
+            decomposed = unicodedata.normalize("NFD", text)
+        else:
+            decomposed = text
         return decomposed.translate(self._normal)
 
     def _normalize_character(self, code: int) -> str:
@@ -261,9 +277,14 @@ class WordPiece:
             return ""
         if character.isspace():
             return " "
-        folded = character.lower() if self.vocabulary.lowercase else character
+        if self.vocabulary.lowercase:
+            folded = character.lower()
+        else:
+            folded = character
         alone = character in punctuation or category[0] == "P" or any(code in block for block in IDEOGRAPHS)
-        return f" {folded} " if alone else folded
+        if alone:
+            return f" {folded} "
+        return folded
 
 
 def shared_lengths(first: int, second: int, room: int) -> tuple[int, int]:
@@ -271,4 +292,6 @@ def shared_lengths(first: int, second: int, room: int) -> tuple[int, int]:
     if first + second <= room:
         return first, second
     short = min(first, second, room // 2)
-    return (short, room - short) if first <= second else (room - short, short)
+    if first <= second:
+        return (short, room - short)
+    return (room - short, short)

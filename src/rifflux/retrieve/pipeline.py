@@ -140,7 +140,9 @@ class Pipeline:
             start = perf_counter()
             table = self.code(query, table)
             clock.add("code", start)
-        return self.keep(query, table) if self.keep else table
+        if self.keep:
+            return self.keep(query, table)
+        return table
 
     def read(self, table: Candidates) -> Candidates:
         """Read the passages of all rows; those that were removed meanwhile are left out."""
@@ -285,4 +287,6 @@ def wide_pool(top_k: int) -> int:
 
 def reading(reranker: Step | None, further: Sequence[tuple[str, Step]]) -> Sequence[tuple[str, Step]]:
     """Return the steps that read passages, by name and in their order: the reranker, then those of diversity."""
-    return [(RERANK, reranker), *further] if reranker else further
+    if reranker:
+        return [(RERANK, reranker), *further]
+    return further

@@ -71,7 +71,10 @@ def scale_of(sample: Vectors, model: ModelScale | None = None, agreement: float 
     count = len(sample)
     if model is None and count < FEWEST:
         return None
-    share = 1.0 if model is None else min(count / SAMPLE, 1.0) * (count >= FEWEST)
+    if model is None:
+        share = 1.0
+    else:
+        share = min(count / SAMPLE, 1.0) * (count >= FEWEST)
     noise, spread, reach = _measured(sample) if share else (0.0, 0.0, 0.0)
     if model:
         noise = share * noise + (1 - share) * model.noise
@@ -103,4 +106,6 @@ def agreement_of(sample: Vectors, found: Sequence[tuple[Vectors, Vectors]]) -> f
         near = others @ passage
         below = np.searchsorted(random, near, "left") + np.searchsorted(random, near, "right")
         shares.append(float(below.mean()) / (2 * len(random)))
-    return float(np.mean(shares)) if shares else None
+    if shares:
+        return float(np.mean(shares))
+    return None

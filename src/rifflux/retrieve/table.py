@@ -147,8 +147,11 @@ class Candidates:
     @classmethod
     def of_hits(cls, hits: Sequence[Hit], scores: Scores | None = None) -> Candidates:
         """Return stored chunks as candidates in their order, by the given scores or their own."""
-        ids = np.fromiter(map(int, map(attrgetter("chunk_id"), hits), repeat(16)), np.int64, len(hits))
-        own = np.fromiter(map(attrgetter("score"), hits), np.float64, len(hits)) if scores is None else scores
+        ids = np.fromiter(map(int, (hit.chunk_id for hit in hits), repeat(16)), np.int64, len(hits))
+        if scores is None:
+            own = np.fromiter((hit.score for hit in hits), np.float64, len(hits))
+        else:
+            own = scores
         return cls(ids, {SCORE: own}, passages=tuple(hits))
 
     def __len__(self) -> int:
@@ -159,7 +162,9 @@ class Candidates:
 
     def __getitem__(self, name: str) -> Scores:
         """Return a column; all NaN if no step made it."""
-        return self.columns[name] if name in self.columns else np.full(len(self.ids), np.nan)
+        if name in self.columns:
+            return self.columns[name]
+        return np.full(len(self.ids), np.nan)
 
     def with_column(self, name: str, values: Scores) -> Candidates:
         """Return the table with a column more; values for the first rows only are completed with NaN.
@@ -168,7 +173,10 @@ class Candidates:
         """
         declared(name)
         missing = len(self.ids) - len(values)
-        values = np.concatenate([values, np.full(missing, np.nan)]) if missing > 0 else values
+        if missing > 0:
+            values = np.concatenate([values, np.full(missing, np.nan)])
+        else:
+            values = values
         return Candidates(self.ids, {**self.columns, name: values}, self.rankings, self.passages)
 
     def with_stage(self, stage: str, parts: Mapping[str, Scores]) -> Candidates:
@@ -200,7 +208,10 @@ class Candidates:
         """Return the rows at some places, in that order."""
         places = np.asarray(places, np.int64)
         columns = dict(zip(self.columns, map(getitem, self.columns.values(), repeat(places)), strict=False))
-        passages = tuple(map(self.passages.__getitem__, places.tolist())) if self.passages else ()
+        if self.passages:
+            passages = tuple(self.passages[each] for each in places.tolist())
+        else:
+            passages = ()
         return Candidates(self.ids[places], columns, self.rankings, passages)
 
     def head(self, limit: int) -> Candidates:
@@ -222,7 +233,9 @@ class Candidates:
     def place(self, id: int) -> int | None:
         """Return the place of a chunk, counted from 0; None if it is no candidate."""
         places = np.flatnonzero(self.ids == id)
-        return int(places[0]) if len(places) else None
+        if len(places):
+            return int(places[0])
+        return None
 
     def ranks(self) -> Scores:
         """Return the place of each row, counted from 1."""
@@ -339,4 +352,8 @@ def _explain(rows: Sequence[list[Why]], stage: str, parts: Mapping[str, Scores],
 
 def quality(relevance: float) -> str:
     """Return the level of a relevance: `high` from .85, `medium` from .7, else `low`."""
-    return "high" if relevance >= HIGH else "medium" if relevance >= MEDIUM else "low"
+    if relevance >= HIGH:
+        return "high"
+    if relevance >= MEDIUM:
+        return "medium"
+    return "low"

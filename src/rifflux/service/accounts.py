@@ -78,7 +78,10 @@ class Accounts:
         until = self._granted(_moment(expires, self.now()) if expires else None)
         token = Token(secrets.token_hex(_ID_BYTES), user, role, label, self.now(), expires_at=until)
         secret = secrets.token_urlsafe(_SECRET_BYTES)
-        about = f"role {role}" if until is None else f"role {role}, until {_day(until)}"
+        if until is None:
+            about = f"role {role}"
+        else:
+            about = f"role {role}, until {_day(until)}"
         entry = self._entry("token.create", token, about)
         if not self.register.put_token(token, _digest(secret), entry, most=self.most_tokens):
             raise Conflict(
@@ -92,7 +95,9 @@ class Accounts:
         if self.by is None or self.rules:
             return until
         if until is None or self.by.expires_at is None:
-            return self.by.expires_at if until is None else until
+            if until is None:
+                return self.by.expires_at
+            return until
         if until > self.by.expires_at:
             raise OutOfScope(
                 f"the token that asks ends at {_day(self.by.expires_at)}: no other can be valid for longer"
@@ -106,7 +111,10 @@ class Accounts:
         """
         prefix, _, rest = text.partition("_")
         id, _, secret = rest.partition("_")
-        found = self.register.token(id) if prefix == _PREFIX else None
+        if prefix == _PREFIX:
+            found = self.register.token(id)
+        else:
+            found = None
         token, digest = found or (None, _digest(""))
         if not hmac.compare_digest(_digest(secret), digest) or token is None or token.revoked_at is not None:
             return None
@@ -142,7 +150,10 @@ class Accounts:
         if not self.rules:
             raise OutOfScope("users are deleted by administrators: ask one")
         entry = LogEntry(self.by.user if self.by else "", "user.delete", self.now(), owner=user)
-        erased = self.register.erase(user, entry) if user else None
+        if user:
+            erased = self.register.erase(user, entry)
+        else:
+            erased = None
         if not erased:
             raise NotFound(f"nothing is kept of a user {user!r}: check the spelling, also of capitals")
         return erased
@@ -173,7 +184,10 @@ def _moment(text: str, now: float) -> float:
     """Return when a token ends, in seconds since 1970. Raises `InvalidArgument`."""
     span = _DURATION.fullmatch(text.strip())
     try:
-        end = now + int(span[1]) * _UNITS[span[2]] if span else parse_time(text).timestamp()
+        if span:
+            end = now + int(span[1]) * _UNITS[span[2]]
+        else:
+            end = parse_time(text).timestamp()
     except InvalidArgument:
         raise InvalidArgument(
             f"a token is valid for a time such as 90d, 12h or 2w, or until a date such as 2027-01-01, not {text!r}"

@@ -191,8 +191,14 @@ class Diary:
     def days(self, since: float = 0.0, until: float | None = None) -> list[Day]:
         """Return the days of a span of time, both ends in seconds since 1970."""
         self.flush()
-        late = None if until is None else until + REFORMULATED_S
+        if until is None:
+            late = None
+        else:
+            late = until + REFORMULATED_S
         questions = self._register.questions(since - SAME_S, late)
         found = online(questions, self._register.reactions(since, None if until is None else until + ANSWERED_S))
-        last = _day(until - 1e-3) if until is not None else "9999"
+        if until is not None:
+            last = _day(until - 1e-3)
+        else:
+            last = "9999"
         return [day for day in found if _day(since) <= day.day <= last]

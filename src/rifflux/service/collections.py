@@ -107,7 +107,9 @@ class Rights:
 
     def label(self, record: CollectionRecord) -> str:
         """Return what the caller calls a collection by."""
-        return record.name if record.user == self.user else f"{record.user}/{record.name}"
+        if record.user == self.user:
+            return record.name
+        return f"{record.user}/{record.name}"
 
     def find(self, name: str) -> VisibleCollection:
         """Return the collection that the caller means. Raises `NotFound`, and `InvalidArgument` if several fit."""
@@ -180,7 +182,10 @@ class Rights:
                 f"or 'rifflux groups set {who} USER...'"
             )
         grant = Grant(who, write)
-        detail = "to read and write" if write else "to read"
+        if write:
+            detail = "to read and write"
+        else:
+            detail = "to read"
         self._put(record)
         self._sharing.share(record.owner, grant, self._entry("collection.share", record, who, detail))
         return grant
@@ -194,7 +199,9 @@ class Rights:
 
     def readers(self, found: VisibleCollection) -> tuple[Grant, ...]:
         """Return whom a collection is shared with; to one who only reads it that is not told."""
-        return tuple(self._sharing.grants(found.owner)) if found.owned else ()
+        if found.owned:
+            return tuple(self._sharing.grants(found.owner))
+        return ()
 
     def remove(self, name: str) -> Erased:
         """Delete a collection with all that it holds. It cannot be undone."""
@@ -230,7 +237,9 @@ class Rights:
     def _told(self, action: str, record: CollectionRecord, detail: str = "") -> LogEntry | None:
         """Return the entry for a collection that others than its owner know of."""
         known = not record.user or self._sharing.grants(record.owner)
-        return self._entry(action, record, detail=detail) if known else None
+        if known:
+            return self._entry(action, record, detail=detail)
+        return None
 
     # Groups
 
@@ -241,7 +250,7 @@ class Rights:
     def put_group(self, name: str, members: Sequence[str]) -> None:
         """Give a name to a set of users, instead of those who had it."""
         sharing = self._ruled()
-        members = [*dict.fromkeys(map(checked_who, members))]
+        members = [*dict.fromkeys(checked_who(member) for member in members)]
         if checked_name(name) == EVERYONE or name in sharing.users():
             raise InvalidArgument(f"{name} is the name of a user, or stands for all of them: call the group otherwise")
         if not_users := [each for each in members if each == EVERYONE or each in sharing.groups()]:

@@ -105,7 +105,9 @@ class Ledger:
         spending = Spending(user, feature, model, read, self.prices.cost(model, read), self._batch.now())
         if costs and not math.isinf(self.budget):
             return _Reserved(self, spending, self._reserve(spending))
-        return NO_BILL if self._read_only else _Noted(self, spending)
+        if self._read_only:
+            return NO_BILL
+        return _Noted(self, spending)
 
     def _reserve(self, spending: Spending) -> int:
         since = month_start(spending.time)

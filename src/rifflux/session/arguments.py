@@ -101,7 +101,10 @@ class Way:
 
     def further(self, store: Store) -> list[tuple[str, Step]]:
         """Return the steps that drop candidates: what does not define the symbol, then what repeats others."""
-        steps = [] if self.diversity == REPEATING else self.diversity.steps(store)
+        if self.diversity == REPEATING:
+            steps = []
+        else:
+            steps = self.diversity.steps(store)
         if not self.symbol:
             return steps
         from rifflux.retrieve.steps.code import OnlyDefining
@@ -163,7 +166,9 @@ def checked_deadline(milliseconds: float | None) -> float | None:
         return None
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float) or not milliseconds > 0:
         raise InvalidArgument(f"deadline_ms must be a number of milliseconds above 0, or None, not {milliseconds!r}")
-    return None if math.isinf(milliseconds) else time.perf_counter() + milliseconds / 1000
+    if math.isinf(milliseconds):
+        return None
+    return time.perf_counter() + milliseconds / 1000
 
 
 def checked_number(name: str, value: object, wanted: str, *, above: float | None = None) -> None:
@@ -188,7 +193,10 @@ def named_mode(mode: str, *, reranks: bool = True) -> str:
     """Return a name of a mode unchanged. Raises `InvalidArgument` for any other; names what reranks only if allowed."""
     allowed = [name for name in _SHOWN if reranks or name != HYBRID_RERANK]
     if not isinstance(mode, str) or mode not in allowed:
-        reason = f"no mode {mode!r}" if mode != HYBRID_RERANK else "this search ranks by RRF and never reranks"
+        if mode != HYBRID_RERANK:
+            reason = f"no mode {mode!r}"
+        else:
+            reason = "this search ranks by RRF and never reranks"
         raise InvalidArgument(f"{reason}; choose one of {', '.join(allowed)}")
     return mode
 
@@ -262,7 +270,7 @@ def checked_works(
 
 def _named(what: str, value: object) -> tuple[str, ...]:
     """Return names without what surrounds them, each once; a lone string is one."""
-    names = dict.fromkeys(map(str.strip, () if value is None else _strings(what, value)))
+    names = dict.fromkeys(each.strip() for each in (() if value is None else _strings(what, value)))
     if not all(names):
         raise InvalidArgument(f"filter {what!r} holds an empty name: leave it out")
     return tuple(names)
@@ -275,9 +283,12 @@ def checked_budget(tokens: int) -> None:
 
 
 def _bounds(value: Any) -> tuple[Bound, ...]:
-    bounds = (value,) if isinstance(value, Bound) or not isinstance(value, Iterable) else tuple(value)
+    if isinstance(value, Bound) or not isinstance(value, Iterable):
+        bounds = (value,)
+    else:
+        bounds = tuple(value)
     ends = [end for bound in bounds if isinstance(bound, Bound) for end in (bound.least, bound.most)]
-    if not all(isinstance(bound, Bound) for bound in bounds) or not all(map(_finite_or_none, ends)):
+    if not all(isinstance(bound, Bound) for bound in bounds) or not all(_finite_or_none(end) for end in ends):
         raise InvalidArgument(f"filter 'bounds' must be Bound values with numbers as their ends, not {value!r}")
     _check_fields("bounds", (bound.field for bound in bounds))
     return bounds
@@ -290,10 +301,13 @@ def _finite_or_none(value: object) -> bool:
 def _strings(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
-    items = tuple(value) if isinstance(value, Iterable) else (value,)
+    if isinstance(value, Iterable):
+        items = tuple(value)
+    else:
+        items = (value,)
     if not all(map(isinstance, items, repeat(str))):
         raise InvalidArgument(f"filter {name!r} must be a string or a sequence of strings, not {value!r}")
-    if not all(map(_well_formed, items)):
+    if not all(_well_formed(item) for item in items):
         raise InvalidArgument(f"filter {name!r} holds half a surrogate pair, which no document can hold")
     return items
 
@@ -328,8 +342,11 @@ def _metadata(value: Any) -> Mapping[str, Any]:
         raise InvalidArgument(f"filter 'metadata' must be a mapping of fields to values, not {value!r}")
     _check_fields("metadata", value)
     for name, wanted in value.items():
-        alternatives = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
-        if not all(map(_comparable, alternatives)):
+        if isinstance(wanted, list | tuple | set | frozenset):
+            alternatives = wanted
+        else:
+            alternatives = [wanted]
+        if not all(_comparable(alternative) for alternative in alternatives):
             raise InvalidArgument(
                 f"filter 'metadata' cannot compare {name!r} with {wanted!r}: give a string, a number, a truth value "
                 "or a list of them"

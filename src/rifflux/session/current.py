@@ -43,7 +43,10 @@ class CurrentEmbedder:
 
     def __call__(self) -> Embedder:
         """Return the embedder. Raises `ModelError` where it cannot be loaded."""
-        known = self.store.semantic.model() if self.choice is None else None
+        if self.choice is None:
+            known = self.store.semantic.model()
+        else:
+            known = None
         wanted = known.fingerprint if known else None
         with self._lock:
             # Before the first vectors are stored there is nothing to follow, and what was loaded is what makes them.
@@ -75,7 +78,9 @@ class CurrentEmbedder:
             query_prefix="" if known else self.query_prefix,
             document_prefix="" if known else self.document_prefix,
         )
-        return found if known else self._with_prefixes(found)
+        if known:
+            return found
+        return self._with_prefixes(found)
 
     def _is_of_endpoint(self, spec: str) -> bool:
         """Return True if a model, or each part of a joined one, that names an address names that of the endpoint."""

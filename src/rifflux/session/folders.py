@@ -37,7 +37,10 @@ class Folder:
 
     def label(self, length: int) -> str:
         """Return the name behind so many parts of the place."""
-        behind = self.place[len(self.place) - length :] if length < len(self.place) else self.place
+        if length < len(self.place):
+            behind = self.place[len(self.place) - length :]
+        else:
+            behind = self.place
         return "/".join((*behind, self.name))
 
 
@@ -106,6 +109,6 @@ def _folders(view: IndexView) -> Iterator[Folder]:
 
 def _owned(view: IndexView) -> set[str] | None:
     """Return the roots that are the caller's own; None where all of them are."""
-    if all(map(view.owns, view.labels)):
+    if all(view.owns(each) for each in view.labels):
         return None
     return {root for owner in view.mine for root in view.session.store.of(owner).catalog.roots()}

@@ -77,8 +77,8 @@ def look(store: Store, number: int) -> Freshness:
     """Return how far a store may be behind its files, by looking at so many of them."""
     total, sampled = store.catalog.some_files(number)
     last = synced(store)
-    there = dict[str, bool]()
-    folders = set[tuple[str, Path]]()
+    there: dict[str, bool] = {}
+    folders: set[tuple[str, Path]] = set()
     changed = 0
     for root, state in sampled:
         if root not in there:

@@ -51,7 +51,10 @@ class LicensePolicy:
     def _owned(self, namespace: str) -> bool:
         """Return whether what a namespace holds is the caller's own."""
         owner = parted(namespace)[1]
-        owner = self.store.owner if owner is None and self.store else owner
+        if owner is None and self.store:
+            owner = self.store.owner
+        else:
+            owner = owner
         return self.mine is None or owner in self.mine
 
     @cached_property
@@ -59,13 +62,17 @@ class LicensePolicy:
         """Return the rules of the configuration and of the policies, by license."""
         from rifflux.session.policies import LICENSES, Policies
 
-        return {**self.licenses, **Policies(self.store).get(LICENSES)} if self.store else self.licenses
+        if self.store:
+            return {**self.licenses, **Policies(self.store).get(LICENSES)}
+        return self.licenses
 
     @cached_property
     def _facts(self) -> object:
         from rifflux.session.policies import FACTS, Policies
 
-        return Policies(self.store).get(FACTS) if self.store else "owner"
+        if self.store:
+            return Policies(self.store).get(FACTS)
+        return "owner"
 
     @cached_property
     def _own_texts(self) -> bool:
@@ -93,7 +100,9 @@ class LicensePolicy:
 
         if not namespace.startswith(LICENSED) or (permission := self.licensed(license)) is Permission.TEXT:
             return Permission.TEXT
-        return Permission.TEXT if self._own_texts and self._owned(namespace) else permission
+        if self._own_texts and self._owned(namespace):
+            return Permission.TEXT
+        return permission
 
     def shows_all(self, namespace: str, license: str | None) -> bool:
         """Return whether the caller may be shown all of a document."""
@@ -115,7 +124,7 @@ class LicensePolicy:
         """Return notices of the texts that are shown though no license is known to permit it, and who decided that."""
         from rifflux.text.licenses import permission_of
 
-        ruled = set[str]()
+        ruled: set[str] = set()
         own = 0
         for namespace, license in licenses:
             known = permission_of(license)
@@ -173,7 +182,10 @@ class LicensePolicy:
         end = _abstract_of(document)
         if not self.permission(namespace, document.license) or not end:
             return known
-        rest = f"\n\n{REST_WITHHELD}" if end < len(document.text) else ""
+        if end < len(document.text):
+            rest = f"\n\n{REST_WITHHELD}"
+        else:
+            rest = ""
         parts = [part for part in document.parts if part.span[1] <= end]
         return replace(known, text=document.text[:end] + rest, parts=tuple(parts), withheld=False)
 
@@ -181,7 +193,9 @@ class LicensePolicy:
         """Return the subjects of a document that the caller is told."""
         if self.shows_all(namespace, license):
             return tuple(tags)
-        return tuple(tag for tag in tags if tag.scheme != _QUOTED) if self.tells_facts(namespace, license) else ()
+        if self.tells_facts(namespace, license):
+            return tuple(tag for tag in tags if tag.scheme != _QUOTED)
+        return ()
 
     def _partly(self, hit: Hit, abstracts: Mapping[_Place, int]) -> Hit:
         """Return a hit whose text is not shown, unless it is of the abstract."""
@@ -194,7 +208,10 @@ class LicensePolicy:
 
     def _abstracts(self, places: Collection[_Place]) -> Mapping[_Place, int]:
         """Return where the abstract ends that the text of each document begins with."""
-        found = self.store.catalog.documents_at(sorted(places)) if self.store and places else {}
+        if self.store and places:
+            found = self.store.catalog.documents_at(sorted(places))
+        else:
+            found = {}
         return {place: _abstract_of(document) for place, document in found.items()}
 
 

@@ -126,7 +126,9 @@ class Maintenance:
             if document:
                 prepare = replace(self.view, store=view).preparer
                 view.catalog.put(namespace, prepare(namespace, document, blocks_of(document), document.key))
-        return [f"{len(documents)} documents lacked chunks: made them of their text"] if documents else []
+        if documents:
+            return [f"{len(documents)} documents lacked chunks: made them of their text"]
+        return []
 
     def _make_vectors(self, progress: Progress | None) -> list[str]:
         """Embed what has no vector, where there are vectors at all and their model can be had."""
@@ -140,7 +142,9 @@ class Maintenance:
             embedded = sum(embed_pending(view, self.view.embedder, progress) for view in self.view.store.views())
         except ModelError as error:
             return [f"no vectors were made: {error}"]
-        return [f"{embedded} chunks had no vector: embedded them"] if embedded else []
+        if embedded:
+            return [f"{embedded} chunks had no vector: embedded them"]
+        return []
 
     def backup(self, path: str | Path, *, force: bool = False, progress: Progress | None = None) -> Copied:
         """Copy the index as it is at this moment to a file, while others go on reading and writing.
@@ -151,7 +155,10 @@ class Maintenance:
         start = time.perf_counter()
         target = Path(path).expanduser()
         self.view.store.backup(target, force=force, progress=progress)
-        state = f"{target}.state" if self.view.store.state else ""
+        if self.view.store.state:
+            state = f"{target}.state"
+        else:
+            state = ""
         return Copied(str(target), target.stat().st_size, round(time.perf_counter() - start, 3), state)
 
     def models(self) -> list[Generation]:
@@ -213,7 +220,9 @@ class Maintenance:
     def _missing(self) -> int:
         """Count the chunks without a vector of the model that is being built."""
         built = self.switching()
-        return built.chunks - built.vectors if built else 0
+        if built:
+            return built.chunks - built.vectors
+        return 0
 
     def _tidy(self) -> bool:
         """Return True if an interrupted switch to the model in use left something to do."""

@@ -59,7 +59,9 @@ class Names:
         from rifflux.retrieve.query.credits import read_credits
 
         read = read_credits(self._vocabulary, text)
-        return read if read.credits else None
+        if read.credits:
+            return read
+        return None
 
     def understood(self, text: str, facets: Collection[str], limits: Filter | None, *, apart: bool) -> Query:
         """Return a question as it was read, with those whom it names; one that stands `apart` names nobody.
@@ -68,7 +70,10 @@ class Names:
         """
         read = None if apart else self.read(text)
         query = understand(read.rest if read else text, self.analyzer, facets, limits, self.held, self.others)
-        query = replace(query, filter=self.spelled(query.filter)) if query.filter.metadata else query
+        if query.filter.metadata:
+            query = replace(query, filter=self.spelled(query.filter))
+        else:
+            query = query
         if read is None:
             return query
         from rifflux.retrieve.query.credited import named_by
@@ -117,7 +122,9 @@ class Names:
         if not fields or not table.passages:
             return table
         kept = [row for row, hit in enumerate(table.passages) if self.visible.tells(hit, fields)]
-        return table if len(kept) == len(table) else table.take(kept)
+        if len(kept) == len(table):
+            return table
+        return table.take(kept)
 
 
 def _each(steps: Sequence[Step], query: Query, table: Candidates) -> Candidates:

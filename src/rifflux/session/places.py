@@ -53,7 +53,10 @@ def _ends_in(path: PurePosixPath, wanted: PurePosixPath) -> bool:
 def lookalikes(store: Store, name: str) -> list[str]:
     """Return the paths, or keys, that are nearest to a name that nothing has: like it, or holding it."""
     words = PurePosixPath(name).name
-    holding = store.catalog.bearing(words, _TOLD) if words else []
+    if words:
+        holding = store.catalog.bearing(words, _TOLD)
+    else:
+        holding = []
     called: dict[str, list[str]] = {}
     for _, key, path in store.catalog.bearing("", _COMPARED):
         for each in (PurePosixPath(path).name, PurePosixPath(path).stem):
@@ -67,7 +70,7 @@ def refuse_twice(places: Iterable[Path], label: str, store: Store) -> None:
     """Raise `InvalidArgument` for a place that another collection holds already, or of which it holds a part."""
     from rifflux.ingest.sync import sources
 
-    for source in map(Path, sources(store)):
+    for source in (Path(each) for each in sources(store)):
         for place in places:
             if place.is_relative_to(source) or source.is_relative_to(place):
                 raise InvalidArgument(

@@ -43,7 +43,9 @@ class Policy:
 
     def told(self, value: Any) -> Any:
         """Return a value as JSON has it."""
-        return spelled(value) if isinstance(value, Mapping) else value
+        if isinstance(value, Mapping):
+            return spelled(value)
+        return value
 
 
 def _switch(name: str, help: str, *, own: bool = False) -> Policy:
@@ -64,7 +66,9 @@ def _reader(value: object) -> str:
 
 
 def _rules(value: object) -> Any:
-    return rules_in(value, LICENSES) if isinstance(value, str) else checked_rules(value, LICENSES)
+    if isinstance(value, str):
+        return rules_in(value, LICENSES)
+    return checked_rules(value, LICENSES)
 
 
 def _written(rules: Any) -> str:
@@ -110,9 +114,14 @@ class Policies:
         """Return what was decided. What was stored and cannot be read opens nothing."""
         policy = _known(name)
         registry = self.store.registry
-        stored = registry.setting(key_of(name)) if policy.own else registry.policy(key_of(name))
+        if policy.own:
+            stored = registry.setting(key_of(name))
+        else:
+            stored = registry.policy(key_of(name))
         try:
-            return policy.default if stored is None else policy.read(stored)
+            if stored is None:
+                return policy.default
+            return policy.read(stored)
         except InvalidArgument:
             return policy.unreadable
 
@@ -126,8 +135,14 @@ class Policies:
         if self.store.owner and not policy.own:
             raise OutOfScope(f"{name} is for everybody: only an administrator changes it, with 'rifflux config set'")
         told = policy.write(wanted)
-        cut = told if len(told) <= LONGEST_TOLD else f"{told[:LONGEST_TOLD]}…"
-        entry = None if policy.own else LogEntry(self.by, "setting.change", time.time(), name, detail=cut)
+        if len(told) <= LONGEST_TOLD:
+            cut = told
+        else:
+            cut = f"{told[:LONGEST_TOLD]}…"
+        if policy.own:
+            entry = None
+        else:
+            entry = LogEntry(self.by, "setting.change", time.time(), name, detail=cut)
         self.store.registry.set(key_of(name), told, entry=entry)
 
     def all(self) -> dict[str, Any]:

@@ -90,7 +90,10 @@ def keep_probe(store: Store, embedder: GuardedEmbedder) -> None:
         return
     active = {each.model.fingerprint for each in store.semantic.generations.all() if each.state != State.RETIRED}
     known = store.semantic.model()
-    dimension = known.dimension if known and known.fingerprint == embedder.fingerprint else None
+    if known and known.fingerprint == embedder.fingerprint:
+        dimension = known.dimension
+    else:
+        dimension = None
     probes = {name: vector for name, vector in _probes(store).items() if name in active}
     probes[embedder.fingerprint] = _vector(embedder, dimension)
     kept = {name: [round(float(number), 5) for number in vector] for name, vector in probes.items()}

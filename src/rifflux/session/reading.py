@@ -29,7 +29,9 @@ class Reader:
     def get(self, id: str) -> Hit | Document:
         """Return a chunk by its id, or a document by what `document` takes. Raises `NotFound`."""
         hit = self.chunk(id)
-        return self.shown([hit])[0] if hit else self.document(id)
+        if hit:
+            return self.shown([hit])[0]
+        return self.document(id)
 
     def chunk(self, id: str) -> Hit | None:
         """Return a chunk by its id; of a user's messages and memories too, which a search of everything finds."""
@@ -50,7 +52,9 @@ class Reader:
 
         part = None if self.named(key) else in_lines(key)
         whole = self.stored(part[0] if part else key)
-        return cut_to(whole, part[1]) if part else whole
+        if part:
+            return cut_to(whole, part[1])
+        return whole
 
     def stored(self, key: str) -> Document:
         """Return a document with its whole text. Raises `NotFound`."""
@@ -95,19 +99,26 @@ class Reader:
         found = self._own(self.named(key) or ([] if exactly else namesakes(self.store, key)))
         if not found:
             near = ", ".join(lookalikes(self.store, key))
-            cure = f"did you mean {near}?" if near else "take an id or path from the results of a search"
+            if near:
+                cure = f"did you mean {near}?"
+            else:
+                cure = "take an id or path from the results of a search"
             raise NotFound(f"no chunk or document {key!r}: {cure}")
         return found
 
     def _own(self, places: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return the places that are the caller's own, if any are."""
         own = [place for place in places if self.view.owns(self._owner_of(place[0]))]
-        return own if self.several and own else places
+        if self.several and own:
+            return own
+        return places
 
     def _owner_of(self, namespace: str) -> str:
         """Return the owner that a namespace names, else the owner whose store is read."""
         owner = parted(namespace)[1]
-        return self.store.owner if owner is None else owner
+        if owner is None:
+            return self.store.owner
+        return owner
 
     def named(self, key: str) -> list[tuple[str, str]]:
         """Return the namespaces and keys of what has this key, path or identifier."""
@@ -139,7 +150,9 @@ class Reader:
         """Return a name that means one document; in what others share, a root goes by its folder's name."""
         name, owner = parted(namespace)
         name = told_namespace(name, owned=self.view.owns(self._owner_of(namespace)))
-        return f"{name}/{key}" if owner is None else f"{self.view.labels[owner]}/{name}/{key}"
+        if owner is None:
+            return f"{name}/{key}"
+        return f"{self.view.labels[owner]}/{name}/{key}"
 
 
 # Where hits stand in their files: the lines of what is text on the disk too

@@ -79,7 +79,10 @@ class Searcher:
     ) -> Searcher:
         """Return the searcher of those collections that a question or its filter names. Raises `NotFound`."""
         names = (*checked_filter(filter).collections, *collections_in(query))
-        found = Searcher(self.view.reading(names), self.others) if names else self
+        if names:
+            found = Searcher(self.view.reading(names), self.others)
+        else:
+            found = self
         if not boosts:
             return found
         return Searcher(replace(found.view, profile=found.profile.boosted(boosts)), self.others)
@@ -142,8 +145,13 @@ class Searcher:
         with searcher.store.memoized():
             asked = searcher.timed(query, filter, clock, deadline)
             results, _ = searcher.answer(asked, top_k, clock, way, offset)
-        results = results if min_score is None else at_least(min_score, results)
-        return finish(results) if finish else results
+        if min_score is None:
+            results = results
+        else:
+            results = at_least(min_score, results)
+        if finish:
+            return finish(results)
+        return results
 
     def answer(
         self, query: Query, top_k: int, clock: Stopwatch, way: Way, offset: int = 0
@@ -186,7 +194,9 @@ class Searcher:
         start = perf_counter()
         query = self.read(text, wanted)
         clock.add("understand", start)
-        return query if deadline is None else replace(query, deadline=deadline)
+        if deadline is None:
+            return query
+        return replace(query, deadline=deadline)
 
     def read(self, text: str, limits: Filter | None = None, understanding: Understanding | None = None) -> Query:
         """Return a question as it is searched for: analyzed, classified and expanded, each once.
@@ -196,16 +206,22 @@ class Searcher:
         store = self.store
         profile = self.profile
         analyzer, others = self._analyzers(text)
-        limits = resolved(self.view, limits) if limits else limits
+        if limits:
+            limits = resolved(self.view, limits)
+        else:
+            limits = limits
         # Of a part of a question, who is named was read in the whole.
         named = replace(self.named, analyzer=analyzer, others=others)
         query = named.understood(text, self._facets, limits, apart=understanding is not None)
         # Those of other collections were left out before: see `narrowed`.
-        query = replace(query, filter=replace(query.filter, collections=())) if query.filter.collections else query
+        if query.filter.collections:
+            query = replace(query, filter=replace(query.filter, collections=()))
+        else:
+            query = query
         frequencies = KnownFrequencies(store, [*chain.from_iterable((*query.clauses, *query.required))])
         counts = store.counts()
         sort = understanding or classify(query, analyzer, frequencies, counts["chunks"], self._held)
-        anchors = tuple(filter(None, map(query.words.__getitem__, sort.identifiers)))
+        anchors = tuple(filter(None, (query.words[each] for each in sort.identifiers)))
         frequencies([*chain.from_iterable(anchors)])
         query = replace(
             query,
@@ -243,7 +259,9 @@ class Searcher:
 
     @property
     def _facets(self) -> tuple[str, ...]:
-        return self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
+        if self.view.is_part:
+            return self.view.facets
+        return (*self.view.facets, COLLECTION)
 
     def ready(self, query: Query, top_k: int, clock: Stopwatch, way: Way | None = None, *, rated: bool = False) -> Plan:
         """Return the search for a question that was read, ready to run; a hybrid one by default."""
@@ -259,7 +277,7 @@ class Searcher:
             query = replace(query, times=moments_in(query.asked or query.text))
         lifts, times, told = self._lifting(query) if lifting else ({}, [], ())
         pipeline = Pipeline(
-            dict(zip(names, map(available.__getitem__, names), strict=True)),
+            dict(zip(names, (available[name] for name in names), strict=True)),
             # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
             way.fuse,
             self.store,
@@ -298,7 +316,9 @@ class Searcher:
     def rated(self, query: Query, table: Candidates) -> Candidates:
         """Return the candidates of a question with their relevance, if the profile wants it."""
         rate = self.named.rating(self._relevance(query))
-        return rate(query, table) if rate else table
+        if rate:
+            return rate(query, table)
+        return table
 
     def _lifting(self, query: Query) -> tuple[Mapping[str, Step], Sequence[tuple[str, Step]], Sequence[str]]:
         """Return the pipeline's steps for what is named, that for times, and notes; loaded only where they act."""
@@ -353,7 +373,10 @@ class Searcher:
 
     def _usual(self, mode: str, fuse: Fuse) -> str:
         """Return the name of the reranker of a mode where a search asks for none; none where ranks alone decide."""
-        configured = self.profile.reranker if MODES[mode] == HYBRID and fuse.anchored else NO_RERANKER
+        if MODES[mode] == HYBRID and fuse.anchored:
+            configured = self.profile.reranker
+        else:
+            configured = NO_RERANKER
         if mode != HYBRID_RERANK or configured != NO_RERANKER:
             return configured
         from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER
@@ -369,9 +392,14 @@ class Searcher:
         from rifflux.retrieve.steps.rerank import reranker_of
 
         make = partial(reranker_of, choice, self.view.resources)
-        found = self.view.kept(choice, make) if isinstance(choice, str) else make()
+        if isinstance(choice, str):
+            found = self.view.kept(choice, make)
+        else:
+            found = make()
         many = top or self.profile.rerank_top
-        return replace(found, top=many) if many else found
+        if many:
+            return replace(found, top=many)
+        return found
 
     def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[Notice], list[str]]:
         """Return the query with its vector, the channels that answer, what is missing, and what was left out."""
@@ -397,7 +425,10 @@ class Searcher:
         if len(single) != 1:
             return False
         terms = query.words[single[0]]
-        frequencies = query.statistics.frequencies if query.statistics else {}
+        if query.statistics:
+            frequencies = query.statistics.frequencies
+        else:
+            frequencies = {}
         is_held = all(frequencies.get(term) for term in terms) or terms in query.beside
         return bool(terms) and is_held and (not understanding.names or self._is_called(query, terms))
 
@@ -405,7 +436,10 @@ class Searcher:
         """Return True if a document that the words of a question find is called by these terms, and nothing else."""
         found = self.store.lexical.match(query, CALLED, self.profile.weights)
         for names in self.store.catalog.names(found.ids).values():
-            analyzer = self.analyzer.of(names.language) if names.language else self.analyzer
+            if names.language:
+                analyzer = self.analyzer.of(names.language)
+            else:
+                analyzer = self.analyzer
             if any(tuple(analyzer.terms(name)) == terms for name in (names.title, *names.aliases)):
                 return True
         return False
@@ -415,7 +449,10 @@ class Searcher:
         known = query.statistics
         chunks, embedded = (known.chunks, known.embedded_chunks) if known else (0, 0)
         if not embedded:
-            option = "" if self.view.is_part else " without --no-embed"
+            if self.view.is_part:
+                option = ""
+            else:
+                option = " without --no-embed"
             missing = f"no chunk has a vector: run '{self.profile.command}'{option} to search by meaning"
             data: dict[str, object] = {"profile": self.profile.name, "chunks": chunks}
             return query, [Notice("vectors.none", missing, Cure.INDEX, data)] if chunks else []
@@ -467,7 +504,10 @@ class Searcher:
         store = searcher.store
         way = searcher.way(mode, fusion, rerank, self.profile.diversity, rerank_top)
         hit = store.catalog.chunk(checked_text("the name of a document", document))
-        name = hit.place if hit else Reader(searcher.view).place_of(document)
+        if hit:
+            name = hit.place
+        else:
+            name = Reader(searcher.view).place_of(document)
         chunks = store.catalog.chunks_of(*name)
         clock = Stopwatch()
         plan = searcher.ready(searcher.timed(query, filter, clock), top_k, clock, way)
@@ -475,5 +515,8 @@ class Searcher:
         tells = searcher.view.visible.tells
         asked = [hit] if hit else chunks
         verdict = Inquiry(plan, store, name, asked, len(chunks), top_k, tells, as_typed(plan.query))()
-        shown = searcher.view.shown([verdict.hit])[0] if verdict.hit else None
+        if verdict.hit:
+            shown = searcher.view.shown([verdict.hit])[0]
+        else:
+            shown = None
         return replace(verdict, hit=shown, namespace=parted(verdict.namespace)[0])

@@ -259,9 +259,14 @@ class IndexView:
 
     def labelled(self, hit: Hit) -> Hit:
         """Return a hit with the name of its collection."""
-        owner = self.store.owner if hit.owner is None else hit.owner
+        if hit.owner is None:
+            owner = self.store.owner
+        else:
+            owner = hit.owner
         label = self.labels.get(owner, "")
-        return replace(hit, collection=label, owned=self.owns(owner)) if label else hit
+        if label:
+            return replace(hit, collection=label, owned=self.owns(owner))
+        return hit
 
     def owns(self, owner: str) -> bool:
         """Return True if what this owner has is the caller's own, and not shared by another."""
@@ -269,14 +274,14 @@ class IndexView:
 
     def told_roots(self, roots: Iterable[str]) -> tuple[str, ...]:
         """Return roots of what is read as the caller is told them: those of others by their folders' names alone."""
-        if all(map(self.owns, self.labels)):
+        if all(self.owns(each) for each in self.labels):
             return tuple(roots)
         own = {root for owner in self.mine for root in self.session.store.of(owner).catalog.roots()}
         return tuple(dict.fromkeys(told_namespace(root, owned=root in own) for root in roots))
 
     def shown(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return hits as the caller may be shown them, each with the name of its collection."""
-        return [*map(self.labelled, self.visible.hits(hits))]
+        return [*(self.labelled(each) for each in self.visible.hits(hits))]
 
     @property
     def visible(self) -> LicensePolicy:
@@ -286,7 +291,9 @@ class IndexView:
     @property
     def scope(self) -> Scope | None:
         """Return the scope of that user, None where there is none."""
-        return Scope(self.user, self.administrator) if self.user else None
+        if self.user:
+            return Scope(self.user, self.administrator)
+        return None
 
     @cached_property
     def calls(self) -> Guard:
@@ -294,13 +301,18 @@ class IndexView:
         from rifflux.service.usage import Meter
 
         guard = self.session.guard
-        payer = self.user if self.payer is None else self.payer
+        if self.payer is None:
+            payer = self.user
+        else:
+            payer = self.payer
         return replace(guard, payer=Meter(self.session.ledger, payer), stopped=self.stopped or guard.stopped)
 
     @property
     def embedder(self) -> GuardedEmbedder:
         """Return the embedder, loaded when first needed; another one after a switch of the index to its model."""
-        return self.load() if self.load else self.guarded(self.session.load())
+        if self.load:
+            return self.load()
+        return self.guarded(self.session.load())
 
     def guarded(self, embedder: Embedder) -> GuardedEmbedder:
         """Return a model whose calls pass the guard of this view."""

@@ -59,14 +59,16 @@ def stored_reading(store: Store) -> VectorReading | None:
     Of several owners, it is what was read of each, as far as their vectors agree with words weighed by their number.
     """
     if len(store.owners) > 1:
-        return _together([*filter(None, map(stored_reading, store.members()))])
+        return _together([*filter(None, (stored_reading(each) for each in store.members()))])
     known = store.registry.setting(SETTING)
     model = store.semantic.model()
     with suppress(ValueError, TypeError):
         content: dict[str, Any] = json.loads(known or "")
         scale = content.pop("model")
         found = VectorReading(**content, model=ModelScale(**scale) if scale else None)
-        return found if model and found.fingerprint == model.fingerprint else None
+        if model and found.fingerprint == model.fingerprint:
+            return found
+        return None
     return None
 
 
@@ -76,7 +78,10 @@ def _together(readings: Sequence[VectorReading]) -> VectorReading | None:
         return None
     agreeing = [(each.agreement, each.vectors) for each in readings if each.agreement is not None]
     total = sum(vectors for _, vectors in agreeing)
-    agreement = sum(share * vectors / total for share, vectors in agreeing) if agreeing else None
+    if agreeing:
+        agreement = sum(share * vectors / total for share, vectors in agreeing)
+    else:
+        agreement = None
     model = next((each.model for each in readings if each.model), None)
     return VectorReading(readings[0].fingerprint, sum(each.vectors for each in readings), agreement, model)
 
@@ -168,5 +173,8 @@ def question_vector(store: Store, embedder: GuardedEmbedder, text: str, deadline
             f"the vectors of the index are of the model {known.shown}, not of {other}, which was chosen: name no model "
             f"to search by meaning, or run 'rifflux models switch {other}' to make vectors of it"
         )
-    dimension = known.dimension if known else embedder.dimension
+    if known:
+        dimension = known.dimension
+    else:
+        dimension = embedder.dimension
     return embedder.question_vector(text, dimension, deadline), embedder.fingerprint

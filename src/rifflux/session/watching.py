@@ -70,7 +70,10 @@ class Follower:
         """Follow until other folders are to be watched, or the same ones again."""
         while not self.stop.is_set() and self._watched() == watched:
             changes = watcher.wait(LOOK)
-            done = [*filter(None, (self._synced(writer, changes) for writer in self.writers()))] if changes else []
+            if changes:
+                done = [*filter(None, (self._synced(writer, changes) for writer in self.writers()))]
+            else:
+                done = []
             report = together(done) if done else IndexReport()
             if done or (self._embed_at is not None and self._embed_at <= time.monotonic()):
                 report = self._embedded(report, watcher)
@@ -115,7 +118,7 @@ class Follower:
         return replace(report, embedded_chunks=done, failed=failed, seconds=seconds)
 
     def _watched(self) -> _Watched:
-        held = [*map(_held, self.writers())]
+        held = [*(_held(each) for each in self.writers())]
         whole = tuple(dict.fromkeys(chain.from_iterable(folders for folders, _ in held)))
         files = frozenset(chain.from_iterable(files for _, files in held))
         places = {*whole, *(file.parent for file in files)}
@@ -130,8 +133,8 @@ class Follower:
 
 def _held(writer: Writer) -> tuple[tuple[Path, ...], frozenset[Path]]:
     """Return the folders that a collection holds as a whole, and its other files."""
-    whole = tuple(map(Path, folders(writer.view.store)))
-    return whole, frozenset(path for path in map(Path, sources(writer.view.store)) if path not in whole)
+    whole = tuple(Path(each) for each in folders(writer.view.store))
+    return whole, frozenset(path for path in (Path(each) for each in sources(writer.view.store)) if path not in whole)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

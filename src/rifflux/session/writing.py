@@ -120,7 +120,9 @@ class Writer:
         homes = [] if collection else self._own_roots()
         for path in paths:
             place = path.expanduser().resolve()
-            label = next((label for label, roots in homes if any(map(place.is_relative_to, roots))), collection)
+            label = next(
+                (label for label, roots in homes if any(place.is_relative_to(root) for root in roots)), collection
+            )
             shares.setdefault(label, []).append(path)
         return shares
 
@@ -179,7 +181,10 @@ class Writer:
         remarks = self._set_languages(todo, how.language)
         if todo:
             self._refresh(todo, how, tally, turns)
-        changes = self.put_now(DOCUMENTS, documents, force=how.force, processes=how.processes) if documents else []
+        if documents:
+            changes = self.put_now(DOCUMENTS, documents, force=how.force, processes=how.processes)
+        else:
+            changes = []
         tally.indexed += len(changes)
         tally.skipped += len(documents) - len(changes)
         for change in changes:
@@ -215,11 +220,17 @@ class Writer:
         remarks = []
         store = self.view.store
         for target in todo if language or self.view.session.language else ():
-            below = "" if target.within == target.root else target.within.relative_to(target.root).as_posix()
+            if target.within == target.root:
+                below = ""
+            else:
+                below = target.within.relative_to(target.root).as_posix()
             is_new = not store.catalog.files(str(target.root), below=below)
             # The language of an opening is for what is new; what is known keeps its own.
             chosen = language or (self.view.session.language if is_new else "")
-            former = set_language(store, target.within, chosen) if chosen else None
+            if chosen:
+                former = set_language(store, target.within, chosen)
+            else:
+                former = None
             if former and not is_new:
                 remarks.append(f"{target.within}: analyzed again in {chosen} instead of {former}")
         return remarks
@@ -309,7 +320,10 @@ class Writer:
     def _soon(self, embed: Callable[[], Embedded], seconds: float | None) -> Embedded:
         from rifflux.models.workers import Late
 
-        deadline = None if seconds is None else time.perf_counter() + seconds
+        if seconds is None:
+            deadline = None
+        else:
+            deadline = time.perf_counter() + seconds
         try:
             return self.view.session.workers(embed, deadline, "store")
         except Late as late:
@@ -339,7 +353,7 @@ class Writer:
             finder=finder,
             processes=processes,
         )
-        return together([*map(update, self.own())])
+        return together([*(update(each) for each in self.own())])
 
     def update_alone(
         self,
@@ -391,7 +405,7 @@ class Writer:
         store = self.view.store
         wanted = {document.key: document for document in documents}.values()
         changed = [each for each in wanted if force or not is_same(each, store.catalog.document(namespace, each.key))]
-        changes = list[DocumentChange]()
+        changes: list[DocumentChange] = []
         prepared = self._prepared(namespace, changed, processes)
         while group := list(islice(prepared, TOGETHER)):
             store.catalog.put_all(Placed(namespace, change) for change in group)
@@ -468,7 +482,10 @@ class Writer:
         for name in keys:
             namespace, key = reader.place_of(name)
             namespace, owner = parted(namespace)
-            owner = reader.store.owner if owner is None else owner
+            if owner is None:
+                owner = reader.store.owner
+            else:
+                owner = owner
             if owner != self.view.store.owner and owner not in writable:
                 label = reader.view.labels[owner]
                 raise OutOfScope(f"{name!r} is in {label}, which is to be read only: ask its owner to remove it")

@@ -23,7 +23,9 @@ _LOCK = "read.lock"
 def database_of(name: str) -> str | None:
     """Return the name of the database that a file or folder of this name may belong to; None for any other name."""
     found = _BESIDE.fullmatch(name)
-    return found["database"] if found else None
+    if found:
+        return found["database"]
+    return None
 
 
 def is_database(content: Callable[[str, int], bytes], name: str) -> bool:

@@ -25,7 +25,9 @@ class ModelInfo:
     @property
     def shown(self) -> str:
         """Return the spec without the address of a server, which is not everybody's to know."""
-        return self.spec.rpartition("#")[2] if "://" in self.spec else self.spec
+        if "://" in self.spec:
+            return self.spec.rpartition("#")[2]
+        return self.spec
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,10 @@ def change(key: str, *texts: str, title: str = "", first_id: int | None = None, 
     document = Document(key, "\n\n".join(texts), title, **fields)  # type: ignore[arg-type]
     chunks = []
     for position, text in enumerate(texts):
-        id = number_of(key, text) if first_id is None else first_id + position
+        if first_id is None:
+            id = number_of(key, text)
+        else:
+            id = first_id + position
         terms = analyzer().joined
         chunk = Chunk(id, position, text, (0, len(text)))
         chunks.append(AnalyzedChunk(chunk, terms(title), "", terms(text), number_of(title, text)))

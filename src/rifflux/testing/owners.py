@@ -142,7 +142,10 @@ def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[i
     ids: list[int] = []
     store.semantic.use_model(MODEL)
     for number in range(times):
-        key = ("a", "b")[number] if number < 2 else f"{own}{number}"
+        if number < 2:
+            key = ("a", "b")[number]
+        else:
+            key = f"{own}{number}"
         put = change(
             key, *_texts(own), title="cache", first_id=first_id + 10 * number, kind="note", created_at="2024-05-01",
             identifiers=(Identifier("doi", "10.1/a"),), tags=(Tag("s", own or "t"),),

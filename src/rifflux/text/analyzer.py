@@ -119,7 +119,9 @@ class Analyzer:
         """
         found = self.of(language)
         terms = stands_for.get(found.language)
-        return _standing_for(found, tuple(sorted(terms.items()))) if terms else found
+        if terms:
+            return _standing_for(found, tuple(sorted(terms.items())))
+        return found
 
     def __reduce__(self) -> tuple[Callable[[str, str], Analyzer], tuple[str, str]]:
         """Pickle the settings alone: another process has its own memory of tokens."""
@@ -161,7 +163,7 @@ class Analyzer:
     def words(self, text: str) -> list[tuple[str, list[str]]]:
         """Return what stands between blanks in the plain spelling of `text`, each with its tokens, not folded."""
         words = self._plain(text).split()
-        return list(zip(words, map(_tokens_of, words), strict=True))
+        return list(zip(words, (_tokens_of(word) for word in words), strict=True))
 
     def terms_of(self, token: str) -> tuple[str, ...]:
         return self._terms[token]
@@ -178,7 +180,7 @@ class Analyzer:
         """Return the terms of `text` as one string with single spaces between: what an engine is given to index."""
         # No token reaches across a space, so what stands between two spaces is looked up as a whole: that takes a
         # fifth of the time of finding its tokens.
-        return " ".join(filter(None, map(self._joined.__getitem__, self._plain(text).split())))
+        return " ".join(filter(None, (self._joined[each] for each in self._plain(text).split())))
 
     @cached_property
     def _plain(self) -> Callable[[str], str]:
@@ -196,8 +198,13 @@ class Analyzer:
         if word in self._stop:
             return ()
         # English writes its loan words with and without accents; elsewhere the stemmer needs them.
-        stem = self._stem(fold(word)) if self.language == "english" else fold(self._stem(word))
-        return (stem,) if stem else ()
+        if self.language == "english":
+            stem = self._stem(fold(word))
+        else:
+            stem = fold(self._stem(word))
+        if stem:
+            return (stem,)
+        return ()
 
     def _identifier(self, token: str) -> tuple[str, ...]:
         """Return the whole and the parts of a token that is more than a plain word, each once."""
@@ -243,7 +250,9 @@ def _composed(text: str) -> str:
         text = unicodedata.normalize("NFKC", text)
         for variant, plain in _VARIANTS:
             text = text.replace(variant, plain)
-    return _GROUPED_DIGITS.sub("", text) if "," in text else text
+    if "," in text:
+        return _GROUPED_DIGITS.sub("", text)
+    return text
 
 
 def _latex(text: str) -> str:

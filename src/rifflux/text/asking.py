@@ -170,7 +170,10 @@ WRITTEN_BY: Mapping[str, frozenset[str]] = {language: frozenset(by.split()) for 
 
 @cache
 def _words_of(language: str) -> _Words | None:
-    language = "english" if language == "porter" else language
+    if language == "porter":
+        language = "english"
+    else:
+        language = language
     if language not in _LISTS:
         return None
     verbs, doubtful, nouns, closing, fillers, kinds = (frozenset(each.split()) for each in _LISTS[language])
@@ -195,13 +198,19 @@ def framed(text: str, language: str) -> Framed:
     start = places[first].start() if first else 0
     while start and text[start - 1] in _INSIDE:
         start -= 1
-    end = places[last - 1].end() if last < len(words) else len(text)
+    if last < len(words):
+        end = places[last - 1].end()
+    else:
+        end = len(text)
     return Framed(text[:start].strip(), text[start:end].strip() if first or last < len(words) else text, text[end:])
 
 
 def asks_only(words: Iterable[str], language: str) -> bool:
     """Return True if words only ask for works: `articles written by`, `what did … publish`."""
-    language = "english" if language == "porter" else language
+    if language == "porter":
+        language = "english"
+    else:
+        language = language
     known = _words_of(language)
     writing = frozenset(_WRITING.get(language, ("", ""))[0].split())
     if known is None:
@@ -241,7 +250,9 @@ def _leading(words: Sequence[str], known: _Words) -> int:
             end = place + 1
         else:
             break
-    return end if asking or end > 1 else 0
+    if asking or end > 1:
+        return end
+    return 0
 
 
 def _leads_on(words: Sequence[str], place: int, known: _Words) -> bool:

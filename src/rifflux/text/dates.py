@@ -20,7 +20,9 @@ def parse_time(text: str) -> datetime:
         parsed = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidArgument(f"{text!r} is not a date: write it as 2024-05-01 or 2024-05-01T12:00:00Z") from None
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    if parsed.tzinfo:
+        return parsed
+    return parsed.replace(tzinfo=UTC)
 
 
 def timestamp(text: str | None) -> float | None:

@@ -127,16 +127,21 @@ def named_results(text: str) -> list[str]:
     sentence = len(text.split()) > _LONGEST_NAME
     spans = _whole(text, words)
     for at, word in enumerate(words):
-        noun = word.plain if word.plain in _NOUNS else word.plain.removesuffix("s")
+        if word.plain in _NOUNS:
+            noun = word.plain
+        else:
+            noun = word.plain.removesuffix("s")
         if noun in _NOUNS:
             spans += _names(words, at, noun, sentence=sentence)
-    return _longest(text, spans) if spans else []
+    if spans:
+        return _longest(text, spans)
+    return []
 
 
 def _longest(text: str, spans: Iterable[Span]) -> list[str]:
     """Return what stands at spans that lie in no other, each once: of `Hilbert basis theorem`, not `Hilbert basis`."""
     reached = 0
-    found = dict[str, None]()
+    found: dict[str, None] = {}
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
         if end > reached:
             reached = end
@@ -148,8 +153,16 @@ def _words(text: str) -> list[_Word]:
     end = 0
     words = []
     for found in _WORD.finditer(text):
-        gap = text[end : found.start()] if found.start() - end <= _LONGEST_GAP else "."
-        joint = " " if gap.isspace() or gap == "~" else "-" if gap and _JOINED.match(gap) else ""
+        if found.start() - end <= _LONGEST_GAP:
+            gap = text[end : found.start()]
+        else:
+            gap = "."
+        if gap.isspace() or gap == "~":
+            joint = " "
+        elif gap and _JOINED.match(gap):
+            joint = "-"
+        else:
+            joint = ""
         words.append(_Word(found[0], found.start(), found.end(), joint if end else "", found[0].casefold()))
         end = found.end()
     return words
@@ -236,7 +249,9 @@ def _whole(text: str, words: Sequence[_Word]) -> list[Span]:
     name = [*dropwhile(lambda word: word.plain in _NOBODY, words)]
     if not 2 <= len(name) <= _LONGEST_NAME or any(_is_common(word) for word in name[:-1]):
         return []
-    return [(name[0].start, name[-1].end)] if all(word.joint for word in name[1:]) else []
+    if all(word.joint for word in name[1:]):
+        return [(name[0].start, name[-1].end)]
+    return []
 
 
 def _is_common(word: _Word) -> bool:

@@ -116,8 +116,8 @@ def moments_in(text: str, clock: Callable[[], date] = today) -> tuple[Moment, ..
     """Return the times that a question names, in their order; none for a year or month that may be something else."""
     if not _ANY_YEAR.search(text) and _TELLING.isdisjoint(_WORD.findall(text.lower())):
         return ()
-    found = list[tuple[int, Moment]]()
-    taken = list[tuple[int, int]]()
+    found: list[tuple[int, Moment]] = []
+    taken: list[tuple[int, int]] = []
     for pattern, read in ((_DATED, _dated), (_YEARLY, _yearly), (_WHOLE_YEAR, _year), (_RELATIVE, _relative)):
         for match in _compiled(pattern).finditer(text):
             start, end = match.span()
@@ -149,7 +149,10 @@ def _dated(match: re.Match[str], clock: Callable[[], date] = today) -> Moment | 
 
 def _spanned(words: str, year: int, month: str, day: str | None, *, yearly: bool = False) -> Moment | None:
     """Return a month or day of a year; None where the month has no such day."""
-    number = int(month) if month.isdigit() else _MONTHS[month.lower()]
+    if month.isdigit():
+        number = int(month)
+    else:
+        number = _MONTHS[month.lower()]
     try:
         first = date(year, number, int(re.sub(r"\D", "", day)) if day else 1)
     except ValueError:
@@ -202,7 +205,9 @@ def _relative(match: re.Match[str], clock: Callable[[], date]) -> Moment | None:
 
 
 def _count(words: str) -> int:
-    return int(words) if words.isdecimal() else _COUNTS[words.lower()]
+    if words.isdecimal():
+        return int(words)
+    return _COUNTS[words.lower()]
 
 
 def _back(now: date, count: int, unit: str) -> date:
@@ -227,8 +232,13 @@ def _around(words: str, day: date, unit: str) -> Moment:
 
 
 def _month_end(day: date) -> date:
-    following = date(day.year + day.month // 12, day.month % 12 + 1, 1) if (day.year, day.month) < (9999, 12) else None
-    return following - timedelta(days=1) if following else date.max
+    if (day.year, day.month) < (9999, 12):
+        following = date(day.year + day.month // 12, day.month % 12 + 1, 1)
+    else:
+        following = None
+    if following:
+        return following - timedelta(days=1)
+    return date.max
 
 
 def _bounded(moment: Moment, before: str, clock: Callable[[], date]) -> Moment:
@@ -243,6 +253,9 @@ def _bounded(moment: Moment, before: str, clock: Callable[[], date]) -> Moment:
     if word in ("before", "until"):
         since, until = date.min, since - timedelta(days=1) if word == "before" else until
     else:
-        since = until + timedelta(days=1) if word == "after" else since
+        if word == "after":
+            since = until + timedelta(days=1)
+        else:
+            since = since
         until = max(now, until)
     return Moment(f"{word} {moment.words}", since, until)

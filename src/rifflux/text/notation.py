@@ -165,7 +165,9 @@ def _outside_formulas(text: str) -> str:
 def _html_script(script: re.Match[str]) -> str:
     if script[2] is not None:
         return f"{'^' if script[1] == 'p' else '_'}{{{script[2]}}}"
-    return "_" if "sub" in script[0] or "sb" in script[0] else "^"
+    if "sub" in script[0] or "sb" in script[0]:
+        return "_"
+    return "^"
 
 
 def _from_unicode(text: str) -> str:
@@ -265,4 +267,6 @@ def _script(script: re.Match[str]) -> str:
     content = "".join(script[2].split()).replace(_END, "").replace(_EDGE, "")
     named = {"*": "star", "!": "shriek"}.get(content, re.sub(r"^-", "neg", content))
     named = _NOT_IN_SCRIPT.sub(".", named).strip(".-/*+^")
-    return f"{script[1]}{named}{_END}" if named else _END
+    if named:
+        return f"{script[1]}{named}{_END}"
+    return _END

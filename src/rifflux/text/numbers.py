@@ -9,5 +9,8 @@ _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 def ordinal(number: int) -> str:
     """Return `1st`, `22nd`, `113th`, `5,000th`."""
-    ending = "th" if number // 10 % 10 == 1 else _ENDINGS.get(number % 10, "th")
+    if number // 10 % 10 == 1:
+        ending = "th"
+    else:
+        ending = _ENDINGS.get(number % 10, "th")
     return f"{number:,}{ending}"

@@ -118,8 +118,8 @@ class Named:
         if self.is_body and 2 * len(said.words) < len(self.words):
             return 0
         left = list(self.words)
-        matched = list[Word]()
-        rest = list[Word]()
+        matched: list[Word] = []
+        rest: list[Word] = []
         for word in said.words:
             same = next(
                 (each for each in left if not each.is_initial and not set(each.forms).isdisjoint(word.forms)), None
@@ -143,9 +143,11 @@ class Named:
                     return 0
         if more and left:
             return 0
-        if len(said.words) > 1 and (rest or len(matched) > 1) and not all(map(is_particle, matched)):
+        if len(said.words) > 1 and (rest or len(matched) > 1) and not all(is_particle(each) for each in matched):
             return 3
-        return 2 if matched[-1] is self.family else 1
+        if matched[-1] is self.family:
+            return 2
+        return 1
 
 
 def _stands_for(one: Word, other: Word) -> bool:
@@ -196,13 +198,18 @@ def person_key(text: str) -> str:
     match = _ORCID.fullmatch(text.strip())
     if match:
         return f"orcid:{match[1].casefold()}"
-    return text.strip().casefold() if re.fullmatch(r"[a-z]+:\S+", text.strip()) else ""
+    if re.fullmatch(r"[a-z]+:\S+", text.strip()):
+        return text.strip().casefold()
+    return ""
 
 
 def credits_of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Yield the role, the key and the name of each way in which a document's authors and venue are looked up."""
     given = metadata.get(AUTHORS)
-    names = given if isinstance(given, list | tuple) else [given]
+    if isinstance(given, list | tuple):
+        names = given
+    else:
+        names = [given]
     authors = [each for each in names if isinstance(each, str)]
     for name in dict.fromkeys(authors):
         for key in sorted(named(name).keys):
@@ -224,7 +231,10 @@ def venue_keys(venue: str) -> frozenset[str]:
     words = _telling(venue)
     if not words:
         return frozenset()
-    short = [" ".join(word[:_ABBREVIATED] for word in words)] if len(words) > 1 else []
+    if len(words) > 1:
+        short = [" ".join(word[:_ABBREVIATED] for word in words)]
+    else:
+        short = []
     acronym = "".join(written if written.isupper() else written[0] for written in _written(venue))
     keys = (plain(venue), " ".join(words), *short, *([acronym.casefold()] if len(acronym) >= _ABBREVIATED else []))
     return frozenset(filter(None, keys))

@@ -55,7 +55,9 @@ class Said:
 
     def at(self, position: int) -> tuple[str, ...]:
         """Return the labels of a chunk, and the remarks where it is the document's first."""
-        return self.labels if position else (*self.labels, *self.remarks)
+        if position:
+            return self.labels
+        return (*self.labels, *self.remarks)
 
 
 _NOTHING = Said()
@@ -82,7 +84,10 @@ def _remarks(metadata: Mapping[str, Any]) -> Iterator[str]:
 def _texts(value: object, longest: int) -> Iterator[str]:
     """Yield the texts of a property; links and what is longer say nothing that is searched by."""
     for each in value if isinstance(value, list | tuple) else [value]:
-        text = " ".join(str(each).split()) if isinstance(each, str | int | float) and not isinstance(each, bool) else ""
+        if isinstance(each, str | int | float) and not isinstance(each, bool):
+            text = " ".join(str(each).split())
+        else:
+            text = ""
         if text and "://" not in text:
             yield text[:longest]
 
@@ -94,7 +99,10 @@ def _each_once(texts: Iterator[str]) -> tuple[str, ...]:
 def beside(hit: Hit) -> tuple[str, ...]:
     """Return what a hit is searched by besides title, headings and text: names, labels and remarks, and its key."""
     said = said_of(hit.kind, hit.metadata)
-    key = key_names(hit.document)[-1:] if hit.path == hit.document and not hit.chunk_index else ()
+    if hit.path == hit.document and not hit.chunk_index:
+        key = key_names(hit.document)[-1:]
+    else:
+        key = ()
     return (*said.names, *said.at(hit.chunk_index), *key)
 
 
@@ -105,11 +113,16 @@ def key_names(key: str) -> tuple[str, ...]:
     A number alone, a hash, or a long list of pieces is none.
     """
     if "/" not in key and not _SUFFIX.search(key):
-        return (key,) if _is_name(key) else ()
+        if _is_name(key):
+            return (key,)
+        return ()
     # A search asks this of each of its candidates; pathlib would take as long as all the rest of naming.
     *folders, name = [part for part in key.split("/") if part not in ("", ".")] or [""]
     stem = _SUFFIX.sub("", name)
-    whole = f"{folders[-1]}/{stem}" if folders else stem
+    if folders:
+        whole = f"{folders[-1]}/{stem}"
+    else:
+        whole = stem
     return tuple(dict.fromkeys(name for name in (whole, stem) if _is_name(name)))
 
 

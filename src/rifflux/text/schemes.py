@@ -53,7 +53,9 @@ _NAMED = re.compile(r"([A-Za-z][\w.-]*):\s*(\S.*)", re.DOTALL)
 
 def _doi(text: str) -> str | None:
     match = _DOI.fullmatch(unquote(text))
-    return _unstopped(match[1]).lower() if match else None
+    if match:
+        return _unstopped(match[1]).lower()
+    return None
 
 
 def _unstopped(doi: str) -> str:
@@ -69,23 +71,31 @@ def _arxiv(text: str) -> str | None:
         text = doi.removeprefix(_ARXIV_DOI)
     match = _ARXIV.fullmatch(text)
     # math.AG/0601001 and math/0601001 are one paper: the subject class is no part of the identifier.
-    return re.sub(r"\.[a-z]{2}/", "/", match[1].lower()) if match else None
+    if match:
+        return re.sub(r"\.[a-z]{2}/", "/", match[1].lower())
+    return None
 
 
 def _openalex(text: str) -> str | None:
     match = _OPENALEX.fullmatch(text)
-    return match[1].upper() if match else None
+    if match:
+        return match[1].upper()
+    return None
 
 
 def _digits(text: str) -> str | None:
     """Return the first number without leading zeros, of `MR0463157 (57 #3116)` or the address of a record."""
     match = re.search(r"\d+", text)
-    return match[0].lstrip("0") or None if match else None
+    if match:
+        return match[0].lstrip("0") or None
+    return None
 
 
 def _isbn(text: str) -> str | None:
     digits = re.sub(r"[\s-]|^isbn:?", "", text, flags=re.IGNORECASE).upper()
-    return digits if re.fullmatch(r"\d{9}[\dX]|\d{13}", digits) else None
+    if re.fullmatch(r"\d{9}[\dX]|\d{13}", digits):
+        return digits
+    return None
 
 
 def _bare_isbn(text: str) -> bool:
@@ -100,7 +110,9 @@ def _bare_isbn(text: str) -> bool:
 
 def _zbl(text: str) -> str | None:
     match = re.search(r"(\d{4}\.\d{5}|\d{8})", text)
-    return match[1] if match else None
+    if match:
+        return match[1]
+    return None
 
 
 #: How the identifiers of a scheme are brought to one spelling; None where the text is none.
@@ -158,7 +170,7 @@ def mentioned_arxiv(text: str) -> Identifier | None:
     None if the text names none, several, or says that it is another work: `see also arXiv:…`, `Comment on arXiv:…`.
     """
     found = list(_MENTIONED.finditer(text))
-    if len({match[1].lower() for match in found}) != 1 or any(map(_is_anothers, found)):
+    if len({match[1].lower() for match in found}) != 1 or any(_is_anothers(each) for each in found):
         return None
     return identify("arxiv", found[0][1])
 

@@ -61,7 +61,9 @@ def pieces(text: str, *, code: bool = False) -> list[Piece]:
     """Return the pieces of a passage in their order, without headings, rules and bare links; of `code`, all as one."""
     if code:
         found = _stripped(text, 0, len(text))
-        return [Piece(found, WHOLE)] if found else []
+        if found:
+            return [Piece(found, WHOLE)]
+        return []
     return [*_pieces(text)]
 
 
@@ -99,7 +101,12 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
                 kind = ""
         else:
             is_head = not kind and bool(_UNDERLINE.match(following))
-            new = WHOLE if opened else "" if is_head else _kind_of(line)
+            if opened:
+                new = WHOLE
+            elif is_head:
+                new = ""
+            else:
+                new = _kind_of(line)
             if new != kind or opened:
                 if kind:
                     yield start, at, kind
@@ -119,7 +126,9 @@ def _begun(lines: Sequence[str]) -> str:
     mark = lines[fences[0]].strip()
     following = lines[fences[0] + 1 : fences[0] + 2]
     # What opens code has a language, or code behind it.
-    return mark if not mark.strip("`~") and not "".join(following).strip() else ""
+    if not mark.strip("`~") and not "".join(following).strip():
+        return mark
+    return ""
 
 
 def _kind_of(line: str) -> str:
@@ -128,7 +137,9 @@ def _kind_of(line: str) -> str:
         line = line[quoting.end() :]
     if not line.strip() or _HEADING.match(line) or _RULE.match(line) or _SILENT.fullmatch(line):
         return ""
-    return WHOLE if line.lstrip().startswith("|") else PROSE
+    if line.lstrip().startswith("|"):
+        return WHOLE
+    return PROSE
 
 
 def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
@@ -142,14 +153,17 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _stops(text: str, start: int, end: int) -> list[int]:
     """Return where sentences end within a span, in order."""
-    found = set[int]()
+    found: set[int] = set()
     first = start
     for place in (match.end() for match in _END.finditer(text, start, end)):
         if _is_end(text, place, end) and not _LEADING.fullmatch(text[first:place].strip()):
             found.add(place)
             first = place
     lines = text[start:end].splitlines(keepends=True)
-    width = max(SHORT_LINE, *map(len, lines)) if lines else SHORT_LINE
+    if lines:
+        width = max(SHORT_LINE, *map(len, lines))
+    else:
+        width = SHORT_LINE
     place = start
     for line, following in pairwise(lines):
         place += len(line)
@@ -183,7 +197,9 @@ def _stripped(text: str, start: int, end: int) -> Span | None:
         start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    return (start, end) if start < end else None
+    if start < end:
+        return (start, end)
+    return None
 
 
 def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
@@ -231,7 +247,10 @@ def _prose_end(text: str, start: int, last: bool) -> int:
     stop = newline if newline >= 0 else len(text)
     for match in _END.finditer(text, start, stop):
         before_mark = _MARKS.match(text, match.end())
-        place = before_mark.end() if before_mark else match.end()
+        if before_mark:
+            place = before_mark.end()
+        else:
+            place = match.end()
         if _is_end(text, match.end(), len(text)) or (place > match.end() and _is_end(text, place, len(text))):
             return match.end()
     if newline >= 0:
@@ -240,4 +259,6 @@ def _prose_end(text: str, start: int, last: bool) -> int:
         return max(
             (match.start() for match in _WORD_END.finditer(text, start, start + LONGEST)), default=start + LONGEST
         )
-    return len(text) if last else 0
+    if last:
+        return len(text)
+    return 0

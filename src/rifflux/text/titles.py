@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import filterfalse, product
-from operator import itemgetter
 
 from rifflux.text.analyzer import fold
 from rifflux.text.notation import one_notation
@@ -47,7 +46,7 @@ def title_keys(title: str, authors: Sequence[str]) -> frozenset[str]:
     """Return keys that likely duplicates share: a title's beginning, and with an author's name beginning and end."""
     letters = "".join(_telling(plain(title)))
     names = families(authors[:_MOST_AUTHORS])
-    edges = set(map("/".join, product(names, (letters[:_EDGE_LENGTH], letters[-_EDGE_LENGTH:]))))
+    edges = {"/".join(each) for each in product(names, (letters[:_EDGE_LENGTH], letters[-_EDGE_LENGTH:]))}
     return frozenset(
         ({letters[:_KEY_LENGTH]} if len(letters) >= _SHORTEST_KEY else set()) | (edges if letters else set())
     )
@@ -58,7 +57,9 @@ def whole_title(title: str) -> str:
     words = _telling(plain(title))
     letters = "".join(words)
     long_enough = len(words) >= _FEWEST_WORDS and len(letters) >= _KEY_LENGTH
-    return f"={letters}" if long_enough else ""
+    if long_enough:
+        return f"={letters}"
+    return ""
 
 
 def _telling(title: str) -> list[str]:
@@ -112,4 +113,4 @@ def person(name: str) -> str:
     if not comma:
         last = [*filterfalse(_SUFFIXES.__contains__, last)] or last
         last, first = last[-1:], last[:-1]
-    return " ".join([*last[-1:], *map(itemgetter(0), first[:1])])
+    return " ".join([*last[-1:], *(each[0] for each in first[:1])])

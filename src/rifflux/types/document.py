@@ -247,7 +247,9 @@ class Progress(Protocol):
 
 def of_owner(namespace: str, owner: str | None) -> str:
     """Return a namespace as a view of several owners names it; without an owner, as everybody's own view does."""
-    return namespace if owner is None else f"{namespace}{_OWNED}{owner}"
+    if owner is None:
+        return namespace
+    return f"{namespace}{_OWNED}{owner}"
 
 
 def parted(namespace: str) -> tuple[str, str | None]:
@@ -259,9 +261,13 @@ def parted(namespace: str) -> tuple[str, str | None]:
 def told_namespace(namespace: str, *, owned: bool) -> str:
     """Return a namespace, or a root, as a caller is told it: of what is another's, a folder by its name alone."""
     place = PurePath(namespace)
-    return place.name if place.is_absolute() and not owned else namespace
+    if place.is_absolute() and not owned:
+        return place.name
+    return namespace
 
 
 def bounded_title(title: str) -> str:
     """Return a title, cut between words where it is longer than `LONGEST_TITLE`."""
-    return title if len(title) <= LONGEST_TITLE else title[: LONGEST_TITLE - 1].rsplit(" ", 1)[0] + "…"
+    if len(title) <= LONGEST_TITLE:
+        return title
+    return title[: LONGEST_TITLE - 1].rsplit(" ", 1)[0] + "…"

@@ -83,10 +83,13 @@ class Filter:
 
 
 def _names(what: str, value: str | Iterable[str]) -> list[str]:
-    names = [value] if isinstance(value, str) else [*value]
+    if isinstance(value, str):
+        names = [value]
+    else:
+        names = [*value]
     if not all(isinstance(each, str) and each.strip() for each in names):
         raise InvalidArgument(f"{what} must be names such as 'Dijkstra, E. W.', not {value!r}")
-    return [*dict.fromkeys(map(str.strip, names))]
+    return [*dict.fromkeys(name.strip() for name in names)]
 
 
 def _years(value: str | int | None) -> tuple[str, str]:

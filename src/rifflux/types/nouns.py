@@ -46,12 +46,18 @@ def _value(name: str, value: Any) -> Any:
     """Return the value of a field: times as ISO 8601, names and tags as `scheme:value`."""
     kind: Any = type(value)
     if kind is float or kind is int:
-        return _iso(value) if name.endswith("_at") else value
+        if name.endswith("_at"):
+            return _iso(value)
+        return value
     if isinstance(value, (tuple, list)):
         return [each if type(each) in _PLAIN else _value("", each) for each in value]
     if kind is dict or not hasattr(kind, "__dataclass_fields__"):
-        return dict(value) if isinstance(value, Mapping) else value
-    return f"{value.scheme}:{value.value}" if json_names(kind) == _NAMING else noun_json(value)
+        if isinstance(value, Mapping):
+            return dict(value)
+        return value
+    if json_names(kind) == _NAMING:
+        return f"{value.scheme}:{value.value}"
+    return noun_json(value)
 
 
 def _iso(seconds: float) -> str:

@@ -122,7 +122,12 @@ class Moment:
     def span(self) -> str:
         """Return the days as they are told."""
         first, last = (day.isoformat()[5 * self.yearly :] for day in (self.since, self.until))
-        days = f"until {last}" if self.since == date.min else first if first == last else f"{first} to {last}"
+        if self.since == date.min:
+            days = f"until {last}"
+        elif first == last:
+            days = first
+        else:
+            days = f"{first} to {last}"
         return days + " of any year" * self.yearly
 
 
@@ -304,7 +309,9 @@ class Hit:
 
         Where others keep what they share is theirs to know: of that it is the folder's name alone.
         """
-        return self.home if PurePath(self.namespace).is_absolute() else None
+        if PurePath(self.namespace).is_absolute():
+            return self.home
+        return None
 
     @property
     def home(self) -> str:
@@ -339,7 +346,10 @@ class Hit:
         place = self.path or self.document
         if self.lines or self.page is not None:
             place += f":{self.lines[0]}" if self.lines else f" p. {self.page}"
-        rated = f"{self.score:.4f}" if self.relevance is None else f"{self.quality} {self.relevance:.2f}"
+        if self.relevance is None:
+            rated = f"{self.score:.4f}"
+        else:
+            rated = f"{self.quality} {self.relevance:.2f}"
         begins = " ".join(self.content[:LINE].split())
         return _line(f"{place}  {self.heading_path or self.title}  {rated}  {begins}")
 
@@ -347,7 +357,9 @@ class Hit:
 def _line(text: str) -> str:
     """Return text on one line and cut to its width, without what controls a terminal."""
     shown = "".join(each if each.isprintable() else " " for each in text)
-    return shown if len(shown) <= LINE else f"{shown[: LINE - 1]}…"
+    if len(shown) <= LINE:
+        return shown
+    return f"{shown[: LINE - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +383,10 @@ class Freshness:
     def note(self) -> str | None:
         """Return a sentence on it, None if the index may well be up to date."""
         if self.changed_files:
-            about = "" if self.sampled_files == self.files else "about "
+            if self.sampled_files == self.files:
+                about = ""
+            else:
+                about = "about "
             return f"{about}{self.changed_files} of {self.files} files changed since they were read"
         if self.changed_folders:
             return f"files may have come or gone in {self.changed_folders} folders"

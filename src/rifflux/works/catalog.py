@@ -87,7 +87,10 @@ class WorksCatalog:
         from rifflux.works.export import verify
 
         view = self._view.reading()
-        parts = self._view.store.views()[1:] if self._view.scope else ()
+        if self._view.scope:
+            parts = self._view.store.views()[1:]
+        else:
+            parts = ()
         return verify(pack, view.store, view.visible, parts)
 
     def import_files(
@@ -245,7 +248,10 @@ class WorksCatalog:
         for source, entries in batches:
             bring(source, entries)
         tally.conclude(self._store)
-        embedded = self._writer.embed_imported(progress, embed_seconds) if embed else Embedded()
+        if embed:
+            embedded = self._writer.embed_imported(progress, embed_seconds)
+        else:
+            embedded = Embedded()
         return WorksReport(
             **dict[str, Any](tally.counts),
             embedded_chunks=embedded.chunks,
@@ -326,9 +332,9 @@ class WorksCatalog:
             written(each.work, key, told=not each.withheld or has_facts(each.work))
             for each, key in zip(found, keys, strict=True)
         ]
-        return (
-            "\n\n".join(map(str, entries)) if format == "bibtex" else json.dumps(entries, ensure_ascii=False, indent=2)
-        )
+        if format == "bibtex":
+            return "\n\n".join(map(str, entries))
+        return json.dumps(entries, ensure_ascii=False, indent=2)
 
     # Likely duplicates
 
@@ -408,7 +414,9 @@ def _key(work: Work) -> str:
         raise InvalidArgument(f"only Work values can be added, not {work!r}")
     if not work.title.strip():
         raise InvalidArgument("a work needs a title")
-    return str(work.identifiers[0]) if work.identifiers else work.title
+    if work.identifiers:
+        return str(work.identifiers[0])
+    return work.title
 
 
 def _check_format(format: str | None) -> None:

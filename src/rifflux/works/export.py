@@ -46,7 +46,10 @@ def cite_keys(works: Iterable[Work | Reference]) -> list[str]:
     keys = []
     seen = Counter[str]()
     for work in works:
-        family = plain(work.authors[0]).split()[-1:] if work.authors else []
+        if work.authors:
+            family = plain(work.authors[0]).split()[-1:]
+        else:
+            family = []
         word = _LONG.search(plain(work.title))
         key = "".join([*family, str(work.year or ""), word[0] if word else ""]) or "work"
         seen[key] += 1
@@ -136,7 +139,9 @@ def _parted(name: str) -> tuple[str, str]:
 
 def _family_first(name: str) -> str:
     family, given = _parted(name)
-    return f"{family}, {given}" if given else f"{{{family}}}"
+    if given:
+        return f"{family}, {given}"
+    return f"{{{family}}}"
 
 
 def _braced(name: str, value: str) -> str:
@@ -153,7 +158,9 @@ def _balanced(text: str) -> str:
         depth += 1 if brace == "{" else -1
         if depth < 0:
             break
-    return text if depth == 0 else re.sub(r"(?<!\\)[{}]", "", text)
+    if depth == 0:
+        return text
+    return re.sub(r"(?<!\\)[{}]", "", text)
 
 
 # How works are cited, and packs of works verified

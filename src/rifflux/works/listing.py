@@ -30,7 +30,10 @@ def of_whom(
     """Yield the works of the authors, venues and years of a filter, as far as these are told."""
     for namespace, outline in outlines:
         year = str(outline.metadata.get("year", ""))
-        dated = (wanted.since or "") <= year <= (wanted.until or "9999") if wanted.since or wanted.until else True
+        if wanted.since or wanted.until:
+            dated = (wanted.since or "") <= year <= (wanted.until or "9999")
+        else:
+            dated = True
         given = {name: _listed(outline.metadata.get(name)) for name in wanted.metadata}
         told = visible.tells_facts(namespace, outline.license)
         if told and dated and all(given[name] & {*values} for name, values in wanted.metadata.items()):
@@ -38,7 +41,9 @@ def of_whom(
 
 
 def _listed(value: object) -> set[object]:
-    return {*value} if isinstance(value, list | tuple) else {value}
+    if isinstance(value, list | tuple):
+        return {*value}
+    return {value}
 
 
 def summary(visible: LicensePolicy, namespace: str, outline: Document) -> WorkSummary:

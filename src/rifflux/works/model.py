@@ -162,13 +162,13 @@ def told_names(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
 def primary_of(tags: Iterable[Tag]) -> Tag | None:
     """Return the first code of a work whose tags come in the order that its source has, None without codes."""
     ranks = {tag.scheme: tag for tag in reversed([*tags])}
-    return next(filter(None, map(ranks.get, _CODED)), None)
+    return next(filter(None, (ranks.get(each) for each in _CODED)), None)
 
 
 def _composed(work: Work) -> tuple[str, tuple[Part, ...]]:
     """Return the text of a work, and its parts."""
-    parts = list[Part]()
-    pieces = list[str]()
+    parts: list[Part] = []
+    pieces: list[str] = []
     start = 0
     for passage in (Passage(work.abstract, ABSTRACT), *work.passages):
         if passage.text:

@@ -188,8 +188,13 @@ def _date(value: Any) -> str | None:
         parse_time(value)
         return value
     seconds = float(value)
-    seconds = seconds / 1000 if abs(seconds) > _MILLISECONDS else seconds
-    return datetime.fromtimestamp(seconds, UTC).isoformat() if math.isfinite(seconds) else None
+    if abs(seconds) > _MILLISECONDS:
+        seconds = seconds / 1000
+    else:
+        seconds = seconds
+    if math.isfinite(seconds):
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    return None
 
 
 def role_of(value: object) -> str:
@@ -200,23 +205,31 @@ def role_of(value: object) -> str:
 
 def string_of(value: object) -> str:
     """Return a string or number as text; nothing of anything else."""
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return str(value)
+    return ""
 
 
 def mapping_of(value: object) -> Mapping[str, Any]:
     """Return a mapping; an empty one of anything else."""
-    return value if isinstance(value, Mapping) else {}
+    if isinstance(value, Mapping):
+        return value
+    return {}
 
 
 def list_of(value: object) -> list[Any]:
     """Return a list; an empty one of anything else."""
-    return value if isinstance(value, list) else []
+    if isinstance(value, list):
+        return value
+    return []
 
 
 def named_file(name: object, kind: str = "file") -> str:
     """Return what stands for a file in a text: `[file: plan.pdf]`; nothing if it has no name."""
     text = string_of(name).strip()
-    return f"[{kind}: {text}]" if text else ""
+    if text:
+        return f"[{kind}: {text}]"
+    return ""
 
 
 def text_of(content: object) -> str:

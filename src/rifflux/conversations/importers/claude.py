@@ -52,7 +52,10 @@ def _is_project(fields: Mapping[str, object]) -> bool:
 
 
 def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
-    projects = _project_names(export, tally) if "conversations" in name else {}
+    if "conversations" in name:
+        projects = _project_names(export, tally)
+    else:
+        projects = {}
     for number, record in enumerate(records_of(export, name), 1):
         if "chat_messages" in record:
             yield _thread(record, projects, f"{export.called(name)}-{number}", tally)
@@ -67,7 +70,7 @@ CLAUDE = Format("Claude", _read, claims=_claims)
 
 def _project_names(export: Export, tally: Tally) -> dict[str, str]:
     """Return the names of the projects by their ids."""
-    found = dict[str, str]()
+    found: dict[str, str] = {}
     for name in export.names:
         if name.rsplit("/", 1)[-1] == "projects.json" or name.startswith("projects/"):
             try:
@@ -83,9 +86,12 @@ def _project(record: Mapping[str, Any], tally: Tally) -> Iterator[Thread]:
     name = string_of(record.get("name"))
     began = date_of(record.get("created_at"), tally)
     told = [("description", record.get("description"), began), ("instructions", record.get("prompt_template"), began)]
-    for number, doc in enumerate(map(mapping_of, list_of(record.get("docs"))), 1):
+    for number, doc in enumerate((mapping_of(each) for each in list_of(record.get("docs"))), 1):
         words = string_of(doc.get("content"))
-        text = f"{named_file(doc.get('filename'))}\n{words}".strip() if words.strip() else ""
+        if words.strip():
+            text = f"{named_file(doc.get('filename'))}\n{words}".strip()
+        else:
+            text = ""
         told.append((string_of(doc.get("uuid")) or f"document-{number}", text, date_of(doc.get("created_at"), tally)))
     messages = tuple(
         Message(key, id, string_of(text).strip(), created_at=date, source=_SOURCE)
@@ -118,7 +124,7 @@ def _thread(record: Mapping[str, Any], projects: Mapping[str, str], default_id: 
     )
     turns = [
         _Turn(string_of(each.get("uuid")) or f"m{place:06}", string_of(each.get("parent_message_uuid")), each)
-        for place, each in enumerate(map(mapping_of, list_of(record.get("chat_messages"))), 1)
+        for place, each in enumerate((mapping_of(each) for each in list_of(record.get("chat_messages"))), 1)
     ]
     branches = _branches(turns, string_of(record.get("current_leaf_message_uuid")))
     messages = []
@@ -138,7 +144,7 @@ def _branches(turns: list[_Turn], leaf: str) -> dict[str, str]:
     parents = {turn.id: turn.parent for turn in turns}
     if not any(parent in parents for parent in parents.values()):
         return dict.fromkeys(parents, "")
-    shown = set[str]()
+    shown: set[str] = set()
     node = leaf if leaf in parents else turns[-1].id
     while node in parents and node not in shown:
         shown.add(node)
@@ -155,11 +161,11 @@ def _branches(turns: list[_Turn], leaf: str) -> dict[str, str]:
 
 def _words(record: Mapping[str, Any], tally: Tally) -> str:
     """Return the words of a message, and what came with it."""
-    blocks = [*map(mapping_of, list_of(record.get("content")))]
+    blocks = [*(mapping_of(each) for each in list_of(record.get("content")))]
     told = [text for text in (_block(each, tally) for each in blocks) if text]
     if not any(each.get("type") == "text" and each.get("text") for each in blocks):
         told = [*([_plain(string_of(record.get("text")))] if not told else []), *told]
-    for each in map(mapping_of, list_of(record.get("attachments"))):
+    for each in (mapping_of(each) for each in list_of(record.get("attachments"))):
         told += [named_file(each.get("file_name")), string_of(each.get("extracted_content")).strip()]
     told += [named_file(mapping_of(each).get("file_name")) for each in list_of(record.get("files"))]
     return "\n".join(filter(None, told)).strip()
@@ -189,6 +195,8 @@ def _plain(text: str) -> str:
 
     def unmarked(found: re.Match[str]) -> str:
         title = _TITLE.search(found[1] or "")
-        return title[1] if title else ""
+        if title:
+            return title[1]
+        return ""
 
     return _ARTIFACT.sub(unmarked, _THINKING.sub("", text)).strip()

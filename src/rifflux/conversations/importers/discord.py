@@ -76,7 +76,10 @@ def _turns(export: Export, name: str, tally: Tally) -> Iterator[tuple[Conversati
 def _channel(guild: Mapping[str, Any], channel: Mapping[str, Any]) -> Conversation:
     name = string_of(channel.get("name"))
     direct = string_of(channel.get("type")).startswith("Direct") or guild.get("id") == "0"
-    title = name if direct else f"{string_of(guild.get('name'))} #{name}".strip()
+    if direct:
+        title = name
+    else:
+        title = f"{string_of(guild.get('name'))} #{name}".strip()
     return _conversation(channel.get("id"), title)
 
 
@@ -104,8 +107,11 @@ def _message(record: Mapping[str, Any], channel: str, tally: Tally) -> Message |
 def _words(record: Mapping[str, Any]) -> str:
     """Return the words of a message and of what is embedded in it, and the names of its files."""
     told = [string_of(record.get("content")).strip()]
-    for embed in map(mapping_of, list_of(record.get("embeds"))):
-        fields = (f"{each.get('name')}: {each.get('value')}" for each in map(mapping_of, list_of(embed.get("fields"))))
+    for embed in (mapping_of(each) for each in list_of(record.get("embeds"))):
+        fields = (
+            f"{each.get('name')}: {each.get('value')}"
+            for each in (mapping_of(each) for each in list_of(embed.get("fields")))
+        )
         told += [string_of(embed.get("title")), string_of(embed.get("description")), *fields]
     told += [named_file(mapping_of(each).get("fileName")) for each in list_of(record.get("attachments"))]
     told += [named_file(mapping_of(each).get("name"), "sticker") for each in list_of(record.get("stickers"))]
@@ -148,7 +154,10 @@ def _written(export: Export, tally: Tally) -> Iterator[tuple[Conversation, Messa
             about = mapping_of(json_of(export, f"{folder}/channel.json"))
             id = string_of(about.get("id")) or folder.rsplit("/", 1)[-1].lstrip("c")
             channel = _conversation(id, _title(about, titles.get(id)))
-            rows = _rows(export, name) if name.endswith(".csv") else records_of(export, name)
+            if name.endswith(".csv"):
+                rows = _rows(export, name)
+            else:
+                rows = records_of(export, name)
             for row in rows:
                 if message := _own(row, channel.id, me, tally):
                     yield channel, message
@@ -187,7 +196,9 @@ def _titles(export: Export, folder: str) -> Mapping[str, Any]:
     """Return the names of channels by their ids, as the list beside their folders has them."""
     index = f"{folder.rpartition('/')[0]}/index.json".lstrip("/")
     try:
-        return mapping_of(json_of(export, index)) if index in export.names else {}
+        if index in export.names:
+            return mapping_of(json_of(export, index))
+        return {}
     except Unreadable:
         return {}
 
@@ -195,4 +206,6 @@ def _titles(export: Export, folder: str) -> Mapping[str, Any]:
 def _title(about: Mapping[str, Any], listed: object) -> str:
     name = string_of(about.get("name"))
     guild = string_of(mapping_of(about.get("guild")).get("name"))
-    return f"{guild} #{name}".strip() if name and guild else string_of(listed) or name
+    if name and guild:
+        return f"{guild} #{name}".strip()
+    return string_of(listed) or name

@@ -67,11 +67,15 @@ class Export:
 
     def label(self, name: str) -> str:
         """Return what a file is called in messages."""
-        return self.name if self.alone else f"{self.name}/{name}"
+        if self.alone:
+            return self.name
+        return f"{self.name}/{name}"
 
     def called(self, name: str) -> str:
         """Return what a conversation is called that a file holds and gives no name."""
-        return self.stem if self.alone else PurePosixPath(name).stem
+        if self.alone:
+            return self.stem
+        return PurePosixPath(name).stem
 
 
 @contextmanager
@@ -111,7 +115,10 @@ def _export(name: str, files: Files) -> Export:
     names = [each for each in files.names() if not each.startswith(_LITTER) and not _hidden(each)]
     tops = {each.split("/", 1)[0] for each in names}
     # A folder that everything lies in says nothing.
-    root = f"{tops.pop()}/" if len(tops) == 1 and all("/" in each for each in names) else ""
+    if len(tops) == 1 and all("/" in each for each in names):
+        root = f"{tops.pop()}/"
+    else:
+        root = ""
     return Export(name, files, tuple(sorted(each.removeprefix(root) for each in names)), root)
 
 

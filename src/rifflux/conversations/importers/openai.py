@@ -75,7 +75,9 @@ def _thread(record: Mapping[str, Any], nodes: Mapping[str, Any], default_id: str
 
 def _project(gizmo: str) -> str:
     """Return the id of a project; that of a GPT, which stands in the same place, is none."""
-    return gizmo if gizmo.startswith("g-p-") else ""
+    if gizmo.startswith("g-p-"):
+        return gizmo
+    return ""
 
 
 # The tree
@@ -101,8 +103,11 @@ def _branches(nodes: Mapping[str, Any], current: Any) -> dict[str, str]:
 
 def _shown(nodes: Mapping[str, Any], current: Any) -> Iterator[str]:
     """Yield the nodes of the branch that was shown last; where none is named, of the newest one."""
-    node = current if isinstance(current, str) and current in nodes else _newest_leaf(nodes)
-    seen = set[str]()
+    if isinstance(current, str) and current in nodes:
+        node = current
+    else:
+        node = _newest_leaf(nodes)
+    seen: set[str] = set()
     while node in nodes and node not in seen:
         seen.add(node)
         yield node
@@ -111,7 +116,9 @@ def _shown(nodes: Mapping[str, Any], current: Any) -> Iterator[str]:
 
 def _parent(nodes: Mapping[str, Any], key: str) -> str:
     parent = mapping_of(nodes[key]).get("parent")
-    return parent if isinstance(parent, str) else ""
+    if isinstance(parent, str):
+        return parent
+    return ""
 
 
 def _newest_leaf(nodes: Mapping[str, Any]) -> str:
@@ -121,7 +128,9 @@ def _newest_leaf(nodes: Mapping[str, Any]) -> str:
 
 def _created(node: Mapping[str, Any]) -> float:
     time = mapping_of(node.get("message")).get("create_time")
-    return float(time) if isinstance(time, int | float) else 0.0
+    if isinstance(time, int | float):
+        return float(time)
+    return 0.0
 
 
 # A message
@@ -171,7 +180,9 @@ def _unseen(role: str, kind: str, held: Mapping[str, Any]) -> str:
         return "hidden messages"
     if kind in _THOUGHT:
         return "thoughts of models"
-    return "" if kind in _SPOKEN or role == "tool" else f"content of type {kind}"
+    if kind in _SPOKEN or role == "tool":
+        return ""
+    return f"content of type {kind}"
 
 
 def _said(content: Mapping[str, Any], held: Mapping[str, Any]) -> str:
@@ -180,7 +191,7 @@ def _said(content: Mapping[str, Any], held: Mapping[str, Any]) -> str:
     files = [named_file(mapping_of(each).get("name")) for each in list_of(held.get("attachments"))]
     heard = any(mapping_of(part).get("content_type") == "audio_transcription" for part in list_of(parts))
     told = [_part(part, named=bool(files), heard=heard) for part in list_of(parts)]
-    return "\n".join(filter(None, (*map(str.strip, told), *files)))
+    return "\n".join(filter(None, (*(each.strip() for each in told), *files)))
 
 
 def _part(part: object, *, named: bool, heard: bool) -> str:
@@ -194,8 +205,12 @@ def _part(part: object, *, named: bool, heard: bool) -> str:
         prompt = mapping_of(mapping_of(part.get("metadata")).get("dalle")).get("prompt")
         return named_file(prompt, "image") or ("" if named else "[image]")
     if "audio" in kind:
-        return "" if heard else "[audio]"
-    return f"[{kind.removesuffix('_asset_pointer').replace('_', ' ')}]" if kind and not named else ""
+        if heard:
+            return ""
+        return "[audio]"
+    if kind and not named:
+        return f"[{kind.removesuffix('_asset_pointer').replace('_', ' ')}]"
+    return ""
 
 
 def _pictures(content: Mapping[str, Any]) -> str:
@@ -215,7 +230,9 @@ def _called(recipient: str, content: Mapping[str, Any]) -> str:
         changes = [string_of(mapping_of(each).get("replacement")) for each in list_of(given.get("updates"))]
         written = [string_of(given.get("name")), string_of(given.get("content")), *changes]
         return "\n".join(filter(None, written)).strip()
-    return named_file(given.get("prompt"), "image") if _PICTURE.match(recipient) else ""
+    if _PICTURE.match(recipient):
+        return named_file(given.get("prompt"), "image")
+    return ""
 
 
 def plain(text: str) -> str:
@@ -235,4 +252,6 @@ def _unmarked(found: re.Match[str]) -> str:
         named = list_of(json.loads(fields[0]))
     except ValueError:
         return ""
-    return lead + string_of(named[1]) if len(named) > 1 else ""
+    if len(named) > 1:
+        return lead + string_of(named[1])
+    return ""

@@ -63,7 +63,9 @@ MESSAGES = Format("arrays of messages", _read_messages, claims=_claims_messages)
 
 def _messages(record: Mapping[str, object]) -> list[object] | None:
     found = first_of(record, _LISTS)
-    return found if isinstance(found, list) else None
+    if isinstance(found, list):
+        return found
+    return None
 
 
 def _thread(record: Any, default_id: str, tally: Tally) -> Thread:
@@ -92,7 +94,10 @@ def _message(record: object, conversation_id: str, default_id: str, tally: Tally
     if not isinstance(record, Mapping):
         raise Unreadable(f"has a message that is no object: {str(record)[:60]!r}")
     author = record.get("author")
-    named = author if isinstance(author, Mapping) else {"role": author}
+    if isinstance(author, Mapping):
+        named = author
+    else:
+        named = {"role": author}
     return Message(
         string_of(first_of(record, _IDS)) or default_id,
         conversation_id,

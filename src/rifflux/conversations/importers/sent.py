@@ -57,7 +57,10 @@ def read_sent(
             tally.add(counts)
             sizes = {each: int(counts[each]) for each in ("count", "messages", "characters")}
         except (Unreadable, KeyError, TypeError, ValueError) as error:
-            reason = str(error) if isinstance(error, Unreadable) else _NO_ANSWER
+            if isinstance(error, Unreadable):
+                reason = str(error)
+            else:
+                reason = _NO_ANSWER
             failure = Failure(safe_name(name), reason)
             yield Read(lambda: iter((failure,)))
         else:

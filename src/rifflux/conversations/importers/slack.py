@@ -118,7 +118,10 @@ def _channel(workspace: _Workspace, folder: str) -> Conversation:
     id = string_of(about.get("id")) or folder
     title = f"#{folder}"
     if about.get("name") in (None, ""):
-        shown = [workspace.names.users.get(each) or each for each in map(string_of, list_of(about.get("members")))]
+        shown = [
+            workspace.names.users.get(each) or each
+            for each in (string_of(each) for each in list_of(about.get("members")))
+        ]
         title = ", ".join(shown) or folder
     return Conversation(id, title, archived=about.get("is_archived") is True)
 
@@ -127,7 +130,9 @@ def _thread_of(record: Mapping[str, object]) -> str:
     """Return the thread that a message stands in: also one that begins it, but not one that nobody answered."""
     thread = string_of(record.get("thread_ts"))
     answered = thread != string_of(record.get("ts")) or record.get("reply_count") or record.get("replies")
-    return thread if answered else ""
+    if answered:
+        return thread
+    return ""
 
 
 def _message(names: Names, record: Mapping[str, Any], conversation: str, tally: Tally) -> Message | None:
@@ -153,4 +158,6 @@ def _message(names: Names, record: Mapping[str, Any], conversation: str, tally: 
 
 def _beginning(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rsplit(" ", 1)[0] + "…"
+    if len(line) <= _TITLE_LENGTH:
+        return line
+    return line[: _TITLE_LENGTH - 1].rsplit(" ", 1)[0] + "…"

@@ -33,9 +33,9 @@ def words_of(names: Names, record: Mapping[str, Any], *, whole: bool) -> str:
     blocks = [*_blocks(names, record.get("blocks"))]
     if not told[0] or (whole and any(mapping_of(each).get("type") != "rich_text" for each in _list(record, "blocks"))):
         told += [each for each in blocks if each not in told[0]]
-    for attached in map(mapping_of, _list(record, "attachments")):
+    for attached in (mapping_of(each) for each in _list(record, "attachments")):
         told += [each for each in _attached(names, attached) if each not in told]
-    for each in map(mapping_of, _list(record, "files")):
+    for each in (mapping_of(each) for each in _list(record, "files")):
         if each.get("mode") not in _GONE:
             told.append(string_of(each.get("name")) or string_of(each.get("title")))
     return "\n".join(filter(None, told)).strip()
@@ -50,19 +50,19 @@ def _attached(names: Names, attached: Mapping[str, Any]) -> Iterator[str]:
     if attached.get("from_url") and not (attached.get("is_msg_unfurl") or attached.get("is_share")):
         return
     words = [_plain(names, attached.get(name)) for name in ("pretext", "title", "text")]
-    fields = [*map(mapping_of, _list(attached, "fields"))]
+    fields = [*(mapping_of(each) for each in _list(attached, "fields"))]
     words += [
         ": ".join(filter(None, (_plain(names, each.get(name)) for name in ("title", "value")))) for each in fields
     ]
     words += [*_blocks(names, attached.get("blocks"))]
-    for each in map(mapping_of, _list(attached, "message_blocks")):
+    for each in (mapping_of(each) for each in _list(attached, "message_blocks")):
         words += _blocks(names, mapping_of(each.get("message")).get("blocks"))
     yield from filter(None, words if any(words) else [_plain(names, attached.get("fallback"))])
 
 
 def _blocks(names: Names, blocks: object) -> Iterator[str]:
     """Yield the words of blocks, one of each."""
-    for block in map(mapping_of, list_of(blocks)):
+    for block in (mapping_of(each) for each in list_of(blocks)):
         parts: list[object] = [block.get("text"), block.get("title"), *_list(block, "fields")]
         if block.get("type") == "context":
             parts += _list(block, "elements")
@@ -78,7 +78,10 @@ def _rich(names: Names, element: Mapping[str, Any]) -> str:
     """Return the words of rich text: what stands in a line together, and lists by their lines."""
     kind = string_of(element.get("type"))
     if kind in _NESTED:
-        between = "" if kind != "rich_text_list" and kind != "rich_text" else "\n"
+        if kind != "rich_text_list" and kind != "rich_text":
+            between = ""
+        else:
+            between = "\n"
         return between.join(_rich(names, mapping_of(each)) for each in _list(element, "elements"))
     if kind == "user":
         id = string_of(element.get("user_id"))
@@ -89,7 +92,9 @@ def _rich(names: Names, element: Mapping[str, Any]) -> str:
     if kind == "link":
         label = string_of(element.get("text"))
         url = string_of(element.get("url"))
-        return f"{label} ({url})" if label and label != url else url
+        if label and label != url:
+            return f"{label} ({url})"
+        return url
     if kind == "emoji":
         return f":{string_of(element.get('name'))}:"
     if kind == "broadcast":
@@ -109,4 +114,6 @@ def _shown(names: Names, target: str, label: str | None) -> str:
         return f"#{label or names.channels.get(target[1:]) or target[1:]}"
     if target.startswith("!"):
         return label or f"@{target[1:].partition('^')[0]}"
-    return f"{label} ({target})" if label else target
+    if label:
+        return f"{label} ({target})"
+    return target

@@ -126,5 +126,8 @@ class JsonReader:
 
     def _fault(self, wanted: str, why: str = "") -> Unreadable:
         place = self._passed + self._at
-        found = repr(self._text[self._at : self._at + 20]) if self._at < len(self._text) else "the end"
+        if self._at < len(self._text):
+            found = repr(self._text[self._at : self._at + 20])
+        else:
+            found = "the end"
         return Unreadable(f"is not JSON: {why or f'{wanted} was expected'} at character {place:,}, before {found}")

@@ -85,7 +85,10 @@ def _message(record: Mapping[str, Any], chat: Conversation, kind: str, tally: Ta
         return None
     speaker = string_of(record.get("from"))
     # In a chat with a bot, it is the other one who is called as the chat.
-    role = "assistant" if kind == "bot_chat" and speaker == chat.title else "user"
+    if kind == "bot_chat" and speaker == chat.title:
+        role = "assistant"
+    else:
+        role = "user"
     date = date_of(record.get("date_unixtime") or record.get("date"), tally)
     return Message(string_of(record.get("id")) or f"{date}", chat.id, text, role, speaker, date, _SOURCE)
 
@@ -93,7 +96,10 @@ def _message(record: Mapping[str, Any], chat: Conversation, kind: str, tally: Ta
 def _words(record: Mapping[str, Any]) -> str:
     """Return the words of a message, and the names of what came with it."""
     parts = record.get("text_entities") or record.get("text") or ""
-    words = "".join(map(_entity, parts)) if isinstance(parts, list) else string_of(parts)
+    if isinstance(parts, list):
+        words = "".join(_entity(part) for part in parts)
+    else:
+        words = string_of(parts)
     poll = mapping_of(record.get("poll"))
     contact = mapping_of(record.get("contact_information"))
     answers = [string_of(mapping_of(each).get("text")) for each in list_of(poll.get("answers"))]
@@ -115,7 +121,9 @@ def _entity(part: object) -> str:
     entity = mapping_of(part)
     text = string_of(entity.get("text"))
     target = string_of(entity.get("href"))
-    return f"{text} ({target})" if target and target != text else text
+    if target and target != text:
+        return f"{text} ({target})"
+    return text
 
 
 def _named(record: Mapping[str, Any]) -> str:

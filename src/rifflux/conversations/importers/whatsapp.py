@@ -67,7 +67,10 @@ WHATSAPP = Format("WhatsApp", _read, claims=_claims)
 def _title(export: Export, name: str) -> str:
     """Return whose chat it is, as the file is called, or the zip or folder that it lies in."""
     called = export.called(name)
-    called = export.stem if called.lstrip("_").lower() == "chat" else called
+    if called.lstrip("_").lower() == "chat":
+        called = export.stem
+    else:
+        called = called
     called = "".join(filter(str.isprintable, called))
     return _CALLED.sub("", _COPY.sub("", called)).strip() or called
 
@@ -106,7 +109,7 @@ def _entries(export: Export, name: str) -> Iterator[_Entry]:
 
 def _messages(export: Export, name: str, chat: Conversation, dates: Dates, tally: Tally) -> Iterator[Message]:
     minute = ""
-    same = dict[str, int]()
+    same: dict[str, int] = {}
     for entry in _entries(export, name):
         speaker, text = _spoken("\n".join(entry.lines), tally)
         if not text:
@@ -118,7 +121,10 @@ def _messages(export: Export, name: str, chat: Conversation, dates: Dates, tally
             same = {}
         key = blake2b(f"{moment}\0{speaker}\0{text}".encode(), digest_size=10).hexdigest()
         same[key] = same.get(key, 0) + 1
-        id = key if same[key] == 1 else f"{key}-{same[key]}"
+        if same[key] == 1:
+            id = key
+        else:
+            id = f"{key}-{same[key]}"
         yield Message(id, chat.id, text, "user", speaker, moment, _SOURCE)
 
 
@@ -126,7 +132,9 @@ def _moment(dates: Dates, stamp: Stamp, tally: Tally) -> str | None:
     found: datetime | None = dates.read(stamp)
     if found is None:
         tally.undated += 1
-    return found.isoformat() if found else None
+    if found:
+        return found.isoformat()
+    return None
 
 
 def _spoken(rest: str, tally: Tally) -> tuple[str, str]:
@@ -138,7 +146,10 @@ def _spoken(rest: str, tally: Tally) -> tuple[str, str]:
     speaker = _MARKS.sub("", found[1]).strip().lstrip("~").strip()
     words = rest[found.end() :].strip(" \n")
     ours = words.startswith(_MARK)
-    words = _EDITED.sub("", words) if words.count("<") and not _OMITTED.match(_bare(words)) else words
+    if words.count("<") and not _OMITTED.match(_bare(words)):
+        words = _EDITED.sub("", words)
+    else:
+        words = words
     for pattern in _ATTACHED:
         if attached := pattern.search(_bare(words)):
             caption = pattern.sub("", _bare(words)).strip()

@@ -59,7 +59,10 @@ def safe_name(name: str) -> str:
     last = name.replace("\\", "/").rstrip("/").rpartition("/")[2].encode("utf-8", "replace").decode()
     last = last.translate(_NO_NAME).strip(" .") or "file"
     stem, dot, suffix = last.rpartition(".")
-    ending = dot + suffix if stem and len(suffix.encode()) <= _LONGEST_SUFFIX else ""
+    if stem and len(suffix.encode()) <= _LONGEST_SUFFIX:
+        ending = dot + suffix
+    else:
+        ending = ""
     room = _LONGEST_NAME - len(ending.encode())
     return last.removesuffix(ending).encode()[:room].decode("utf-8", "ignore") + ending
 

@@ -80,7 +80,9 @@ class Job:
 
     @property
     def size(self) -> int:
-        return len(self.lines.data) if self.lines else self.found.size
+        if self.lines:
+            return len(self.lines.data)
+        return self.found.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,9 @@ def do(job: Job | Given, prepare: Preparer) -> JobResult:
     if isinstance(job, Given):
         document = job.document
         return JobResult(prepared=prepare(job.namespace, document, blocks_of(document), document.key))
-    return _file(job, prepare) if job.lines is None else _lines(job, job.lines, prepare)
+    if job.lines is None:
+        return _file(job, prepare)
+    return _lines(job, job.lines, prepare)
 
 
 def fingerprint(digest: str, language: str = "") -> str:
@@ -202,8 +206,14 @@ def _prepared(
         if isinstance(part, Failure):
             failures.append(_failure(job, part.path, part.reason))
         else:
-            namespace = job.root if part.document.key == path else f"{job.root}/{path}"
-            document = replace(part.document, language=job.language) if job.language else part.document
+            if part.document.key == path:
+                namespace = job.root
+            else:
+                namespace = f"{job.root}/{path}"
+            if job.language:
+                document = replace(part.document, language=job.language)
+            else:
+                document = part.document
             documents.append((namespace, prepare(namespace, document, part.blocks, path)))
     return documents, tuple(failures)
 

@@ -87,7 +87,9 @@ def reader_for(path: str, head: bytes) -> Reader | None:
     None: there is nothing to read in it (a picture, an archive, a program, a database).
     """
     kind = _format(path, head)
-    return _load(kind) if kind else None
+    if kind:
+        return _load(kind)
+    return None
 
 
 def read(file: File) -> list[Parsed | Failure]:
@@ -179,11 +181,11 @@ def _storable(part: Parsed | Failure) -> Parsed | Failure:
     if len(part.document.title) > LONGEST_TITLE:
         part = replace(part, document=replace(part.document, title=bounded_title(part.document.title)))
     document = part.document
-    if all(map(_is_storable, (document.text, document.title, document.key))):
+    if all(_is_storable(each) for each in (document.text, document.title, document.key)):
         return part
     clean = replace(document, text=_clean(document.text), title=_clean(document.title), key=_clean(document.key))
     blocks = [
-        replace(block, headings=tuple(map(_clean, block.headings)), header=_clean(block.header))
+        replace(block, headings=tuple(_clean(each) for each in block.headings), header=_clean(block.header))
         for block in part.blocks
     ]
     return Parsed(clean, tuple(blocks))

@@ -57,7 +57,7 @@ def row_text(cells: list[str]) -> str:
 
 def table_text(rows: list[list[str]]) -> tuple[str, str]:
     """Return the text of a table and its header: the first row, if others follow."""
-    lines = [line for line in map(row_text, rows) if line]
+    lines = [line for line in (row_text(row) for row in rows) if line]
     return "\n".join(lines), lines[0] if len(lines) > 1 else ""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from operator import attrgetter
 from pathlib import PurePosixPath
 
 from rifflux.types import Block, Document, Parsed
@@ -112,7 +111,7 @@ class Outline:
     def _close(self, level: int) -> None:
         while self._open and self._open[-1].level >= level:
             last = self._open.pop()
-            self._path = tuple(filter(None, map(attrgetter("title"), self._open)))
+            self._path = tuple(filter(None, (each.title for each in self._open)))
             if last.bare and last.title:
                 self._blocks.append(Block(last.start, last.end, "heading", self._path, page=last.page))
 

@@ -24,7 +24,7 @@ _SUFFIXES = """
 """
 #: The language of a file by its suffix, with the names that tree-sitter's grammars have.
 LANGUAGES: Mapping[str, str] = {
-    suffix: language for *suffixes, language in map(str.split, _SUFFIXES.split(",")) for suffix in suffixes
+    suffix: language for *suffixes, language in (each.split() for each in _SUFFIXES.split(",")) for suffix in suffixes
 }
 
 # What people put right above a definition: comments, decorators, attributes, templates.
@@ -38,7 +38,10 @@ def read_code(file: File) -> Iterator[Parsed]:
     path = PurePosixPath(file.path)
     language = LANGUAGES.get(path.suffix.lower(), "")
     document = document_of(file, text, "code", path.name)
-    metadata = {"language": language} if language else {}
+    if language:
+        metadata = {"language": language}
+    else:
+        metadata = {}
     yield Parsed(replace(document, metadata=metadata), code_blocks(text, language))
 
 
@@ -69,7 +72,10 @@ class _Source:
             first = self._with_comments(definition.first, row)
             yield from self._block(row, first, path)
             row = definition.last + 1
-            inner = (*path, definition.name) if definition.name else path
+            if definition.name:
+                inner = (*path, definition.name)
+            else:
+                inner = path
             yield from self.blocks(definition.children, first, row, inner)
         yield from self._block(row, stop, path)
 

@@ -55,7 +55,9 @@ def _utf8(data: bytes) -> str | None:
         text = data.decode("utf-8", "replace")
         broken = text.count("\ufffd")
         foreign = len(text) - len(text.encode("ascii", "ignore"))
-        return text if broken * 10 < foreign else None
+        if broken * 10 < foreign:
+            return text
+        return None
 
 
 def _detected(data: bytes) -> str:

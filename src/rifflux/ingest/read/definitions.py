@@ -80,7 +80,9 @@ def by_grammar(text: str, language: str) -> tuple[Definition, ...]:
     if parser is None:
         return ()
     tree = _parsed(parser, text.encode("utf-8", "replace"))
-    return () if tree is None else tuple(_found(tree.root_node))
+    if tree is None:
+        return ()
+    return tuple(_found(tree.root_node))
 
 
 def _parsed(parser: Parser, source: bytes) -> Tree | None:
@@ -129,7 +131,7 @@ def _unwrapped(node: Node) -> Node | None:
     if _defines(node):
         return node
     if node.type in _WRAPPERS:
-        return next((inner for inner in map(_unwrapped, node.named_children) if inner is not None), None)
+        return next((inner for inner in (_unwrapped(each) for each in node.named_children) if inner is not None), None)
     return None
 
 
@@ -148,16 +150,23 @@ def _defines(node: Node) -> bool:
 def _assigned(node: Node) -> tuple[Node, Node] | None:
     """Return what a statement assigns a function to, and the function; of `a = b.c = function`, `b.c` and that."""
     target = None
-    value = node.named_children[0] if node.named_children else None
+    if node.named_children:
+        value = node.named_children[0]
+    else:
+        value = None
     while value is not None and value.type == "assignment_expression":
         target = value.child_by_field_name("left")
         value = value.child_by_field_name("right")
-    return (target, value) if target is not None and value is not None and _is_defining(value) else None
+    if target is not None and value is not None and _is_defining(value):
+        return (target, value)
+    return None
 
 
 def _is_defining(value: Node) -> bool:
     """Return True if giving a name to a value defines something: a function, a class, an object with methods."""
-    return value.type in _FUNCTION_VALUES or (value.type == "object" and any(map(_defines, value.named_children)))
+    return value.type in _FUNCTION_VALUES or (
+        value.type == "object" and any(_defines(each) for each in value.named_children)
+    )
 
 
 def _objects(node: Node) -> Iterator[Node]:
@@ -270,7 +279,10 @@ def _opened(lines: Sequence[str], opening: re.Match[str], row: int, last: int) -
     member = _called(groups["member"] or "")
     name = groups["name"] or groups["variable"] or member or groups["function"] or groups["shell"] or ""
     holds = (groups["word"] or "").lower() in _CONTAINERS | {"defmodule"}
-    children = _nested(lines, row + 1, last + 1) if holds and last - row >= _LONG else ()
+    if holds and last - row >= _LONG:
+        children = _nested(lines, row + 1, last + 1)
+    else:
+        children = ()
     return Definition(name.rstrip(":<"), row, last, children)
 
 
@@ -289,4 +301,6 @@ def _last_line(lines: Sequence[str], row: int, stop: int, indent: int) -> int:
 
 def _indent(line: str) -> int:
     space = _INDENT.match(line)
-    return len(space.group().expandtabs(4)) if space else 0
+    if space:
+        return len(space.group().expandtabs(4))
+    return 0

@@ -149,7 +149,10 @@ def _held(tree: Element) -> Counter[Element]:
     """Return how much of the page's running text each element holds: long passages, without their links."""
     held: Counter[Element] = Counter()
     for node in tree.iterdescendants():
-        length = 0 if node.tag in _APART else len(" ".join(_unlinked(node).split()))
+        if node.tag in _APART:
+            length = 0
+        else:
+            length = len(" ".join(_unlinked(node).split()))
         if length >= _PASSAGE:
             held.update(dict.fromkeys(node.iterancestors(), length))
             held[node] += 0 if node.tag in _LEAVES else length
@@ -271,8 +274,12 @@ def _marker_of(item: Element) -> str:
     parent = item.getparent()
     if item.tag != "li":
         return ""
-    return f"{parent.index(item) + 1}. " if parent is not None and parent.tag == "ol" else "- "
+    if parent is not None and parent.tag == "ol":
+        return f"{parent.index(item) + 1}. "
+    return "- "
 
 
 def _marked(marker: str, code: str) -> str:
-    return f"{marker}\n{code}" if marker else code
+    if marker:
+        return f"{marker}\n{code}"
+    return code

@@ -76,10 +76,15 @@ def _records(data: bytes) -> list[Record] | None:
         value = json.loads(decode(data))
     except (ValueError, RecursionError):
         return None
-    records = value.get("documents") if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        records = value.get("documents")
+    else:
+        records = value
     if not isinstance(records, list) or not records:
         return None
-    return records if all(map(_is_record, records)) else None
+    if all(_is_record(record) for record in records):
+        return records
+    return None
 
 
 def _is_record(value: object) -> bool:
@@ -156,7 +161,9 @@ def _parsed(file: File, number: int, record: object) -> Parsed:
 def _key(record: Record) -> str:
     """Return the record's own key, or nothing. A number is one too."""
     value = next((record[name] for name in _KEY if record.get(name) not in (None, "")), "")
-    return str(value) if isinstance(value, str | int) else json.dumps(value)
+    if isinstance(value, str | int):
+        return str(value)
+    return json.dumps(value)
 
 
 def _text(record: Record) -> str:
@@ -192,7 +199,7 @@ def _metadata(record: Record) -> dict[str, object]:
 def _is_plain(name: str, value: object) -> bool:
     if name in (*_CREATED, *_UPDATED) and _date(value):
         return False  # it is a date of the document
-    return _is_scalar(value) or (isinstance(value, list) and all(map(_is_scalar, value)))
+    return _is_scalar(value) or (isinstance(value, list) and all(_is_scalar(each) for each in value))
 
 
 def _is_scalar(value: object) -> bool:

@@ -51,7 +51,10 @@ def read_mailbox(file: File) -> Iterator[Parsed]:
     for number, (match, end) in enumerate(zip(starts, ends, strict=True), start=1):
         message = _parse(_QUOTED_POSTMARK.sub(rb"\1", file.data[match.end() : end]))
         key = f"{file.path}#{_text(message, 'message-id').strip('<>') or number}"
-        key = f"{file.path}#{number}" if key in keys else key
+        if key in keys:
+            key = f"{file.path}#{number}"
+        else:
+            key = key
         keys.add(key)
         yield _parsed(file, message, key)
 

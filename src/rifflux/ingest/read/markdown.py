@@ -60,7 +60,12 @@ def markdown_blocks(text: str) -> tuple[Block, ...]:
 
 def _tags(given: Value | None, text: str, blocks: Iterable[Block]) -> list[str]:
     """Return the tags of the front matter, and those that stand in prose, each once."""
-    listed = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else []
+    if isinstance(given, str):
+        listed = given.split(",")
+    elif isinstance(given, list):
+        listed = given
+    else:
+        listed = []
     found = [each.strip().removeprefix("#") for each in listed]
     found += tags_in(text, blocks)
     return list(dict.fromkeys(filter(None, found)))[:MOST_TAGS]
@@ -81,7 +86,9 @@ class _MarkdownScan:
         if first or not (self.headings and self.opens_with_heading):
             return first
         top, words = self.headings[0]
-        return words if all(level > top for level, _ in self.headings[1:]) else ""
+        if all(level > top for level, _ in self.headings[1:]):
+            return words
+        return ""
 
 
 def _scan(text: str, offset: int) -> _MarkdownScan:
@@ -128,7 +135,10 @@ def _block(scan: _MarkdownScan, kind: str, start: int, end: int, text: str) -> N
     if source.lstrip().startswith("<") and not _SILENT_HTML.sub("", source).strip():
         return
     scan.opens_with_heading &= bool(scan.headings)
-    header = "\n".join(source.split("\n", 2)[:2]) if kind == "table" else ""
+    if kind == "table":
+        header = "\n".join(source.split("\n", 2)[:2])
+    else:
+        header = ""
     scan.outline.block(start, start + len(source.rstrip()), kind, header)
 
 
@@ -220,7 +230,9 @@ def date_in(values: Mapping[str, Value], *keys: str) -> str | None:
         if isinstance(value, str) and _ISO_DATE.fullmatch(value):
             day = value[:10]
             time = value[11:].replace(" ", "")
-            return f"{day}T{time}" if time else day
+            if time:
+                return f"{day}T{time}"
+            return day
     return None
 
 
@@ -253,7 +265,9 @@ def _value(scalar: str, rest: list[str]) -> Value | None:
 
 
 def _uncommented(scalar: str) -> str:
-    return scalar if scalar.startswith(('"', "'")) else _COMMENT.sub("", scalar)
+    if scalar.startswith(('"', "'")):
+        return scalar
+    return _COMMENT.sub("", scalar)
 
 
 def _scalar(scalar: str) -> Value | None:
@@ -261,7 +275,9 @@ def _scalar(scalar: str) -> Value | None:
         return _WORDS[scalar.lower()]
     number = _NUMBER.fullmatch(scalar)
     if number:
-        return float(scalar) if number[1] else int(scalar)
+        if number[1]:
+            return float(scalar)
+        return int(scalar)
     return _unquoted(scalar)
 
 

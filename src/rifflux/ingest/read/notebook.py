@@ -72,7 +72,9 @@ def _printed(output: nbformat.NotebookNode) -> str:
         return f"{output.get('ename', '')}: {output.get('evalue', '')}"
     data = output.get("data", {})
     drawn = any(name.startswith(("image/", "application/")) for name in data)
-    return "" if drawn else str(data.get("text/plain", ""))
+    if drawn:
+        return ""
+    return str(data.get("text/plain", ""))
 
 
 def _fenced(text: str, language: str) -> str:
@@ -91,4 +93,6 @@ def _closed(markdown: str) -> str:
             fence = mark[1]
         elif mark and mark[1].startswith(fence) and not mark[2].strip():
             fence = ""
-    return f"{markdown}\n{fence}" if fence else markdown
+    if fence:
+        return f"{markdown}\n{fence}"
+    return markdown

@@ -78,7 +78,7 @@ def properties(pdf: pypdfium2.PdfDocument) -> dict[str, str]:
     `doi` is what a publisher's own property says.
     """
     facts = {name.lower(): value.strip() for name, value in pdf.get_metadata_dict(skip_empty=True).items()}
-    said_dois = filter(None, map(str.strip, map(pdf.get_metadata_value, _DOI_NAMES)))
+    said_dois = filter(None, (pdf.get_metadata_value(each).strip() for each in _DOI_NAMES))
     if doi := next(said_dois, ""):
         facts["doi"] = doi
     return {name: said for name, value in facts.items() if (said := _title(value) if name == "title" else value)}
@@ -130,7 +130,10 @@ def _paragraphs(text: str) -> list[tuple[str, str]]:
     # Where a word was joined, two lines of the page became one: what counts is the length of the last.
     lengths = [len(line) - line.rfind(_JOINT) - 1 for line in lines]
     filled = sorted(len(part) for line in lines for part in line.split(_JOINT) if part)
-    full = filled[len(filled) * 9 // 10] if filled else 0
+    if filled:
+        full = filled[len(filled) * 9 // 10]
+    else:
+        full = 0
     found: list[tuple[str, list[str]]] = []
     fresh = True
     for line, length in zip(lines, lengths, strict=True):
@@ -147,7 +150,9 @@ def _paragraphs(text: str) -> list[tuple[str, str]]:
 def _title(title: str) -> str:
     """Return the title in the file's properties, unless a program put its own words there."""
     title = re.sub(r"^Microsoft (?:Word|PowerPoint|Excel) - ", "", " ".join(title.split()))
-    return "" if title.lower() in ("untitled", "title", "document") else title
+    if title.lower() in ("untitled", "title", "document"):
+        return ""
+    return title
 
 
 def _iso(date: str) -> str | None:
@@ -159,5 +164,10 @@ def _iso(date: str) -> str | None:
     iso = f"{year}-{month or '01'}-{day or '01'}"
     if hour is None:
         return iso
-    zone = f"{sign}{hours}:{minutes or '00'}" if sign else "+00:00" if utc else ""
+    if sign:
+        zone = f"{sign}{hours}:{minutes or '00'}"
+    elif utc:
+        zone = "+00:00"
+    else:
+        zone = ""
     return f"{iso}T{hour}:{minute or '00'}:{second or '00'}{zone}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from operator import attrgetter
 
 from rifflux.ingest.read.pdf_lines import Line, joined
 
@@ -82,7 +81,7 @@ def gutters(lines: Sequence[Line], crossing: float = _CROSSING) -> list[float]:
     wide = [each for each in lines if len(each.text) >= _LETTERS]
     if len(wide) < 2 * _FEWEST:
         return []
-    ends = sorted(map(attrgetter("x1"), wide))
+    ends = sorted(each.x1 for each in wide)
     left = min(each.x0 for each in wide)
     right = ends[len(ends) * 99 // 100]
     strips = list(_strips(wide, left, right))

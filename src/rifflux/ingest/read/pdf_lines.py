@@ -137,7 +137,10 @@ def _glyphs(text: pypdfium2.PdfTextPage) -> Iterator[_Glyph]:
         if not pdfium.FPDFText_GetLooseCharBox(text, place, box):
             continue
         turned = _turned(style.turn, box, x.value, y.value)
-        height = box.top - box.bottom if style.turn % 2 == 0 else box.right - box.left
+        if style.turn % 2 == 0:
+            height = box.top - box.bottom
+        else:
+            height = box.right - box.left
         yield _Glyph(known or chr(code), *turned, style, spaced, height)
         spaced = False
 
@@ -220,7 +223,10 @@ def _style(text: pypdfium2.PdfTextPage, place: int, thing: Any) -> _Style:
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFText_GetMatrix(text, place, matrix)
     size = pdfium.FPDFText_GetFontSize(text, place) * (math.hypot(matrix.c, matrix.d) or 1.0)
-    font = ctypes.cast(pdfium.FPDFTextObj_GetFont(thing), ctypes.c_void_p).value if thing else None
+    if thing:
+        font = ctypes.cast(pdfium.FPDFTextObj_GetFont(thing), ctypes.c_void_p).value
+    else:
+        font = None
     bold, italic = _face(font)
     angle = math.atan2(matrix.b, matrix.a)
     return _Style(size, bold, italic, round(angle / (math.pi / 2)) % 4, font or 0)
@@ -270,7 +276,10 @@ def _line(run: Sequence[_Glyph]) -> Line | None:
     base = next(each.y for each in letters if each.style.size == size)
     text = _STRANGE.sub("", _spaced(run))
     marks = [each for each in run if not _is_mark(each, size, base)]
-    words = _STRANGE.sub("", _spaced(marks)) if len(marks) < len(run) else text
+    if len(marks) < len(run):
+        words = _STRANGE.sub("", _spaced(marks))
+    else:
+        words = text
     telling = [each for each in letters if each.text.isalnum()] or letters
     bold = sum(each.style.bold for each in telling) > 0.9 * len(telling)
     italic = sum(each.style.italic for each in telling) > 0.9 * len(telling)
@@ -295,7 +304,10 @@ def _spaced(run: Sequence[_Glyph]) -> str:
     """Return the text of a run, with blanks where PDFium sees them."""
     pieces: list[str] = []
     for before, each in zip([None, *run], run, strict=False):
-        gap = (each.x0 - before.x1) / max(each.style.size, before.style.size, 1.0) if before else 0.0
+        if before:
+            gap = (each.x0 - before.x1) / max(each.style.size, before.style.size, 1.0)
+        else:
+            gap = 0.0
         if each.spaced and before:
             pieces.append(" " if gap < _QUAD else "  ")
         pieces.append(each.text)

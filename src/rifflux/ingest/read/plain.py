@@ -42,7 +42,7 @@ def read_separated(file: File) -> Iterator[Parsed]:
 
 def plain_blocks(text: str) -> tuple[Block, ...]:
     """Return the paragraphs of a text, apart by blank lines; each item of a list is a block."""
-    blocks = list[Block]()
+    blocks: list[Block] = []
     for paragraph in pieces(text, 0, len(text), _BLANK_LINES):
         blocks += _paragraph(text, *paragraph)
     return tuple(blocks)

@@ -25,16 +25,28 @@ def read(file: File) -> Iterator[Parsed]:
         _add_slide(build, number, slide)
     title = (properties.title or "").strip()
     # python-pptx's own template carries this title into every file that is made from it.
-    title = "" if title == "PowerPoint Presentation" else title
+    if title == "PowerPoint Presentation":
+        title = ""
+    else:
+        title = title
     yield build.parsed(file, "pptx", title, slides=len(deck.slides), **facts_of(properties))
 
 
 def _add_slide(build: TextBuilder, number: int, slide: Slide) -> None:
     title = slide.shapes.title
-    words = " ".join(title.text_frame.text.split()) if title is not None else ""
+    if title is not None:
+        words = " ".join(title.text_frame.text.split())
+    else:
+        words = ""
     shapes = [shape for shape in _flat(slide.shapes) if title is None or shape.shape_id != title.shape_id]
-    notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
-    spoken = notes.text.strip() if notes is not None else ""
+    if slide.has_notes_slide:
+        notes = slide.notes_slide.notes_text_frame
+    else:
+        notes = None
+    if notes is not None:
+        spoken = notes.text.strip()
+    else:
+        spoken = ""
     if not words and not spoken and not any(_has_text(shape) for shape in shapes):
         return
     build.begin_page(number)

@@ -79,12 +79,16 @@ class _RstScan:
 
     def line(self, row: int) -> str:
         """Return the line at `row` without space behind; empty outside the text."""
-        return self.lines[row].rstrip() if 0 <= row < len(self.lines) else ""
+        if 0 <= row < len(self.lines):
+            return self.lines[row].rstrip()
+        return ""
 
     def indent(self, row: int) -> int:
         """Return the column at which the line at `row` begins."""
         space = _INDENT.match(self.lines[row])
-        return len(space.group().expandtabs(8)) if space else 0
+        if space:
+            return len(space.group().expandtabs(8))
+        return 0
 
     def body(self, row: int, indent: int) -> int:
         """Return the row behind the lines from `row` on that are indented deeper than `indent`, or blank."""
@@ -137,7 +141,9 @@ def _transition(scan: _RstScan, row: int) -> int:
     """Return a line of punctuation between blank ones."""
     alone = not scan.line(row - 1) and not scan.line(row + 1)
     rule = _ADORNMENT.fullmatch(scan.line(row))
-    return row + 1 if alone and rule and len(rule.group()) >= 4 else row
+    if alone and rule and len(rule.group()) >= 4:
+        return row + 1
+    return row
 
 
 def _explicit(scan: _RstScan, row: int) -> int:
@@ -190,7 +196,9 @@ def _simple_table(scan: _RstScan, row: int) -> int:
 
 
 def _joined(scan: _RstScan, row: int, last: int | None) -> str:
-    return "" if last is None else "\n".join(scan.lines[row : last + 1])
+    if last is None:
+        return ""
+    return "\n".join(scan.lines[row : last + 1])
 
 
 def _doctest(scan: _RstScan, row: int) -> int:

@@ -83,7 +83,9 @@ def _shown(cell: object) -> str:
     """Return a cell as it would be typed: whole numbers without a point, dates in ISO 8601."""
     match cell:
         case bool():
-            return "TRUE" if cell else "FALSE"
+            if cell:
+                return "TRUE"
+            return "FALSE"
         case float() if cell.is_integer() and abs(cell) < 1e15:
             return str(int(cell))
         case datetime() | date() | time():

@@ -69,7 +69,9 @@ class Found:
     @property
     def created_at(self) -> str | None:
         """Return the time the file was made, or None if the system does not record it."""
-        return None if self.birth_ns is None else _iso(self.birth_ns)
+        if self.birth_ns is None:
+            return None
+        return _iso(self.birth_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +301,9 @@ class _Walk:
             if name in names:
                 real = self._real((*folder.real, name), folder.path + name)
                 lines += [] if isinstance(real, Skipped) else lines_in(self._content(real))
-        return replace(folder, ignores=folder.ignores.under(self.lead + folder.path, lines)) if lines else folder
+        if lines:
+            return replace(folder, ignores=folder.ignores.under(self.lead + folder.path, lines))
+        return folder
 
     def _is_generated(self, real: tuple[str, ...], names: Collection[str] | None = None) -> bool:
         """Return True if a folder says that a tool made it: a virtual environment, or a cache."""
@@ -388,7 +392,10 @@ class _Walk:
             is_folder = place < len(parts) or stat.S_ISDIR(mode)
             if self._unwanted(folder, name, is_folder) or (is_folder and self._is_generated((*folder.real, name))):
                 return False
-            folder = self._ruled(folder.child(name)) if is_folder else folder
+            if is_folder:
+                folder = self._ruled(folder.child(name))
+            else:
+                folder = folder
         return True
 
     def _unwanted(self, folder: _Folder, name: str, is_folder: bool) -> bool:
@@ -417,13 +424,19 @@ class _Walk:
         if not stat.S_ISREG(status.st_mode):
             return  # a pipe, a socket or a device
         many = path.lower().endswith(COLLECTIONS)
-        limit = max(self.finder.max_bytes, self.finder.max_collection_bytes) if many else self.finder.max_bytes
+        if many:
+            limit = max(self.finder.max_bytes, self.finder.max_collection_bytes)
+        else:
+            limit = self.finder.max_bytes
         if status.st_size > limit:
             size = f"{status.st_size / 2**20:.1f} MB, over the limit of {limit / 2**20:.1f} MB"
             yield Skipped(path, f"too large: {size}; raise max_file_mb (max_bytes in Python) to index it", "size")
         else:
             birth = getattr(status, "st_birthtime", None)
-            birth_ns = None if birth is None else int(birth * 1e9)
+            if birth is None:
+                birth_ns = None
+            else:
+                birth_ns = int(birth * 1e9)
             place = Place(str(self.real_root), self.inside.identity, "/".join(real))
             yield Found(path, self.root / path, status.st_size, status.st_mtime_ns, place, birth_ns)
 

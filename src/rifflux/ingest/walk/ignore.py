@@ -70,8 +70,10 @@ class Ignores:
     def under(self, prefix: str, lines: Sequence[str]) -> Ignores:
         """These rules after those of `lines`, which hold below `prefix` (empty, or ending in a slash)."""
         # Comments, blank lines and broken patterns make none.
-        rules = tuple(filter(None, map(_rule, reversed(lines))))
-        return Ignores(((len(prefix), rules), *self.levels)) if rules else self
+        rules = tuple(filter(None, (_rule(each) for each in reversed(lines))))
+        if rules:
+            return Ignores(((len(prefix), rules), *self.levels))
+        return self
 
     def inside(self, folder: Path, prefix: str) -> Ignores:
         """These rules after those of the ignore files in `folder`, whose path is `prefix`."""
@@ -108,7 +110,9 @@ def _rule(line: str) -> Rule | None:
         regex = re.compile(_translate(pattern.removeprefix("/")), re.DOTALL)
     except (ValueError, re.error):  # git too takes a broken pattern for one that matches nothing
         return None
-    return Rule(regex, not negated, anchored, folders_only) if pattern else None
+    if pattern:
+        return Rule(regex, not negated, anchored, folders_only)
+    return None
 
 
 def _translate(pattern: str) -> str:
@@ -143,7 +147,9 @@ def _translate_stars(pattern: str, start: int) -> tuple[str, int]:
     crosses = end - start > 1 and _BEFORE_FOLDERS.fullmatch(pattern, 0, start) and _AFTER_FOLDERS.match(pattern, end)
     if not crosses:
         return "[^/]*", end
-    return ("(?:.*/)?", end + 1) if pattern.startswith("/", end) else (".*", end)
+    if pattern.startswith("/", end):
+        return ("(?:.*/)?", end + 1)
+    return (".*", end)
 
 
 def _translate_class(pattern: str, i: int) -> tuple[str, int]:

@@ -77,7 +77,9 @@ class _Scan:
 
 def open_root(path: str) -> Root:
     """Open a folder by its real path. Raises `OSError`, also if the path contains a link."""
-    return _HeldRoot(path) if HAS_DESCRIPTORS else _CheckedRoot(path)
+    if HAS_DESCRIPTORS:
+        return _HeldRoot(path)
+    return _CheckedRoot(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,9 @@ class _HeldRoot:
     def status(self, parts: Sequence[str]) -> os.stat_result:
         folder = self._reach(parts[:-1])
         try:
-            return os.stat(parts[-1], dir_fd=folder, follow_symlinks=False) if parts else os.fstat(folder)
+            if parts:
+                return os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+            return os.fstat(folder)
         finally:
             os.close(folder)
 
@@ -152,7 +156,10 @@ class _HeldRoot:
         del self._names[common:]
         while len(self._folders) > common:
             os.close(self._folders.pop())
-        last = self._folders[-1] if self._folders else self._root
+        if self._folders:
+            last = self._folders[-1]
+        else:
+            last = self._root
         for name in parts[common:MOST_OPEN]:
             last = _step(last, name)
             self._folders.append(last)

@@ -99,8 +99,13 @@ class _Trial:
         ranks = [int(place) for place in places if np.isfinite(place)]
         pages = range(self.top_k + 1, LONGEST_PAGE + 1)
         # A longer page has no smaller pool.
-        first = bisect_left(pages, min(ranks), key=self.plan.pool_of) if ranks else len(pages)
-        return pages[first] if first < len(pages) else None
+        if ranks:
+            first = bisect_left(pages, min(ranks), key=self.plan.pool_of)
+        else:
+            first = len(pages)
+        if first < len(pages):
+            return pages[first]
+        return None
 
     def _converged(self, page: int | None) -> int | None:
         """Return the page from a given one on that is as long as the chunk's rank there, but for anchors and steps."""

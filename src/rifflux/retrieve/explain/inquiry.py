@@ -96,7 +96,9 @@ class Inquiry:
         if len(standing):
             return self._placed(int(standing[0]))
         dropped = self.candidates.ids[np.isin(self.candidates.ids, open_ids)]
-        return self._dropped(int(dropped[0])) if len(dropped) else self._lost(open_ids)
+        if len(dropped):
+            return self._dropped(int(dropped[0]))
+        return self._lost(open_ids)
 
     # What the search did
 
@@ -137,7 +139,9 @@ class Inquiry:
 
     @property
     def _refined(self) -> Candidates:
-        return self._steps[-1][1] if self._steps else self.candidates.head(0)
+        if self._steps:
+            return self._steps[-1][1]
+        return self.candidates.head(0)
 
     @cached_property
     def order(self) -> Ids:
@@ -161,14 +165,19 @@ class Inquiry:
         if place is not None:
             return self.candidates.take([place])
         row = placed(one, self.candidates.rankings)
-        return row.with_stage(fuse.name, {RANK: np.full(1, np.nan)}) if fuse else row
+        if fuse:
+            return row.with_stage(fuse.name, {RANK: np.full(1, np.nan)})
+        return row
 
     @property
     def trace(self) -> Trace:
         """Return the search's trace as far as it went."""
         trace = self.plan.trace
         degraded = (*trace.degraded, *left_out_notices(self.left_out))
-        trace = replace(trace, reranker=None) if RERANK in self.left_out else trace
+        if RERANK in self.left_out:
+            trace = replace(trace, reranker=None)
+        else:
+            trace = trace
         return replace(
             trace, milliseconds=self.plan.clock.milliseconds, counts=counted(self.candidates), degraded=degraded
         )
@@ -242,13 +251,18 @@ class Inquiry:
 
     def _hit(self, row: Candidates) -> Hit:
         """Return a row as a hit with its explanation; a chunk that is no candidate has no score."""
-        row = row if SCORE in row else row.with_column(SCORE, np.zeros(1))
+        if SCORE in row:
+            row = row
+        else:
+            row = row.with_column(SCORE, np.zeros(1))
         return page(row if row.passages else self.plan.pipeline.read(row), [self._first])[0]
 
     def _place(self, channel: str, ids: Ids) -> Place | None:
         """Return the place of the best of some chunks in a channel, however far down; None where it ranks none."""
         found = self.plan.pipeline.channels[channel]
-        return found.place(self.plan.query, ids) if isinstance(found, Whole) else None
+        if isinstance(found, Whole):
+            return found.place(self.plan.query, ids)
+        return None
 
     def _exact(self, row: Candidates) -> Candidates:
         """Return a row with its places in channels that were not read so far down."""
@@ -278,7 +292,10 @@ class Inquiry:
         else:
             before, after = max(moves, key=lambda move: abs(move[0][1] - move[1][1]))
         name, place = after
-        evidence = f" ({', '.join(self._lifted_by(id))})" if name == ANCHORS and place < before[1] else ""
+        if name == ANCHORS and place < before[1]:
+            evidence = f" ({', '.join(self._lifted_by(id))})"
+        else:
+            evidence = ""
         return name, f"{name} moved it from {ordinal(before[1])} to {ordinal(place)}{evidence}"
 
     def _lifted_by(self, id: int) -> list[str]:
@@ -308,7 +325,9 @@ class Inquiry:
     def _first(self) -> str:
         """Return the stage that ordered the candidates first: the fusion, or the only channel."""
         fuse = self.plan.pipeline.fuse
-        return fuse.name if fuse else next(iter(self.candidates.rankings))
+        if fuse:
+            return fuse.name
+        return next(iter(self.candidates.rankings))
 
     def _below(self, row: Candidates) -> str:
         """Return why a chunk that channels rank is no candidate."""
@@ -318,7 +337,10 @@ class Inquiry:
         ranked = {name: int(rank) for name, rank in ranks.items() if np.isfinite(rank)}
         if any(rank <= pool for rank in ranked.values()):
             return "the fusion keeps only its best results, and this is none of them"
-        where = " in both channels" if len(ranked) > 1 else ""
+        if len(ranked) > 1:
+            where = " in both channels"
+        else:
+            where = ""
         told = ", ".join(f"{name} {ordinal(rank)}" for name, rank in ranked.items())
         others = [self._nothing(name) for name in names if name not in ranked]
         return "; ".join([f"below the pool of {pool}{where} ({told})", *others])
@@ -326,7 +348,9 @@ class Inquiry:
     def _nothing(self, channel: str) -> str:
         """Return why a channel does not rank a chunk at all."""
         if channel == SEMANTIC:
-            return "semantic: not embedded yet" if self.plan.query.vector is not None else "semantic: no query vector"
+            if self.plan.query.vector is not None:
+                return "semantic: not embedded yet"
+            return "semantic: no query vector"
         asked = [shown(clause, self.typed) for clause in _clauses(self.plan.query)] + list(self.plan.query.prefixes)
         if not asked:
             return "lexical: the query has no word to search by"
@@ -353,7 +377,10 @@ class Inquiry:
         base = row[f"{self._first}/score"][0]
         if np.isnan(base):
             return {}
-        parts = _numbers(row, self._first) if self.plan.pipeline.fuse else {self._first: float(base)}
+        if self.plan.pipeline.fuse:
+            parts = _numbers(row, self._first)
+        else:
+            parts = {self._first: float(base)}
         if np.isfinite(lifted := row[f"{ANCHORS}/score"][0]):
             parts[ANCHORS] = float(lifted - base)
         if np.isfinite(moved := row[f"{CODE}/score"][0]):
@@ -366,7 +393,9 @@ class Inquiry:
         addends = _numbers(row, last)
         if "lowered" in addends:
             return parts | {last: float(score) - sum(parts.values())}
-        return addends if addends and abs(sum(addends.values()) - score) < 1e-9 else {last: float(score)}
+        if addends and abs(sum(addends.values()) - score) < 1e-9:
+            return addends
+        return {last: float(score)}
 
 
 def _numbers(row: Candidates, stage: str) -> dict[str, float]:

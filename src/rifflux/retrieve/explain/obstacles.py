@@ -62,7 +62,10 @@ def obstacles(
         blocked = store.lexical.holding(clause, ids)
         if len(blocked):
             words = shown(clause, typed)
-            word = f'-"{words}"' if len(clause) > 1 else f"-{words}"
+            if len(clause) > 1:
+                word = f'-"{words}"'
+            else:
+                word = f"-{words}"
             yield Obstacle("excluded", word, f"excluded by {word}", blocked, partial(_allowing, clause))
     for clause in query.required:
         blocked = np.setdiff1d(ids, store.lexical.holding(clause, ids))
@@ -103,7 +106,10 @@ def _parts(filter: Filter) -> Iterator[Filter]:
 def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
     """Return the name of a part of a filter, and why a document does not pass it."""
     dated = hit.created_at or hit.updated_at
-    date = f"it is of {dated}" if dated else "it has no date"
+    if dated:
+        date = f"it is of {dated}"
+    else:
+        date = "it has no date"
     if part.paths:
         return "path", f"its path is {hit.path}, asked for {_any(part.paths)}"
     if part.folders:
@@ -138,18 +144,25 @@ def _fields(part: Filter) -> list[str]:
         return ["kind"]
     if part.since or part.until:
         return ["created_at"]
-    return ["tags"] if part.tags else [*(bound.field for bound in part.bounds), *part.without, *part.metadata]
+    if part.tags:
+        return ["tags"]
+    return [*(bound.field for bound in part.bounds), *part.without, *part.metadata]
 
 
 def _of_metadata(wanted: Mapping[str, Any], hit: Hit) -> tuple[str, str]:
     ((name, value),) = wanted.items()
-    values = value if isinstance(value, list | tuple | set | frozenset) else [value]
+    if isinstance(value, list | tuple | set | frozenset):
+        values = value
+    else:
+        values = [value]
     return name, f"{_held(name, hit)}, asked for {_any(values)}"
 
 
 def _held(name: str, hit: Hit) -> str:
     """Return a document's value in a field of its metadata, as a sentence."""
-    return f"its {name} is {_any(hit.metadata[name])}" if name in hit.metadata else f"it has no {name}"
+    if name in hit.metadata:
+        return f"its {name} is {_any(hit.metadata[name])}"
+    return f"it has no {name}"
 
 
 def _any(values: Any) -> str:

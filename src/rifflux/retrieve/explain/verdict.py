@@ -73,9 +73,13 @@ class Verdict:
     @property
     def score(self) -> float | None:
         """The score that decided its rank; None where it has no rank."""
-        return self.hit.score if self.hit and self.rank else None
+        if self.hit and self.rank:
+            return self.hit.score
+        return None
 
     @property
     def change(self) -> Change | None:
         """The smallest change that would bring it onto the page."""
-        return self.changes[0] if self.changes else None
+        if self.changes:
+            return self.changes[0]
+        return None

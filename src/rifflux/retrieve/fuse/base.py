@@ -111,7 +111,7 @@ class Fuse(Protocol):
 
 def fused(table: Candidates, name: str, scores: Scores, addends: Mapping[str, Scores]) -> Candidates:
     """Return the candidates by a fused score; equal ones by their best rank in any channel, then by id."""
-    best = np.fmin.reduce([*map(table.__getitem__, map("{}/rank".format, table.rankings))])
+    best = np.fmin.reduce([*(table[f"{each}/rank"] for each in table.rankings)])
     table = table.with_stage(name, {SCORE: scores, **addends}).scored(scores, best)
     return table.with_column(f"{name}/rank", table.ranks())
 
@@ -123,7 +123,10 @@ def frequencies_of(store: Store, query: Query, clauses: Iterable[Clause]) -> Map
     tell of.
     """
     clauses = dict.fromkeys(clauses)
-    known = dict(query.statistics.frequencies) if query.statistics else {}
+    if query.statistics:
+        known = dict(query.statistics.frequencies)
+    else:
+        known = {}
     every = {clause: (clause, *query.forms.get(clause, ())) for clause in clauses}
     missing = [*filterfalse(known.__contains__, chain.from_iterable(chain.from_iterable(every.values())))]
     if missing:
@@ -139,7 +142,9 @@ def frequencies_of(store: Store, query: Query, clauses: Iterable[Clause]) -> Map
 
 def chunks_of(store: Store, query: Query) -> int:
     """Return how many chunks there are, as of when the query was read."""
-    return query.statistics.chunks if query.statistics else store.counts()["chunks"]
+    if query.statistics:
+        return query.statistics.chunks
+    return store.counts()["chunks"]
 
 
 def weights_of(store: Store, query: Query) -> Mapping[Clause, float]:
@@ -166,14 +171,16 @@ class StoreEvidence:
         for clause, weight in weights.items():
             holders = [self.store.lexical.holding(form, ids) for form in (clause, *self.query.forms.get(clause, ()))]
             share += weight * np.isin(ids, np.concatenate(holders))
-        return share / total if total else share
+        if total:
+            return share / total
+        return share
 
     def kinds(self, ids: Ids) -> Sequence[str]:
         """Return the kind of each chunk's document; empty for a chunk that is gone."""
         wanted = ids.tolist()
         if not self.known.keys() >= {*wanted}:
             self.known.update(dict.fromkeys(wanted, "") | dict(self.store.catalog.kinds(ids)))
-        return [*map(self.known.__getitem__, wanted)]
+        return [*(self.known[each] for each in wanted)]
 
     @property
     def specificity(self) -> float:
@@ -189,7 +196,7 @@ class Weights(Mapping[str, float]):
 
     def __post_init__(self) -> None:
         values = self.by_name.values()
-        if not all(map(math.isfinite, values)) or min(values, default=0.0) < 0 or not any(values):
+        if not all(math.isfinite(value) for value in values) or min(values, default=0.0) < 0 or not any(values):
             raise InvalidArgument("feature weights must be finite and not negative, and some above zero")
 
     def __getitem__(self, name: str) -> float:
@@ -215,5 +222,5 @@ class Weights(Mapping[str, float]):
 
 def weighed(components: Mapping[str, Scores], weights: Mapping[str, float]) -> tuple[Scores, dict[str, Scores]]:
     """Return the sum of the components times their weights, and the addend of each; in the order of the weights."""
-    addends = dict(zip(weights, map(mul, weights.values(), map(components.__getitem__, weights)), strict=True))
+    addends = dict(zip(weights, map(mul, weights.values(), (components[weight] for weight in weights)), strict=True))
     return np.sum(list(addends.values()), axis=0), addends

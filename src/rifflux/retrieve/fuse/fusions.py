@@ -97,14 +97,18 @@ class ReciprocalRank:
         # Adding in the order of the names makes the sum, to the last bit, independent of the mapping's order.
         scores = np.sum([addends[name] for name in sorted(addends)], axis=0)
         found = fused(table, self.name, scores, addends)
-        return found.head(self.limit) if self.limit else found
+        if self.limit:
+            return found.head(self.limit)
+        return found
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
         """Return the weight of the semantic channel as a share of the weights of both."""
         del rankings, evidence  # the weights are fixed
         lexical = self.weights.get(LEXICAL, 1.0)
         semantic = self.weights.get(SEMANTIC, 1.0)
-        return semantic / (lexical + semantic) if lexical + semantic else 0.0
+        if lexical + semantic:
+            return semantic / (lexical + semantic)
+        return 0.0
 
 
 for _name in ("linear", "balanced", "adaptive"):
@@ -158,7 +162,9 @@ class _Weighted:
         """Return BM25 as a share of the best score, which keeps a clear winner clear; 0 for what was not found."""
         ranking = table.rankings.get(LEXICAL)
         best = float(ranking.scores[0]) if ranking else 0.0
-        return np.nan_to_num(table[BM25]) / best if best > 0 else np.zeros(len(table))
+        if best > 0:
+            return np.nan_to_num(table[BM25]) / best
+        return np.zeros(len(table))
 
     def semantic(self, table: Candidates) -> Scores:
         """Return cosines scaled so that the best of the ranking is 1 and its last 0; what is below it is 0."""
@@ -271,7 +277,9 @@ class Adaptive(_Weighted):
 
     def enough(self, pool: int) -> int:
         """Return less than the depth for a usual pool: the missing cosines are extrapolated from how they fall."""
-        return ENOUGH if pool <= ENOUGH else self.depth(pool)
+        if pool <= ENOUGH:
+            return ENOUGH
+        return self.depth(pool)
 
     def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
         """Return BM25 as a share of the best score, times what that match explains of the question."""
@@ -304,7 +312,10 @@ def _scaled(table: Candidates, channel: str, low: float | None = None) -> Scores
         return np.zeros(len(table))
     known = table[f"{channel}/score"]
     high = float(ranking.scores[0])
-    low = float(ranking.scores[-1]) if low is None else low
+    if low is None:
+        low = float(ranking.scores[-1])
+    else:
+        low = low
     return np.nan_to_num((known - low) / (high - low) if high > low else known - low + 1.0)
 
 
@@ -319,7 +330,9 @@ def _of_present(weight: float, rankings: Mapping[str, Ranking]) -> float:
     """Return the semantic weight, renormalized over the channels that there are."""
     if not rankings.get(SEMANTIC):
         return 0.0
-    return weight if LEXICAL in rankings else 1.0
+    if LEXICAL in rankings:
+        return weight
+    return 1.0
 
 
 def is_finite(value: object) -> bool:

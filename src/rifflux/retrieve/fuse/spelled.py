@@ -69,7 +69,9 @@ def _set(knobs: dict[str, Any], spelling: _Spelling, part: str, choice: str) -> 
     elif knob in spelling.channels:
         knobs["weights"] = {**_EVEN, **knobs.get("weights", {}), knob: _number(value, choice)}
     else:
-        allowed = ", ".join((*spelling.words, f"{spelling.knob}=NUMBER", *map("{}=NUMBER".format, spelling.channels)))
+        allowed = ", ".join(
+            (*spelling.words, f"{spelling.knob}=NUMBER", *(f"{each}=NUMBER" for each in spelling.channels))
+        )
         raise InvalidArgument(f"fusion {choice!r}: {part!r} is unknown; after the colon may follow {allowed}")
 
 

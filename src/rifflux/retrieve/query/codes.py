@@ -89,9 +89,11 @@ def spelled_code(query: Query, frequencies: Frequencies, held: Callable[[Clause]
     parts = _PIECE.findall(fold(query.semantic_text))
     if not _is_code(parts):
         return None
-    found = regroup(parts, frequencies, held) or regroup([*map(_bare, parts)], frequencies, held)
+    found = regroup(parts, frequencies, held) or regroup([*(_bare(part) for part in parts)], frequencies, held)
     joined = found and any(len(_PIECE.findall(term)) > 1 for term in found)
-    return found if joined or len(query.tokens) == 1 else None
+    if joined or len(query.tokens) == 1:
+        return found
+    return None
 
 
 def _as_typed(query: Query) -> Clause:
@@ -108,7 +110,9 @@ def _is_code(parts: Sequence[str]) -> bool:
 def regroup(parts: Sequence[str], frequencies: Frequencies, held: Callable[[Clause], bool]) -> Clause | None:
     """Return the parts of a code in the groups that the index has side by side: `30CFR75.1` as `30`, `cfr`, `75.1`."""
     if len(parts) > MOST_PARTS:
-        return tuple(parts) if held(tuple(parts)) else None
+        if held(tuple(parts)):
+            return tuple(parts)
+        return None
     spans = [(start, end) for start in range(len(parts)) for end in range(start + 1, len(parts) + 1)]
     spelled = {(start, end): dict.fromkeys(joint.join(parts[start:end]) for joint in JOINTS) for start, end in spans}
     known = frequencies([*dict.fromkeys(chain.from_iterable(spelled.values()))])
@@ -135,7 +139,10 @@ def parted(query: Query) -> str:
     for token, terms in query.tokens if query.variants else ():
         if len(terms) > 1 and _has_digit(token):
             ways = [way for way, beside in zip(query.variants, query.beside, strict=False) if beside == terms]
-            text = text.replace(token, " ".join(ways[0])) if len(ways) == 1 else text
+            if len(ways) == 1:
+                text = text.replace(token, " ".join(ways[0]))
+            else:
+                text = text
     return text
 
 
@@ -149,23 +156,29 @@ def _runs(query: Query) -> Iterator[list[str]]:
         if 2 < len(run) <= MOST_NUMBERS:
             yield run
         run = []
-        if token[:1].isdecimal() and len(parts := _PIECE.findall(token)) > 1 and all(map(str.isdecimal, parts)):
+        if (
+            token[:1].isdecimal()
+            and len(parts := _PIECE.findall(token)) > 1
+            and all(part.isdecimal() for part in parts)
+        ):
             yield parts
 
 
 def _has_digit(token: str) -> bool:
-    return any(map(str.isdecimal, token))
+    return any(each.isdecimal() for each in token)
 
 
 def _bare(piece: str) -> str:
-    return piece.lstrip("0") or piece if piece.isdecimal() else piece
+    if piece.isdecimal():
+        return piece.lstrip("0") or piece
+    return piece
 
 
 def _filled(number: str) -> Iterator[str]:
     """Yield a number without leading zeros, and with as many as are usual."""
     bare = _bare(number)
     yield bare
-    yield from map(bare.zfill, range(len(bare) + 1, WIDEST + 1))
+    yield from (bare.zfill(each) for each in range(len(bare) + 1, WIDEST + 1))
 
 
 def shortened(

@@ -25,13 +25,21 @@ def in_any_spelling(vocabulary: Vocabulary, filter: Filter) -> Filter:
     metadata = dict(filter.metadata)
     for field_name, role in roles.items():
         given = metadata.get(field_name)
-        values = [*given] if isinstance(given, list | tuple | set | frozenset) else [given]
+        if isinstance(given, list | tuple | set | frozenset):
+            values = [*given]
+        else:
+            values = [given]
         if known := [name for each in values if isinstance(each, str) for name in _like(vocabulary, role, each)]:
             # Documents that are no works may have the name as it was given.
-            kept = values if field_name == role else []
+            if field_name == role:
+                kept = values
+            else:
+                kept = []
             metadata.pop(field_name)
             metadata[role] = [*dict.fromkeys([*kept, *known, *metadata.get(role, ())])]
-    return filter if metadata == filter.metadata else replace(filter, metadata=metadata)
+    if metadata == filter.metadata:
+        return filter
+    return replace(filter, metadata=metadata)
 
 
 def _like(vocabulary: Vocabulary, role: str, said: str) -> list[str]:
@@ -49,7 +57,10 @@ def _like(vocabulary: Vocabulary, role: str, said: str) -> list[str]:
 
 def named_by(query: Query, read: CreditsRead, store: Store, text: str) -> Query:
     """Return the query with those whom the question names; it asks for their works alone where nothing else is left."""
-    sure = [credit for credit in read.credits if credit.sure] if read.only else []
+    if read.only:
+        sure = [credit for credit in read.credits if credit.sure]
+    else:
+        sure = []
     filter = query.filter
     for role in dict.fromkeys(credit.role for credit in sure):
         names = [name for credit in sure if credit.role == role for name in credit.names]
@@ -66,5 +77,8 @@ def named_by(query: Query, read: CreditsRead, store: Store, text: str) -> Query:
 def _listed(credit: Credit) -> list[str]:
     """Return the spellings of a name that are told, and the evidence for it."""
     others = [name for name in credit.names if name != credit.said]
-    more = [f"and {len(others) - MOST_TOLD} more"] if len(others) > MOST_TOLD else []
+    if len(others) > MOST_TOLD:
+        more = [f"and {len(others) - MOST_TOLD} more"]
+    else:
+        more = []
     return [*others[:MOST_TOLD], *more, *credit.why]

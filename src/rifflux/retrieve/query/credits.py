@@ -61,7 +61,10 @@ class _Question(Sentence):
         found: list[tuple[Credit, tuple[int, int]]] = []
         for role, mentions in ((AUTHORS, people), (VENUE, venues)):
             for mention in mentions:
-                told = self._by(mention, only, found) if role == AUTHORS else self._in(mention, only)
+                if role == AUTHORS:
+                    told = self._by(mention, only, found)
+                else:
+                    told = self._in(mention, only)
                 if told and sum(told.values()) >= ENOUGH:
                     credit, span = self._credit(role, mention, told, only)
                     same = [each for each, _ in found if not {*each.names}.isdisjoint(credit.names)]
@@ -69,7 +72,10 @@ class _Question(Sentence):
         found += self._of_years(years, found, only)
         only = only and bool(found) and self._asks_only([span for _, span in found])
         sure = [span for credit, span in found if credit.sure]
-        rest = self.text if only or not sure else self._without(sure)
+        if only or not sure:
+            rest = self.text
+        else:
+            rest = self._without(sure)
         credits = {(credit.role, credit.names): credit for credit, _ in reversed(found)}
         return CreditsRead(tuple(reversed(credits.values())), rest, only)
 
@@ -107,7 +113,10 @@ class _Question(Sentence):
     def _is_term(self, mention: Mention, *, over: bool) -> bool:
         """Return True if texts say the name next to the word beside it, or to the one before `by`."""
         of_word = self.vocabulary.analyzer.of_word
-        before = mention.first - 2 if over else mention.first - 1
+        if over:
+            before = mention.first - 2
+        else:
+            before = mention.first - 1
         for one, other in ((before, mention.first), (mention.last, mention.last + 1)):
             if one >= 0 and other < len(self.tokens):
                 left = self.tokens[one]

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, permutations, product, starmap
-from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,7 +90,7 @@ def expand(
     `held` tells whether terms stand side by side in the index, `elsewhere` how often terms occur in other stores that
     are searched for the same question.
     """
-    numbered = any(map(str.isdecimal, chain(query.semantic_text, *map(itemgetter(0), query.tokens))))
+    numbered = any(map(str.isdecimal, chain(query.semantic_text, *(each[0] for each in query.tokens))))
     found = [
         *spellings(query, frequencies, vocabulary, elsewhere),
         *(synonyms(query, known) if known else ()),
@@ -107,8 +106,8 @@ def expand(
     variants: dict[Clause, Clause] = dict.fromkeys(chain(fresh, *whole.values()), ())
     if not variants:
         return query
-    variants.update(zip(fresh, map(attrgetter("beside"), fresh.values()), strict=True))
-    notes = [*_notes(fresh.values()), *map("{!r} is a formula: also searched as a whole".format, whole)]
+    variants.update(zip(fresh, (each.beside for each in fresh.values()), strict=True))
+    notes = [*_notes(fresh.values()), *(f"{each!r} is a formula: also searched as a whole" for each in whole)]
     return replace(
         query,
         variants=(*query.variants, *variants),
@@ -146,17 +145,23 @@ def spellings(
 ) -> Iterator[Variant]:
     """Yield near terms for each plain word that occurs neither here nor `elsewhere`, the most frequent first."""
     asked = set(query.clauses)
-    words = dict[str, str]()
+    words: dict[str, str] = {}
     for word, terms in query.words.items():
         # What holds a digit or humps is a name.
         if len(terms) == 1 and terms in asked and terms[0].isalpha() and len(terms[0]) >= SHORTEST:
             words[terms[0]] = word
     alternatives = [*zip(query.variants, query.beside, strict=True)]
-    held = frequencies([*words, *chain.from_iterable(variant for variant, _ in alternatives)]) if words else {}
+    if words:
+        held = frequencies([*words, *chain.from_iterable(variant for variant, _ in alternatives)])
+    else:
+        held = {}
     # A word that the texts of another language hold in its form there is not misspelt.
-    known = {term for variant, beside in alternatives if all(map(held.get, variant)) for term in beside}
+    known = {term for variant, beside in alternatives if all(held.get(each) for each in variant) for term in beside}
     unknown = [term for term in words if not held.get(term) and term not in known]
-    known_elsewhere = elsewhere(unknown) if unknown else {}
+    if unknown:
+        known_elsewhere = elsewhere(unknown)
+    else:
+        known_elsewhere = {}
     unknown = [term for term in unknown if not known_elsewhere.get(term)]
     for term in unknown[:MOST_MENDED]:
         for near in _near(term, vocabulary):
@@ -247,7 +252,9 @@ def known_synonyms(path: str | Path | None, analyzer: Analyzer) -> Synonyms | No
     for file in files:
         for source, variants in file.rules.items():
             rules[source] = tuple({each.clause: each for each in (*rules.get(source, ()), *variants)}.values())
-    return Synonyms(rules, max(file.longest for file in files)) if files else None
+    if files:
+        return Synonyms(rules, max(file.longest for file in files))
+    return None
 
 
 def read_synonyms(path: str | Path, analyzer: Analyzer) -> Synonyms:
@@ -282,7 +289,10 @@ def _members(side: str, place: str, analyzer: Analyzer) -> list[tuple[Clause, st
     members = [(tuple(analyzer.terms(each)), each.strip()) for each in side.split(",")]
     for terms, written in members:
         if not terms:
-            problem = f"{written!r} holds no word to search for" if written else "an entry is empty"
+            if written:
+                problem = f"{written!r} holds no word to search for"
+            else:
+                problem = "an entry is empty"
             raise InvalidArgument(f"{place}: {problem}: {_FORMAT}")
     return members
 
@@ -304,7 +314,7 @@ def formulas(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, list[Claus
     if analyzer.mathematics != "notation":
         return
     for run in _runs(query.tokens):
-        terms = [*filter(None, map(itemgetter(1), run))]
+        terms = [*filter(None, (each[1] for each in run))]
         whole = _joined(terms)
         if len(whole) >= LEAST_TERMS and any(clause and _is_symbol(token) for token, clause in run):
             pieces = [_joined(terms[start : start + WIDTH]) for start in range(len(terms) - WIDTH + 1)]

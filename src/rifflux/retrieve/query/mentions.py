@@ -138,7 +138,7 @@ class Sentence:
         known = self.vocabulary.known(AUTHORS, {key for key in keys if len(key) > 1})
         if not known:
             return []
-        found = list[Mention]()
+        found: list[Mention] = []
         for place, token in enumerate(self.tokens):
             if place in self.used or not any(form in known for word in token.words for form in word.forms):
                 continue
@@ -187,7 +187,7 @@ class Sentence:
         if not fits or (first < last and not self._is_name(tokens, fits)):
             return None
         chosen = sorted(fits, key=lambda name: (-fits[name], -names[name], name))[:MOST_NAMES]
-        return Mention(first, last, tuple(chosen), sum(map(names.__getitem__, chosen)), max(fits.values()))
+        return Mention(first, last, tuple(chosen), sum(names[each] for each in chosen), max(fits.values()))
 
     def _is_name(self, tokens: Sequence[Token], names: Iterable[str]) -> bool:
         """Return True if all words of a run can be meant as a name: initials are, and what a spelling has in full."""
@@ -225,8 +225,11 @@ class Sentence:
                     break
                 runs[first, last] = self.masked[token.start : self.tokens[last].end]
         keys = {key: venue_keys(said) for said in runs.values() for key in [said]}
-        known = self.vocabulary.known(VENUE, frozenset().union(*keys.values())) if keys else {}
-        found = list[Mention]()
+        if keys:
+            known = self.vocabulary.known(VENUE, frozenset().union(*keys.values()))
+        else:
+            known = {}
+        found: list[Mention] = []
         for (first, last), said in sorted(runs.items(), key=lambda run: run[0][0] - run[0][1]) if known else ():
             names = {
                 name: works for key in keys[said] for name, works in known.get(key, {}).items() if is_venue(said, name)
@@ -239,9 +242,15 @@ class Sentence:
     def _rarity(self, mention: Mention) -> int:
         passages = max(1.0, self.vocabulary.chunks / max(1, self.vocabulary.counts["documents"]))
         words = [token for token in self.tokens[mention.first : mention.last + 1] if not token.initials]
-        texts = min(map(self._in_texts, words), default=0) / passages
+        texts = min((self._in_texts(word) for word in words), default=0) / passages
         share = mention.works / (mention.works + texts)
-        return 2 if share >= 0.5 else 1 if share >= 0.2 else 0 if share >= 0.05 else -2
+        if share >= 0.5:
+            return 2
+        if share >= 0.2:
+            return 1
+        if share >= 0.05:
+            return 0
+        return -2
 
     def _asks(self, token: Token) -> bool:
         """Return True for a word that only asks for works: `papers`, `published`."""
@@ -262,5 +271,5 @@ def of_one_word(fits: Mapping[str, int], works: Mapping[str, int]) -> dict[str, 
     given = {name: quality for name, quality in fits.items() if quality == 1}
     if not family:
         return given
-    rare = sum(map(works.__getitem__, given)) <= sum(map(works.__getitem__, family))
+    rare = sum(works[each] for each in given) <= sum(works[each] for each in family)
     return family | (dict.fromkeys(given, 2) if rare else {})

@@ -66,10 +66,16 @@ def atoms(text: str, of_piece: Callable[[str], Sequence[Atom]]) -> list[Atom]:
 
 def of_word(terms_of: Callable[[str], Clause], piece: str) -> tuple[Atom, ...]:
     """Return the atoms of a word, given what makes its terms; `FindPath` is read as `find path`."""
-    word = piece if piece.isalpha() else "".join(piece.replace(".", " ").split())
+    if piece.isalpha():
+        word = piece
+    else:
+        word = "".join(piece.replace(".", " ").split())
     terms = terms_of(word)
     written = fold(word)
-    parts = terms[1:] if len(terms) > 1 and terms[0] == written else terms
+    if len(terms) > 1 and terms[0] == written:
+        parts = terms[1:]
+    else:
+        parts = terms
     return tuple(map(Atom, parts, repeat(written)))
 
 
@@ -85,11 +91,11 @@ def likeness(asked: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Ato
     what follows tells of what is numbered. It is 0 where a number that was asked is missing.
     """
     asked = spelt_out(asked, title)
-    total = sum(map(weight, asked))
-    numbers = len(asked) - [*map(_NUMBER, asked)].count(None)
+    total = sum(weight(each) for each in asked)
+    numbers = len(asked) - [*(_NUMBER(each) for each in asked)].count(None)
     if not total:
         return 0.0, 0.0
-    words = {*map(_TERM, title)}, (said := {*map(_TERM, asked)})
+    words = {*(_TERM(each) for each in title)}, (said := {*(_TERM(each) for each in asked)})
     left = [*asked]
     held = 0.0
     begun = 0.0
@@ -105,7 +111,10 @@ def likeness(asked: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Ato
             numbers -= match.number is not None
             if place <= LONGEST and begun and not numbers and (place == len(title) or match.number is not None):
                 best = max(best, min(held / total, held / begun))
-    whole = 0.0 if numbers or not begun else min(held / total, held / begun)
+    if numbers or not begun:
+        whole = 0.0
+    else:
+        whole = min(held / total, held / begun)
     return max(best, whole), held / total
 
 
@@ -115,7 +124,7 @@ def held_of(title: Sequence[Atom], asked: Sequence[Atom]) -> int:
         name = title[:width]
         if width == len(title) or (name[-1].number is not None and title[width].number is None):
             said = spelt_out(asked, name)
-            words = {*map(_TERM, name)}, {*map(_TERM, said)}
+            words = {*(_TERM(each) for each in name)}, {*(_TERM(each) for each in said)}
             for start in range(len(said) - width + 1):
                 end = start + width
                 goes_on = end < len(said) and said[end].number is not None and said[end].term == name[-1].term
@@ -164,7 +173,7 @@ class Title(tuple[Atom, ...]):
     @cached_property
     def keys(self) -> frozenset[str]:
         """Return its words and numbers."""
-        return frozenset(map(_key, self))
+        return frozenset(_key(each) for each in self)
 
     @cached_property
     def scheme(self) -> tuple[int, str] | None:
@@ -214,7 +223,7 @@ class Titles:
 
         `asked` are the atoms of what is asked for, `text` is the question as it was typed.
         """
-        asked = [*map(self._known, asked)]
+        asked = [*(self._known(each) for each in asked)]
         agreeing, holding = self._agreeing(asked)
         spelt = letters_of(text)
         same = [name for name in (holding if asked else self.read) if letters_of(name) == spelt]
@@ -231,7 +240,9 @@ class Titles:
         if atom.number is not None or self.count[atom.term]:
             return atom
         near = next(filter(self.count.__getitem__, self.spelt.get(atom.term, ())), None)
-        return replace(atom, term=near) if near else atom
+        if near:
+            return replace(atom, term=near)
+        return atom
 
     def _agreeing(self, asked: Sequence[Atom]) -> tuple[Sequence[str], Sequence[str]]:
         """Return the titles that say what was asked and are its name, and those that hold most of it at all."""
@@ -265,13 +276,13 @@ class Titles:
 
     def _near(self, asked: Sequence[Atom]) -> Collection[str]:
         """Return the titles that hold enough of what is asked to agree with it; the others need not be compared."""
-        weights = dict[str, float]()
+        weights: dict[str, float] = {}
         for atom in asked:
             weights[_key(atom)] = weights.get(_key(atom), 0.0) + self.weight(atom)
         enough = AGREEMENT * sum(weights.values()) - 1e-9
         wanted = frozenset(weights)
         return [
-            name for name, title in self.read.items() if sum(map(weights.__getitem__, title.keys & wanted)) >= enough
+            name for name, title in self.read.items() if sum(weights[each] for each in title.keys & wanted) >= enough
         ]
 
     def _is_short(self, word: str) -> bool:
@@ -283,13 +294,15 @@ class Titles:
         found = [name for name in self.read if name in text and name[:1].isupper() and _stands_out(name, text)]
         # Of `Path` and `Find the Path` the latter is meant.
         found = [name for name in found if not any(name != other and name in other for other in found)]
-        return found if len(found) <= MOST_STANDING else ()
+        if len(found) <= MOST_STANDING:
+            return found
+        return ()
 
     def _standing(self, asked: Sequence[Atom]) -> Sequence[str]:
         """Return the titles of which most stands in the question as it is written, if no others hold that too."""
-        said = {*map(_key, asked)}
+        said = {*(_key(each) for each in asked)}
         labels = {atom.written for atom in asked if atom.number is not None}
-        names = dict[tuple[Atom, ...], list[str]]()
+        names: dict[tuple[Atom, ...], list[str]] = {}
         for name, title in self.read.items():
             if not title:  # of signs alone
                 continue
@@ -307,7 +320,7 @@ class Titles:
 
     def _holding(self, standing: Sequence[Atom]) -> int:
         """Return how many titles have atoms side by side."""
-        keys = frozenset(map(_key, standing))
+        keys = frozenset(_key(each) for each in standing)
         return sum(_stands_in(standing, title) for title in self.read.values() if keys <= title.keys)
 
 
@@ -326,8 +339,10 @@ def _stands_out(name: str, text: str) -> bool:
     left = _WORD.findall(before)[-1:]
     right = _WORD.findall(after)[:1]
     parted = not before[-1:].isalnum() and not after[:1].isalnum()
-    return parted and bool(left) and all(map(str.islower, left + right))
+    return parted and bool(left) and all(each.islower() for each in left + right)
 
 
 def _key(atom: Atom) -> str:
-    return atom.term if atom.number is None else str(atom.number)
+    if atom.number is None:
+        return atom.term
+    return str(atom.number)

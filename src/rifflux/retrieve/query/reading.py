@@ -61,7 +61,7 @@ class KnownFrequencies:
         missing = [*filterfalse(self.known.__contains__, dict.fromkeys((*self.first, *terms)))]
         if missing:
             self.known |= dict.fromkeys(missing, 0) | dict(self.store.lexical.document_frequencies(missing))
-        return dict(filter(itemgetter(1), zip(terms, map(self.known.__getitem__, terms), strict=True)))
+        return dict(filter(itemgetter(1), zip(terms, (self.known[term] for term in terms), strict=True)))
 
 
 #: What may stand around a word; and around one that is excluded.
@@ -84,7 +84,7 @@ class Words(dict[str, Clause]):
         """Tokenize a text, note the terms of its words, and return its tokens with theirs."""
         read: list[tuple[str, Clause]] = []
         for word, tokens in self._analyzer.words(text):
-            found = list(zip(tokens, map(self._analyzer.terms_of, tokens), strict=True))
+            found = list(zip(tokens, (self._analyzer.terms_of(token) for token in tokens), strict=True))
             self[word.strip(_MARKS)] = _joined(found)
             for token, terms in found:
                 self[token] = terms
@@ -99,7 +99,7 @@ class Words(dict[str, Clause]):
         return fold(prefix), *terms[:1]
 
     def __missing__(self, part: str) -> Clause:
-        known = [*map(self.get, map(methodcaller("strip", _MARKS), part.split()))]
+        known = [*(self.get(each) for each in map(methodcaller("strip", _MARKS), part.split()))]
         if None in known:
             self[part] = found = tuple(self._analyzer.terms(part))
             return found
@@ -108,7 +108,7 @@ class Words(dict[str, Clause]):
 
 def _joined(read: Iterable[tuple[str, Clause]]) -> Clause:
     """Return the terms of tokens."""
-    return tuple(chain.from_iterable(map(itemgetter(1), read)))
+    return tuple(chain.from_iterable(each[1] for each in read))
 
 
 _PIECE = re.compile(
@@ -166,7 +166,7 @@ def understand(
     reading = _read(text, {*facets, "kind", "path"})
     words = Words(analyzer)
     asking, meaning = _subject(reading.meaning, words, analyzer.language, held)
-    tokens = list[tuple[str, Clause]]()
+    tokens: list[tuple[str, Clause]] = []
     searched = defaultdict[str, list[Clause]](list)
     for sort, part in meaning:
         read = words.read(part)
@@ -184,9 +184,9 @@ def understand(
         worths=_worths(plain),
         asking=asking,
         required=() if mentioned else phrases,
-        excluded=_each_once(map(_joined, map(words.read, reading.excluded))),
+        excluded=_each_once(_joined(words.read(each)) for each in reading.excluded),
         prefixes=tuple(dict.fromkeys(chain.from_iterable(searched[PREFIX]))),
-        semantic_text=" ".join(" ".join(map(itemgetter(1), meaning)).split()),
+        semantic_text=" ".join(" ".join(each[1] for each in meaning).split()),
         terms=_joined(tokens),
         tokens=tuple(tokens),
         words=words,
@@ -202,7 +202,9 @@ def understand(
         spelled = [(text, tuple(words[text])) for text in texts]
         prefixes = [part for sort, part in meaning if sort == PREFIX]
         query = in_other_languages(query, others, spelled, reading.excluded, prefixes)
-    return within(query, filter) if filter else query
+    if filter:
+        return within(query, filter)
+    return query
 
 
 def _subject(
@@ -225,7 +227,9 @@ def _each_once(clauses: Iterable[Clause]) -> tuple[Clause, ...]:
 
 def collections_in(text: str) -> tuple[str, ...]:
     """Return the collections that a question names as `collection:wiki`."""
-    return tuple(_read(_comparable(text), {COLLECTION}).facets.get(COLLECTION, ())) if COLLECTION in text else ()
+    if COLLECTION in text:
+        return tuple(_read(_comparable(text), {COLLECTION}).facets.get(COLLECTION, ()))
+    return ()
 
 
 def parted(text: str, facets: Collection[str] = ()) -> tuple[str, str]:
@@ -250,7 +254,7 @@ def _worths(words: Sequence[str]) -> Mapping[Clause, float]:
 
     Robertson et al., "Okapi at TREC-3", 1994. Letters and numbers are repeated without meaning more.
     """
-    worths = dict[Clause, float]()
+    worths: dict[Clause, float] = {}
     for word, count in Counter(filter(str.isalpha, words)).items():
         if count > 1 and len(word) >= SHORTEST_WORD:
             times = min(count, MOST_REPEATS)
@@ -335,7 +339,10 @@ def classify(
     # A single word in quotes is mostly meant ironically or as a word; alone, it is what is looked for.
     quoted = [each for each in _QUOTED.findall(query.text) if len(terms[each]) > 1 or not rest.strip()]
     # Anchors too, and yet words like others: a theorem is also described without its name.
-    results = named_results(rest) if analyzer.mathematics == "notation" else []
+    if analyzer.mathematics == "notation":
+        results = named_results(rest)
+    else:
+        results = []
     codes, rest = _codes(rest, analyzer)
     words = []
     searched = {*chain.from_iterable((*query.clauses, *query.required))}
@@ -346,10 +353,13 @@ def classify(
     # A single word is a name, too, and so is one that is written as a name inside the question.
     single = len(words) == 1 and not codes and not quoted
     names = [word for place, word in enumerate(words) if single or (place and word[0].isupper())]
-    names = _rare(names, terms, frequencies, documents) if names else []
+    if names:
+        names = _rare(names, terms, frequencies, documents)
+    else:
+        names = []
     specific = len(codes) + len(quoted) + len(names)
     share = specific / max(1, len(codes) + len(quoted) + len(words))
-    if any(map(str.isdecimal, query.semantic_text)) and not query.asking:
+    if any(each.isdecimal() for each in query.semantic_text) and not query.asking:
         first = [terms[code][0] for code in codes if terms[code]]
         if not (share == 1 and frequencies(first)) and (spelled := _spelled_code(query, frequencies, held)):
             return spelled
@@ -386,7 +396,7 @@ def _codes(text: str, analyzer: Analyzer) -> tuple[list[str], str]:
 
 def _rare(words: Sequence[str], terms: Mapping[str, Clause], frequencies: Frequencies, documents: int) -> list[str]:
     """Return the words that are rare in this index, but not unknown."""
-    known = frequencies([*chain.from_iterable(map(terms.__getitem__, words))])
+    known = frequencies([*chain.from_iterable(terms[word] for word in words)])
     most = max(RARE_COUNT, RARE_SHARE * documents)
     return [word for word in words if 0 < max(known.get(term, 0) for term in terms[word]) <= most]
 
@@ -396,10 +406,10 @@ def _reasons(
 ) -> tuple[str, ...]:
     others = words - len(names)
     return (
-        *map("{!r} is a named result or object".format, results),
-        *map("{!r} looks like an identifier".format, codes),
-        *map("{!r} is quoted".format, quoted),
-        *map("{!r} is rare in this index".format, names),
+        *(f"{result!r} is a named result or object" for result in results),
+        *(f"{code!r} looks like an identifier" for code in codes),
+        *(f"{each!r} is quoted" for each in quoted),
+        *(f"{name!r} is rare in this index" for name in names),
         f"{others} other meaningful {'word' if others == 1 else 'words'}",
     )
 

@@ -91,7 +91,9 @@ class Anchors:
     def _further(self, table: Candidates, ranks: Scores) -> Mapping[int, ChunkNames]:
         """Return the names of those whose place by words matters on a long page alone."""
         further = ranks[ranks > LOOKED_AT]
-        return self.store.catalog.names(table.ids[ranks > LOOKED_AT]) if len(further) > len(ranks) / 2 else {}
+        if len(further) > len(ranks) / 2:
+            return self.store.catalog.names(table.ids[ranks > LOOKED_AT])
+        return {}
 
     def _by_title(self, query: Query, ids: Ids, names: Mapping[int, ChunkNames]) -> Mapping[str, Scores]:
         """Return the factors of candidates that the question names, or whose title it is as a whole.
@@ -102,7 +104,7 @@ class Anchors:
         wanted = {*chain(*query.clauses, *query.required)}
         titles = defaultdict[str, list[int]](list)
         headings = defaultdict[str, list[int]](list)
-        whole = list[int]()
+        whole: list[int] = []
         languages: dict[str, str] = {}
         for id, each in names.items():
             for name in {each.title, *each.aliases}:
@@ -134,7 +136,7 @@ class Anchors:
                     if _has_word(_read(self.analyzer, name), words):
                         keys[name].append(id)
             if named := self._named(keys, rarity, asked, query):
-                return [*chain(*map(keys.__getitem__, named))]
+                return [*chain(*(keys[each] for each in named))]
         return ()
 
     def _named(
@@ -201,7 +203,7 @@ class Anchors:
 def _says(analyzer: Analyzer, name: str, wanted: Collection[str]) -> bool:
     """Return True if a name has the terms that are wanted and no others."""
     terms = analyzer.of_word(name)
-    return len(terms) >= len(wanted) and all(map(wanted.__contains__, terms)) and {*terms} == wanted
+    return len(terms) >= len(wanted) and all(term in wanted for term in terms) and {*terms} == wanted
 
 
 def _has_word(name: Title, words: tuple[str, ...]) -> bool:

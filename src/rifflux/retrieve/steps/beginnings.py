@@ -42,7 +42,7 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkNames]) -> C
     if not begins:
         return table
     ids = table.ids.tolist()
-    numbers = dict[tuple[str, str], int]()
+    numbers: dict[tuple[str, str], int] = {}
     records = [
         numbers.setdefault((names[id].namespace, names[id].key), len(numbers)) if id in names else np.nan for id in ids
     ]
@@ -148,7 +148,7 @@ def _ordered(places: Scores, fixed: NDArray[np.bool_]) -> NDArray[np.int64]:
 
     Of each record, the first row is moved.
     """
-    first = dict[float, int]()
+    first: dict[float, int] = {}
     order = [*range(len(places))]
     for row in np.flatnonzero(np.isfinite(places)).tolist():
         first.setdefault(places[row], row)
@@ -159,7 +159,7 @@ def _ordered(places: Scores, fixed: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def _moved(rows: Sequence[int], first: Mapping[float, int]) -> Iterator[int]:
-    done = set[int]()
+    done: set[int] = set()
     place = 1
     for row in rows:
         while (due := first.get(place, row)) != row and due not in done and row not in done:

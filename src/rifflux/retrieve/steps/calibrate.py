@@ -114,7 +114,9 @@ def calibration_of(embedder: Embedder) -> Calibration | None:
             dict(zip(content["weights"], map(float, content["weights"].values()), strict=True)),
             float(content.get("above", 1.0)),
         )
-        return found if content["fingerprint"] == embedder.fingerprint else None
+        if content["fingerprint"] == embedder.fingerprint:
+            return found
+        return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{path} is no calibration ({error!r}): remove it, or fetch the model again") from None
 
@@ -150,7 +152,7 @@ def _terms_of(
     headings = analyzer.joined(headings)
     spelled = f" {title} \n {headings} \n {analyzer.joined(content)} "
     more = "".join(f"\n {analyzer.joined(each)} " for each in said)
-    return PassageTerms(title, headings, spelled, more, tuple(map(analyzer.joined, aliases)))
+    return PassageTerms(title, headings, spelled, more, tuple(analyzer.joined(aliase) for aliase in aliases))
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,10 @@ class Relevance:
             return table
         features = self.features(query, table)
         unseen = np.isnan(features["cosine"])
-        relevance = self.meaning(features) if self.meaning else self.words(features)
+        if self.meaning:
+            relevance = self.meaning(features)
+        else:
+            relevance = self.words(features)
         if self.meaning and unseen.any():
             relevance = np.where(unseen, self.words(features), relevance)
         # What read question and passage together knows more than what they have in common.
@@ -192,8 +197,8 @@ class Relevance:
         Besides the features, `lacking` is 1 for a candidate without some number or code of the question.
         """
         weights = weights_of(self.store, query)
-        texts = list[str]()
-        titled = list[bool]()
+        texts: list[str] = []
+        titled: list[bool] = []
         asked = frozenset(chain.from_iterable(weights))
         # What is of a time need not name it as the question does.
         times = "".join(f" \n {self.analyzer.joined(each.words)} " for each in query.times)
@@ -203,7 +208,10 @@ class Relevance:
             titled.append(bool(asked) and any(asked == frozenset(name.split()) for name in names))
             # A clause is held where its terms stand side by side.
             texts.append(passage.spelled + passage.said + times * dated)
-        stand_ins = _stand_ins(query) if query.variants else {}
+        if query.variants:
+            stand_ins = _stand_ins(query)
+        else:
+            stand_ins = {}
         return {
             "cosine": self._cosines(query, table),
             "coverage": _shares(weights, texts, stand_ins),
@@ -225,7 +233,9 @@ class Relevance:
                 float(known[id] @ query.vector) if id in known else math.nan for id in table.ids[missing].tolist()
             ]
         cosines = np.maximum(cosines, 0.0)
-        return self.scale.relative(cosines) if self.scale else cosines
+        if self.scale:
+            return self.scale.relative(cosines)
+        return cosines
 
 
 def at_least(least: float, results: Results) -> Results:
@@ -261,7 +271,7 @@ def _shares(
 
 
 def _has_digit(clause: Clause) -> bool:
-    return any(map(str.isdecimal, chain.from_iterable(clause)))
+    return any(each.isdecimal() for each in chain.from_iterable(clause))
 
 
 def _lacking(clauses: Sequence[Clause], texts: Sequence[str], stand_ins: Mapping[Clause, Sequence[str]]) -> Scores:

@@ -121,11 +121,11 @@ class Definitions:
                 continue
             found = {name: written for name in asked if (written := piece.defines(name))}
             if found:
-                under = any(map(piece.is_under, found))
+                under = any(piece.is_under(each) for each in found)
                 columns["defines"][place] = self.defining if under else self.inside
                 if not found.keys().isdisjoint(found.values()):
                     columns["spelling"][place] = self.exact
-            elif any(map(piece.is_under, asked)):
+            elif any(piece.is_under(each) for each in asked):
                 columns["named"][place] = self.bearing
             if runs and (share := piece.shared(runs)) >= _LEAST_QUOTED:
                 columns["quoted"][place] = 1 + self.quoting * share
@@ -170,7 +170,10 @@ class OnlyDefining:
 
     def _written(self, hit: Hit) -> str:
         """Return the name as a passage writes it that defines it, or nothing."""
-        headings = tuple(hit.heading_path.split(" > ")) if hit.heading_path else ()
+        if hit.heading_path:
+            headings = tuple(hit.heading_path.split(" > "))
+        else:
+            headings = ()
         owner = self.name.removesuffix(_last(self.name)).rstrip(".:->#")
         if hit.kind != "code" or _last(owner).lower() not in hit.heading_path.lower():
             return ""
@@ -211,7 +214,9 @@ class _Piece:
     @cached_property
     def symbol(self) -> str:
         """Return the name of the definition that it is a piece of, without that of its owner."""
-        return _last(self.piece.headings[-1]) if self.piece.headings else ""
+        if self.piece.headings:
+            return _last(self.piece.headings[-1])
+        return ""
 
     @cached_property
     def own(self) -> tuple[str, ...]:
@@ -232,7 +237,7 @@ class _Piece:
         lacking = sum(1 for run in runs if run.split(" ", 2)[1] not in self.lowered)
         if lacking > (1 - _LEAST_QUOTED) * len(runs):
             return 0.0
-        return sum(map(self.plain.__contains__, runs)) / len(runs)
+        return sum(run in self.plain for run in runs) / len(runs)
 
     @cached_property
     def place(self) -> _Place:
@@ -249,7 +254,9 @@ class _Piece:
         """Return a name as it is written where this passage defines it; nothing where it does not."""
         words = parts(name)
         held = bool(words) and all(word in self.lowered for word in words)
-        return _defined(self.piece.text, words, under=self.is_under(name)) if held else ""
+        if held:
+            return _defined(self.piece.text, words, under=self.is_under(name))
+        return ""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -261,16 +268,24 @@ def _last(name: str) -> str:
 def _runs(text: str) -> list[str]:
     """Return the runs of three words of a question that is a sentence."""
     words = _MARKS.sub(" ", text.lower()).split()
-    return [f" {' '.join(words[at : at + 3])} " for at in range(len(words) - 2)] if len(words) >= _SENTENCE else []
+    if len(words) >= _SENTENCE:
+        return [f" {' '.join(words[at : at + 3])} " for at in range(len(words) - 2)]
+    return []
 
 
 def _asked(query: Query) -> list[str]:
     """Return the names that are asked for: the whole question where it may be one, and what looks like one in it."""
     text = query.semantic_text or query.text
-    whole = [text] if 0 < len(parts(text)) <= _MOST_PARTS and not re.search(r"[^\w\s.$:#>-]", text) else []
-    marked = query.understanding.identifiers if query.understanding else ()
+    if 0 < len(parts(text)) <= _MOST_PARTS and not re.search(r"[^\w\s.$:#>-]", text):
+        whole = [text]
+    else:
+        whole = []
+    if query.understanding:
+        marked = query.understanding.identifiers
+    else:
+        marked = ()
     named = [name for name in marked if _NAME.fullmatch(name)]
-    last = map(_last, [*whole, *named])
+    last = (_last(each) for each in [*whole, *named])
     return list(dict.fromkeys(filter(parts, [*whole, *named, *last])))
 
 
@@ -287,7 +302,7 @@ class _Name:
 @lru_cache(maxsize=1 << 12)
 def _name(words: tuple[str, ...]) -> _Name:
     """Return the patterns of a name of these words, however it joins them."""
-    name = rf"[_$#]*{'_*'.join(map(re.escape, words))}_*(?![\w$])"
+    name = rf"[_$#]*{'_*'.join(re.escape(word) for word in words)}_*(?![\w$])"
     function = r"(?:async\s+)?(?:function\b|class\b|\([^()\n]*\)\s*(?::[^=\n]+)?=>|[\w$]+\s*=>)"
     defining = (
         rf"[ \t]*(?:{_WORDS}{_DECLARES}[ \t]+(?:\([^()\n]*\)[ \t]*|[\w.]+[.:])?{name}(?!\s*;)"
@@ -336,13 +351,15 @@ def _signatures_first(pieces: Sequence[_Piece | None], scores: Scores, factors: 
 
 def led_by_signatures(table: Candidates, scores: Scores) -> Scores:
     """Return other scores of candidates that were read, where of a definition's pieces the signature has the best."""
-    pieces = list[_Piece | None]()
+    pieces: list[_Piece | None] = []
     for hit in table.passages:
         headings = tuple(filter(None, hit.heading_path.split(" > ")))
         code = CodePiece(hit.path, headings, hit.content, hit.chunk_index)
         pieces.append(_Piece(code) if hit.kind == "code" else None)
     factors = {name: table[f"{STAGE}/{name}"] for name in ("defines", "quoted")}
-    return _signatures_first(pieces, scores.copy(), factors) if any(pieces) else scores
+    if any(pieces):
+        return _signatures_first(pieces, scores.copy(), factors)
+    return scores
 
 
 def _follows(one: _Piece | None, other: _Piece | None) -> bool:

@@ -71,21 +71,30 @@ class Credits:
         share = np.zeros(len(table))
         for credit in query.credits:
             of_them = credited(self.store, credit, table.ids)
-            factor = self.sure if credit.sure and not query.credits_only else self.likely
+            if credit.sure and not query.credits_only:
+                factor = self.sure
+            else:
+                factor = self.likely
             # A leading space keeps what is typed apart from the columns `rank` and `score`.
             factors[f" {credit.shown}"] = np.where(of_them > 0, factor, np.nan)
             share = np.maximum(share, of_them)
         if not share.any():
             return table
         lifted = np.prod([np.nan_to_num(each, nan=1.0) for each in factors.values()], axis=0)
-        first = share * table[SCORE].max(initial=0.0) if query.credits_only else 0.0
+        if query.credits_only:
+            first = share * table[SCORE].max(initial=0.0)
+        else:
+            first = 0.0
         return table.with_column(CREDITED, lifted).factored(STAGE, factors, (table[SCORE] + first) * lifted)
 
 
 def kept_first(query: Query, table: Candidates) -> Candidates:
     """Order what a reranker ordered by the factors that it knows nothing of."""
     lifted = np.nan_to_num(table[CREDITED], nan=1.0)
-    first = (lifted > 1) * table[SCORE].max(initial=0.0) if query.credits_only else 0.0
+    if query.credits_only:
+        first = (lifted > 1) * table[SCORE].max(initial=0.0)
+    else:
+        first = 0.0
     return table.scored((table[SCORE] + first) * lifted)
 
 

@@ -27,15 +27,22 @@ def finishing(cutoff: bool | float, *, newest: bool) -> Callable[[Results], Resu
     share = _share(cutoff)
 
     def finished(results: Results) -> Results:
-        results = results if share is None else cut(results, share)
-        return newest_first(results) if newest else results
+        if share is None:
+            results = results
+        else:
+            results = cut(results, share)
+        if newest:
+            return newest_first(results)
+        return results
 
     return finished
 
 
 def _share(cutoff: bool | float) -> float | None:
     if isinstance(cutoff, bool):
-        return SHARE if cutoff else None
+        if cutoff:
+            return SHARE
+        return None
     if not isinstance(cutoff, int | float) or not 0 <= cutoff <= 1:
         raise InvalidArgument(f"cutoff must be True, or a share of the best relevance from 0 to 1, not {cutoff!r}")
     return float(cutoff)
@@ -61,4 +68,6 @@ def newest_first(results: Results) -> Results:
 
 def _age(hit: Hit) -> float:
     made = timestamp(hit.created_at or hit.updated_at)
-    return math.inf if made is None else -made
+    if made is None:
+        return math.inf
+    return -made

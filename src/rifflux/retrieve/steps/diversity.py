@@ -78,14 +78,18 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
     """Return the runs of three adjacent words of a text, or all of a shorter one; nothing of one without words."""
     words = _WORD.findall(text.casefold())
     runs = range(max(1, len(words) - _WIDTH + 1))
-    return {tuple(words[start : start + _WIDTH]) for start in runs} if words else set()
+    if words:
+        return {tuple(words[start : start + _WIDTH]) for start in runs}
+    return set()
 
 
 def resemblance(one: str, other: str) -> float:
     """Return the share of the runs of three words of either text that both have; zero if one has no words."""
     first = _shingles(one)
     second = _shingles(other)
-    return len(first & second) / len(first | second) if first and second else 0.0
+    if first and second:
+        return len(first & second) / len(first | second)
+    return 0.0
 
 
 def _kept(table: Candidates, stands_for: Sequence[int], stage: str) -> Candidates:
@@ -137,7 +141,10 @@ class Mmr:
         """Return how alike each two candidates are, in [0, 1]: (candidates, candidates)."""
         known = self.store.semantic.vectors_of(table.ids)
         ids = table.ids.tolist()
-        vectors = np.stack([known[id] for id in ids]) if len(known) == len(ids) else _bags(table.passages)
+        if len(known) == len(ids):
+            vectors = np.stack([known[id] for id in ids])
+        else:
+            vectors = _bags(table.passages)
         return np.asarray(np.clip(vectors @ vectors.T, 0.0, 1.0), np.float64)
 
 

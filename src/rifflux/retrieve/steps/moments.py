@@ -53,12 +53,17 @@ class Moments:
 def share(moment: Moment, hit: Hit) -> float:
     """Return how surely a passage is of a time, in [0, 1]."""
     made = timestamp(hit.created_at or hit.updated_at)
-    day = None if made is None else datetime.fromtimestamp(made, UTC).date()
+    if made is None:
+        day = None
+    else:
+        day = datetime.fromtimestamp(made, UTC).date()
     if day and moment.covers(day, day):
         return 1.0
     if _says(moment, f"{hit.document}\n{hit.title}\n{hit.heading_path}"):
         return 1.0
-    return MENTIONED if _says(moment, hit.content) else 0.0
+    if _says(moment, hit.content):
+        return MENTIONED
+    return 0.0
 
 
 def _says(moment: Moment, text: str) -> bool:

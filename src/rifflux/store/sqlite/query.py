@@ -70,7 +70,9 @@ class Terms:
 
     def stored(self, term: str) -> str:
         """Return a term as the word index has it."""
-        return self.prefix + _NO_TERM.sub("", term) if self.owner else term
+        if self.owner:
+            return self.prefix + _NO_TERM.sub("", term)
+        return term
 
     def joined(self, terms: str) -> str:
         """Join terms by spaces, as the word index has them."""
@@ -87,8 +89,13 @@ class Terms:
         if not wanted:
             return ""
         # The required clauses stand among the wanted ones too, so that the others may be missing.
-        ranked = f"({required}) AND ({wanted})" if required else f"({wanted})"
-        return f"({ranked}) NOT ({excluded})" if excluded else ranked
+        if required:
+            ranked = f"({required}) AND ({wanted})"
+        else:
+            ranked = f"({wanted})"
+        if excluded:
+            return f"({ranked}) NOT ({excluded})"
+        return ranked
 
     def phrases(self, query: Query) -> list[str]:
         """Return the phrases of the expression, in its order: what FTS5 counts apart."""
@@ -105,8 +112,8 @@ class Terms:
 
     def ranked(self, query: Query) -> list[str]:
         """Return the alternatives of a query, each as an expression."""
-        prefixes = map(self.phrase, zip(query.prefixes[:MOST_CLAUSES], strict=True))
-        return [*self._phrases((*query.clauses, *query.variants)), *map("{} *".format, prefixes)]
+        prefixes = (self.phrase(each) for each in zip(query.prefixes[:MOST_CLAUSES], strict=True))
+        return [*self._phrases((*query.clauses, *query.variants)), *(f"{prefix} *" for prefix in prefixes)]
 
     def all_of(self, query: Query) -> str:
         """Return an expression for the clauses that must match; empty when there are none."""
@@ -118,17 +125,17 @@ class Terms:
         return " OR ".join(self._phrases(query.excluded))
 
     def _phrases(self, clauses: Sequence[Clause]) -> list[str]:
-        return [*map(self.phrase, clauses[:MOST_CLAUSES])]
+        return [*(self.phrase(each) for each in clauses[:MOST_CLAUSES])]
 
     def phrase(self, clause: Clause) -> str:
         """Return a clause, quoted."""
-        return '"' + " ".join(map(self.stored, clause) if self.owner else clause).replace('"', '""') + '"'
+        return '"' + " ".join((self.stored(each) for each in clause) if self.owner else clause).replace('"', '""') + '"'
 
 
 def by_table(owners: Iterable[int]) -> list[tuple[str, list[Terms]]]:
     """Return the terms of some owners by the table that holds them."""
     found: dict[str, list[Terms]] = {}
-    for terms in map(Terms, owners):
+    for terms in (Terms(owner) for owner in owners):
         found.setdefault(terms.table, []).append(terms)
     return [*found.items()]
 
@@ -205,11 +212,14 @@ def _one_of(column: str, name: str, values: Iterable[object]) -> Condition:
 
 def _metadata(name: str, key: str, value: object) -> Condition:
     """Match scalars and any item of a list alike: json_each yields one row for a scalar."""
-    values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+    if isinstance(value, list | tuple | set | frozenset):
+        values = list(value)
+    else:
+        values = [value]
     if key in CREDITS and all(isinstance(each, str) for each in values):
         sql, bound = _one_of("name", f"{name}_values", values)
         return f"document.id in (select document from credit where role = :{name} and {sql})", {name: key, **bound}
-    test, bound = _one_of("item.value", f"{name}_values", map(_bindable, values))
+    test, bound = _one_of("item.value", f"{name}_values", (_bindable(each) for each in values))
     if key.lower() in TAGS:
         # A tag of several levels is found by its upper ones, too; 0 is the character after the slash.
         below = "item.value >= wanted.value || '/' and item.value < wanted.value || '0'"
@@ -238,7 +248,9 @@ def _path(key: str) -> str:
 
 def _bindable(value: object) -> object:
     """Return a value as SQLite reads it from JSON: whole numbers of more than 64 bits as floats."""
-    return float(value) if isinstance(value, int) and abs(value) >= 1 << 63 else value
+    if isinstance(value, int) and abs(value) >= 1 << 63:
+        return float(value)
+    return value
 
 
 def _glob(pattern: str) -> str:
@@ -273,7 +285,9 @@ def numbers_of(view: View, statement: str, bound: Mapping[str, object]) -> Ids:
     """Return the numbers that a statement finds."""
     # One text is made and read in half the time of a row each.
     ((listed,),) = view.rows(LISTED.format(statement=statement), bound)
-    return np.fromstring(listed, np.int64, sep=",") if listed else np.empty(0, np.int64)
+    if listed:
+        return np.fromstring(listed, np.int64, sep=",")
+    return np.empty(0, np.int64)
 
 
 def among(wanted: Ids, rows: Ids) -> NDArray[np.bool_]:

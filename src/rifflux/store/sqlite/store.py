@@ -86,9 +86,18 @@ class Database:
             read_only = engine.read_only
             words = WordIndexes(location, engine.known, read_only=read_only)
             beside = location != MEMORY
-            vectors = VectorIndex(location, read_only=read_only, way=way) if beside else None
-            postings = PostingsIndex(location, engine.known, read_only=read_only) if beside else None
-            kept = _opened_state(state, engine) if state else None
+            if beside:
+                vectors = VectorIndex(location, read_only=read_only, way=way)
+            else:
+                vectors = None
+            if beside:
+                postings = PostingsIndex(location, engine.known, read_only=read_only)
+            else:
+                postings = None
+            if state:
+                kept = _opened_state(state, engine)
+            else:
+                kept = None
         except BaseException:
             engine.close()
             raise
@@ -102,7 +111,10 @@ class Database:
     def wanted(self) -> list[DerivedFile]:
         """Return what is next to the database, or would pay."""
         with View(self.engine).reading() as (connection, _):
-            known = self.postings if self.postings and self.postings.is_wanted(connection) else None
+            if self.postings and self.postings.is_wanted(connection):
+                known = self.postings
+            else:
+                known = None
             return [*self.words.wanted(connection), *filter(None, (self.vectors, known))]
 
     def leave_building(self) -> None:
@@ -192,7 +204,7 @@ class SqliteStore(Store):
         return SqliteStore(self.database, BESIDE.join(("", *names)), self._roles, names)
 
     def members(self) -> list[SqliteStore]:
-        return [*map(self.of, self.owners)]
+        return [*(self.of(each) for each in self.owners)]
 
     def part(self, name: str) -> SqliteStore:
         if self.view.several:
@@ -249,7 +261,7 @@ class SqliteStore(Store):
 
     def keep_up(self, stop: threading.Event) -> Iterator[str]:
         seen = None
-        told = list[Notice]()
+        told: list[Notice] = []
         while not stop.wait(FOLLOW_S):
             with self.view.reading() as (connection, _):
                 state = connection.execute(STATE).fetchone()
@@ -312,7 +324,9 @@ class SqliteStore(Store):
             return []
         with self.view.reading() as (connection, _):
             unused = self.database.vectors.unused_graph(connection)
-        return [unused] if unused else []
+        if unused:
+            return [unused]
+        return []
 
     def check(self, analysis: Analysis | None = None) -> list[Problem]:
         if self.owner:

@@ -90,7 +90,10 @@ def _flat(function: Callable[..., Any]) -> Callable[..., Any]:
 def _options(group: Any) -> Iterator[inspect.Parameter]:
     declared = get_type_hints(group, include_extras=True)
     for each in fields(group):
-        default = inspect.Parameter.empty if each.default is MISSING else each.default
+        if each.default is MISSING:
+            default = inspect.Parameter.empty
+        else:
+            default = each.default
         yield inspect.Parameter(
             each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=declared[each.name]
         )
@@ -295,14 +298,16 @@ class QuestionOptions(OpenOptions, WhoseOptions):
             "fusion": self.fusion,
             "rerank": self._reranker(),
             "filter": self.filter(),
-            "boosts": dict(map(_factor, self.boost or ())),
+            "boosts": dict(_factor(each) for each in (self.boost or ())),
         }
 
     def _reranker(self) -> str | None:
         """Return the reranker that was asked for; who names a cross-encoder wants it."""
         if self.rerank_model and self.rerank not in (None, "cross-encoder"):
             raise typer.BadParameter(f"{self.rerank} takes no model: leave one out", param_hint="--rerank-model")
-        return "cross-encoder" if self.rerank_model else self.rerank
+        if self.rerank_model:
+            return "cross-encoder"
+        return self.rerank
 
     def filter(self) -> Filter:
         """Return what a result must satisfy."""
@@ -352,7 +357,10 @@ class RerankByDefault(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse with the name filled in."""
-        literal = args.index("--") if "--" in args else len(args)
+        if "--" in args:
+            literal = args.index("--")
+        else:
+            literal = len(args)
         for place in [place for place, argument in enumerate(args[:literal]) if argument == "--rerank"]:
             if not _NAME.fullmatch("".join(args[place + 1 : place + 2])):
                 from rifflux import DEFAULT_RERANKER
@@ -366,6 +374,14 @@ def local(id: str, index: Index) -> str:
 
     Lines behind it stay: `notes/cache.md:10-40`.
     """
-    lines = "" if Path(id).is_file() or not (found := _LINES.search(id)) else found.group()
-    here = "" if "\0" in id else str(Path(id.removesuffix(lines)).resolve())
-    return here + lines if index.admin.holds(here) else id
+    if Path(id).is_file() or not (found := _LINES.search(id)):
+        lines = ""
+    else:
+        lines = found.group()
+    if "\0" in id:
+        here = ""
+    else:
+        here = str(Path(id.removesuffix(lines)).resolve())
+    if index.admin.holds(here):
+        return here + lines
+    return id

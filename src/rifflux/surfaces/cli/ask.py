@@ -137,16 +137,28 @@ def _print_sources(answer: Answer) -> None:
 
 
 def _place(item: EvidenceItem) -> str:
-    collection = f"{item.collection}: " if "/" in item.collection else ""
-    title = f"  {item.title}" if item.title and item.title != item.heading_path.partition(" > ")[0] else ""
-    heading = f"  {item.heading_path}" if item.heading_path else ""
+    if "/" in item.collection:
+        collection = f"{item.collection}: "
+    else:
+        collection = ""
+    if item.title and item.title != item.heading_path.partition(" > ")[0]:
+        title = f"  {item.title}"
+    else:
+        title = ""
+    if item.heading_path:
+        heading = f"  {item.heading_path}"
+    else:
+        heading = ""
     return show.safe(f"{collection}{item.key}{title}{heading}")
 
 
 def _print_notes(answer: Answer) -> None:
     """Print what is to be known about the answer, on stderr."""
     if answer.withdrawn:
-        what = "sentence that stands" if len(answer.withdrawn) == 1 else "sentences that stand"
+        if len(answer.withdrawn) == 1:
+            what = "sentence that stands"
+        else:
+            what = "sentences that stand"
         show.note(f"left out: {len(answer.withdrawn)} {what} in no source")
     for reason in answer.degraded:
         show.note(reason)

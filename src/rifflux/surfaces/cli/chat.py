@@ -40,7 +40,10 @@ def chat(how: AskOptions) -> None:
                 continue
             try:
                 events = how.events(index, question, history)
-                answer = answered(events) if how.json else printed(events)
+                if how.json:
+                    answer = answered(events)
+                else:
+                    answer = printed(events)
             except RiffluxError as error:  # the next question may do better
                 show.note(str(error))
                 continue

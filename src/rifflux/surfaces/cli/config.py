@@ -44,8 +44,12 @@ def config(context: typer.Context, as_json: Json = False) -> None:
 
 def _value(value: object) -> str:
     if isinstance(value, Mapping):
-        return codec.dumps(value) if value else ""
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
+        if value:
+            return codec.dumps(value)
+        return ""
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return str(value)
 
 
 @settings.command("get", epilog="Example: rifflux config get hybrid_search")

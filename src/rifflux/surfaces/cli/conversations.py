@@ -74,7 +74,10 @@ def embed(
     Exit status 1 if some still have none.
     """
     with here.opened() as index, show.progress() as progress:
-        made = _of(index, user).embed(progress) if user else index.admin.embed_messages(progress)
+        if user:
+            made = _of(index, user).embed(progress)
+        else:
+            made = index.admin.embed_messages(progress)
     show.outcome(
         f"{show.counted(made.embedded, 'chunk')} embedded, {made.waiting:,} still to come",
         asdict(made),
@@ -183,7 +186,10 @@ def _print_report(done: ImportReport, *, as_json: bool) -> None:
 
 def _print_results(found: MessageResults, *, grouped: bool, explain: bool) -> None:
     console = show.console()
-    hits = [hit for group in found.grouped() for hit in group.hits] if grouped else list(found)
+    if grouped:
+        hits = [hit for group in found.grouped() for hit in group.hits]
+    else:
+        hits = list(found)
     title = None
     for rank, hit in enumerate(hits, 1):
         if not grouped or hit.message.conversation_id != title:
@@ -208,6 +214,12 @@ def _print_hit(console: Console, rank: int, hit: MessageHit) -> None:
 
 def _turn(margin: str, message: Message) -> str:
     text = message.text.strip().replace("\n", f"\n{' ' * len(margin)}")
-    date = f" ({message.created_at[:16]})" if message.created_at else ""
-    other = ", not shown last" if message.branch else ""
+    if message.created_at:
+        date = f" ({message.created_at[:16]})"
+    else:
+        date = ""
+    if message.branch:
+        other = ", not shown last"
+    else:
+        other = ""
     return margin + show.safe(f"{message.label}{date}{other}: {text}")

@@ -34,7 +34,7 @@ def doctor(
 
     settings = here.settings()
     path = settings.index_path()
-    exposed = [*map(_exposed, exposed_keys(settings))]
+    exposed = [*(_exposed(each) for each in exposed_keys(settings))]
     if build:
         with here.opened() as index:
             index.admin.accelerate()

@@ -96,7 +96,7 @@ def evaluate(
     if html and not html.parent.is_dir():
         raise InvalidArgument(f"there is no folder {html.parent} to write the report in: make it first")
     settings = here.settings(rerank_model=rerank_model)
-    runs = (*(ablation(profile) if ablate else ()), *map(parse_run, run or ())) or STANDARD
+    runs = (*(ablation(profile) if ablate else ()), *(parse_run(each) for each in (run or ()))) or STANDARD
     if from_feedback:
         outcomes = _on_feedback(settings, runs, limit_queries)
     else:

@@ -43,7 +43,7 @@ def export(
     has a token of it reads all that it holds; tokens.json has two. The folder is only read by the server, and appears
     when it is whole: README.md in it tells how to start it.
     """
-    if not all(map(find_spec, ("fastapi", "jinja2", "packaging"))):
+    if not all(find_spec(each) for each in ("fastapi", "jinja2", "packaging")):
         raise MissingExtra("what is exported serves, and goes along as it is here: pip install 'rifflux[serve]'")
     from rifflux.surfaces.export.export import export as make
 

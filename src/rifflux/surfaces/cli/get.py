@@ -31,7 +31,10 @@ def get(
     if here.json:
         show.print_json(hit_json(found) if isinstance(found, Hit) else document_json(found))
         return
-    text = found.content if isinstance(found, Hit) else found.text
+    if isinstance(found, Hit):
+        text = found.content
+    else:
+        text = found.text
     if sys.stdout.isatty():
         text = show.safe(text)
     sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")

@@ -72,7 +72,9 @@ def main() -> None:
 
 def needed(first: Sequence[str]) -> Sequence[str]:
     """Return the command that is the first argument; all of them if it is none, for help is asked."""
-    return first if set(first) & set(COMMANDS) else COMMANDS
+    if set(first) & set(COMMANDS):
+        return first
+    return COMMANDS
 
 
 def _status(end: SystemExit) -> int | str | None:

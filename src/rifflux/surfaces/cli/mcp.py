@@ -97,7 +97,10 @@ def install(
     from rifflux.surfaces.shared.places import implied_roots
 
     chosen = client_of(client)
-    roots = [each.expanduser().resolve() for each in root] if root else implied_roots()
+    if root:
+        roots = [each.expanduser().resolve() for each in root]
+    else:
+        roots = implied_roots()
     command = server_command(
         *("mcp", "--db", str(here.settings().index_path(create=True).expanduser().resolve())),
         *(part for each in roots for part in ("--root", str(each))),

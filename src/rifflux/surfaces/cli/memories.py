@@ -109,7 +109,10 @@ def show_(
 ) -> None:
     """Print a memory, in force or not, or its history, the newest first."""
     with here.opened(user) as index:
-        found = index.memories.history(id) if history else [index.memories.get(id)]
+        if history:
+            found = index.memories.history(id)
+        else:
+            found = [index.memories.get(id)]
     rows = nouns_json(found)
     if here.json:
         show.print_json(rows if history else rows[0])

@@ -75,7 +75,10 @@ def abort(here: CommonOptions) -> None:
     """Give up a switch that is under way, and drop the vectors that were made for it."""
     with here.opened() as index:
         ended = index.admin.abort_switch()
-    told = f"gave up {ended.name}" if ended else "no switch is under way"
+    if ended:
+        told = f"gave up {ended.name}"
+    else:
+        told = "no switch is under way"
     show.outcome(told, {"aborted": ended.name if ended else None}, as_json=here.json)
 
 

@@ -142,13 +142,19 @@ def _telling(names: Sequence[str]) -> list[str]:
 def _score(hit: Hit) -> str:
     """Return the score and the parts that make it, the greatest first."""
     why = hit.because("works")
-    parts = {name: value for name, value in why.detail.items() if isinstance(value, float)} if why else {}
+    if why:
+        parts = {name: value for name, value in why.detail.items() if isinstance(value, float)}
+    else:
+        parts = {}
     made = [
         f"{value:.2f} {name.replace('_', ' ')}"
         for name, value in sorted(parts.items(), key=lambda part: -part[1])
         if value >= LEAST_PART
     ]
-    rated = f"{hit.quality} {hit.relevance:.2f} · " if hit.relevance is not None else ""
+    if hit.relevance is not None:
+        rated = f"{hit.quality} {hit.relevance:.2f} · "
+    else:
+        rated = ""
     return f"{rated}score {hit.score:.2f}{' = ' if made else ''}{' + '.join(made)}"
 
 

@@ -120,7 +120,10 @@ def _print_hit(console: Console, rank: int, hit: Hit) -> None:
         place.append(f"  {show.safe(_said(hit))}", "cyan")
     elif hit.heading_path:
         place.append(f"  {show.safe(hit.heading_path)}", "cyan")
-    rated = f" {hit.quality} {hit.relevance:.2f}" if hit.relevance is not None else ""
+    if hit.relevance is not None:
+        rated = f" {hit.quality} {hit.relevance:.2f}"
+    else:
+        rated = ""
     place.append(f"  {hit.score:.4f}{rated} {hit.chunk_id}", "dim")
     show.hanging(console, place, MARGIN)
 

@@ -78,7 +78,9 @@ def counted(count: int, what: str) -> str:
     if count == 1:
         return f"1 {what}"
     ends_in_y = what.endswith("y") and what[-2:-1] not in "aeiou"
-    return f"{count:,} {what[:-1]}ies" if ends_in_y else f"{count:,} {what}s"
+    if ends_in_y:
+        return f"{count:,} {what[:-1]}ies"
+    return f"{count:,} {what}s"
 
 
 def note(text: str, style: str = "yellow") -> None:
@@ -128,7 +130,10 @@ def left_out(found: Sequence[LeftOut]) -> None:
     for each in found:
         by_reason.setdefault(each.reason, []).append(each.path)
     for reason, paths in list(by_reason.items())[:MOST_LISTED]:
-        files = paths[0] if len(paths) == 1 else f"{len(paths):,} files ({named(paths, MOST_NAMED)})"
+        if len(paths) == 1:
+            files = paths[0]
+        else:
+            files = f"{len(paths):,} files ({named(paths, MOST_NAMED)})"
         errors.print(f"skipped: {safe(files)}: {safe(reason)}", style="yellow")
     if len(by_reason) > MOST_LISTED:
         errors.print(f"skipped: {len(by_reason) - MOST_LISTED} more reasons (--json lists all)", style="yellow")
@@ -172,7 +177,9 @@ def _cell(name: str, value: object) -> str:
         return ""
     if name.endswith("_at"):
         return safe(str(value))[:16].replace("T", " ")
-    return f"{value:,.4f}" if isinstance(value, float) else safe(str(value))
+    if isinstance(value, float):
+        return f"{value:,.4f}"
+    return safe(str(value))
 
 
 def listed(
@@ -192,7 +199,10 @@ def listed(
 
 def named(names: Sequence[str], most: int, separator: str = ", ") -> str:
     """Join the first `most` names, and say how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
+    if len(names) > most:
+        more = f" and {len(names) - most} more"
+    else:
+        more = ""
     return separator.join(names[:most]) + more
 
 
@@ -216,7 +226,9 @@ def excerpt(content: str, question: str, analyzer: Analyzer, *, full: bool = Fal
     for first, last in spans:
         if start <= first and last <= end:
             text.stylize("bold yellow", first - start + bool(start), last - start + bool(start))
-    return text.append(" …") if end < len(content.rstrip()) else text
+    if end < len(content.rstrip()):
+        return text.append(" …")
+    return text
 
 
 def percent(part: int, whole: int) -> str:
@@ -226,14 +238,23 @@ def percent(part: int, whole: int) -> str:
 
 def vectors(generation: Generation) -> str:
     """Return how many chunks have a vector of a generation."""
-    share = f" ({percent(generation.vectors, generation.chunks)})" if generation.chunks else ""
+    if generation.chunks:
+        share = f" ({percent(generation.vectors, generation.chunks)})"
+    else:
+        share = ""
     return f"{generation.vectors:,} of {generation.chunks:,} chunks{share}"
 
 
 def cosines(read: VectorReport) -> str:
     """Return what was read of an index's vectors, in one line."""
-    agreement = "not measured yet" if read.agreement is None else f"{read.agreement:.2f}"
-    weight = "" if read.weight is None else f"; weight of meaning {read.weight:.2f}"
+    if read.agreement is None:
+        agreement = "not measured yet"
+    else:
+        agreement = f"{read.agreement:.2f}"
+    if read.weight is None:
+        weight = ""
+    else:
+        weight = f"; weight of meaning {read.weight:.2f}"
     figures = f"noise {read.noise:.2f}, spread {read.spread:.3f}, reach {read.reach:.2f}"
     return f"{figures}, agreement with words {agreement}{weight}"
 

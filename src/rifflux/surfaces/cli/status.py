@@ -20,7 +20,7 @@ def status(here: WhoseCommonOptions) -> None:
     with here.opened() as index:
         state = index.status()
     if here.json:
-        show.print_json({**asdict(state), "collections": [*map(collection_json, state.collections)]})
+        show.print_json({**asdict(state), "collections": [*(collection_json(each) for each in state.collections)]})
         return
     show.pairs(_rows(state))
     show.failures("unreadable", state.unreadable_files, "yellow")
@@ -29,7 +29,10 @@ def status(here: WhoseCommonOptions) -> None:
 
 
 def _rows(state: Status) -> Iterator[tuple[str, str]]:
-    share = f" ({show.percent(state.embedded_chunks, state.chunks)})" if state.chunks else ""
+    if state.chunks:
+        share = f" ({show.percent(state.embedded_chunks, state.chunks)})"
+    else:
+        share = ""
     yield "index", f"{state.path}  ({state.bytes / 1e6:.1f} MB{', read-only' if state.read_only else ''})"
     if state.state:
         yield "state", state.state

@@ -64,7 +64,10 @@ def tune(
     if run not in (None, RETRIEVE):
         raise InvalidArgument(f"--run {run!r} cannot be fitted: say --run {RETRIEVE}, or leave it out for searches")
     with here.opened() as index:
-        collection = read_beir(folder, qrels, scope=scope) if folder else read_feedback(index)
+        if folder:
+            collection = read_beir(folder, qrels, scope=scope)
+        else:
+            collection = read_feedback(index)
         if run:
             _works(index, collection, dry_run=dry_run, as_json=here.json)
             return
@@ -137,7 +140,10 @@ def _line(name: str, found: FittedChoice[Any], *, kept: bool) -> str:
     if found.significant:
         fate = "kept" if kept else "would be kept"
     else:
-        fate = "could be chance" if found.gain > 0 else "no gain"
+        if found.gain > 0:
+            fate = "could be chance"
+        else:
+            fate = "no gain"
     told = f"{found.before:.4f} before, {found.after:.4f} tuned ({found.gain:+.4f}, p = {found.p_value:.3f})"
     return f"  {name:<9} {told}: {fate}"
 

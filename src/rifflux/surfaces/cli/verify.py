@@ -52,7 +52,12 @@ def verify(
 def _sound(found: JsonObject) -> str:
     """Return what was checked where nothing is wrong."""
     count = found["items"]
-    told = f"{count} passages are as they were" if count else "it holds no passages to check"
+    if count:
+        told = f"{count} passages are as they were"
+    else:
+        told = "it holds no passages to check"
     if found["replayed"] == "agrees":
         return f"{told}; asked again, the answer is the same"
-    return f"{told}; {found['note']}, so order and scores were not compared" if found["note"] else told
+    if found["note"]:
+        return f"{told}; {found['note']}, so order and scores were not compared"
+    return told

@@ -31,7 +31,7 @@ def why(
         show.print_json(verdict_json(verdict))
         return
     console = show.console()
-    headline, *lines = map(show.safe, verdict_lines(verdict))
+    headline, *lines = (show.safe(each) for each in verdict_lines(verdict))
     console.print(headline, style="bold green" if verdict.found else "bold yellow")
     for line in lines:
         console.print(line)

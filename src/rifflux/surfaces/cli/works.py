@@ -139,7 +139,9 @@ def show_(
 
 def _license(found: WorkRecord) -> str:
     license = found.work.license or "none recorded"
-    return f"{license}: no text is shown" if found.withheld else license
+    if found.withheld:
+        return f"{license}: no text is shown"
+    return license
 
 
 def _rows(found: WorkRecord) -> dict[str, str]:

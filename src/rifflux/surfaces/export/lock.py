@@ -20,7 +20,7 @@ def needed(requirements: Collection[str], extras: Collection[str]) -> dict[str, 
     Raises `MissingExtra` if one of them is not installed: its version is not known then.
     """
     found: dict[str, str] = {}
-    seen = set[tuple[str, str]]()
+    seen: set[tuple[str, str]] = set()
     waiting = [*_met(requirements, extras)]
     while waiting:
         requirement = waiting.pop()
@@ -42,7 +42,7 @@ def needed(requirements: Collection[str], extras: Collection[str]) -> dict[str, 
 
 def _met(requirements: Iterable[str], extras: Collection[str]) -> Iterator[Requirement]:
     """Yield the requirements that count on this machine, with some extras."""
-    for requirement in map(Requirement, requirements):
+    for requirement in (Requirement(requirement) for requirement in requirements):
         marker = requirement.marker
         if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
             yield requirement

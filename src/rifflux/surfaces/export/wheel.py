@@ -88,7 +88,9 @@ def _project() -> Mapping[str, Any] | None:
     if not file.is_file():
         return None
     project: Mapping[str, Any] = tomllib.loads(file.read_text("utf-8")).get("project", {})
-    return project if project.get("name") == OURS else None
+    if project.get("name") == OURS:
+        return project
+    return None
 
 
 def _told_anew(metadata: str, project: Mapping[str, Any]) -> str:
@@ -98,7 +100,10 @@ def _told_anew(metadata: str, project: Mapping[str, Any]) -> str:
         lines.append(f"Provides-Extra: {extra}")
         for each in wanted:
             needed, _, marker = each.partition(";")
-            condition = f"({marker.strip()}) and " if marker else ""
+            if marker:
+                condition = f"({marker.strip()}) and "
+            else:
+                condition = ""
             lines.append(f"Requires-Dist: {needed.strip()}; {condition}extra == '{extra}'")
     head, _, text = metadata.partition("\n\n")
     return _NEEDS.sub("", f"{head}\n") + "\n".join(lines) + f"\n\n{text}"

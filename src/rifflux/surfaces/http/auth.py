@@ -124,7 +124,10 @@ async def caller(
 
 
 def _caller(service: Service, credentials: HTTPAuthorizationCredentials | None) -> Caller | None:
-    nobody = Caller("", ADMIN) if service.settings.open else None
+    if service.settings.open:
+        nobody = Caller("", ADMIN)
+    else:
+        nobody = None
     if credentials is None:
         return nobody
     if service.visit and (visitor := service.visit.caller(credentials.credentials)):
@@ -132,7 +135,9 @@ def _caller(service: Service, credentials: HTTPAuthorizationCredentials | None) 
     token = service.accounts.check(credentials.credentials)
     if token is None:
         # An old cookie is no claim to be somebody.
-        return nobody if credentials.scheme == _COOKIE else None
+        if credentials.scheme == _COOKIE:
+            return nobody
+        return None
     return Caller(token.user, token.role, token.id, token.expires_at)
 
 

@@ -154,7 +154,10 @@ async def chat(asked: ChatIn, service: Asked, caller: User, request: Incoming) -
     try:
         first = await _first(events)
         service.asked(caller, question)
-        begun = asked.stream if asked.stream is not None else not _prefers_json(request.headers.get("accept", ""))
+        if asked.stream is not None:
+            begun = asked.stream
+        else:
+            begun = not _prefers_json(request.headers.get("accept", ""))
         if begun:
             return EventStream(first, events, service.failed)
         return await _whole(first, events, service, request)
@@ -192,12 +195,17 @@ def told_to_clients(event: AnswerEvent) -> AnswerEvent:
     """Return an event without the commands that its notes name."""
     if isinstance(event, Done):
         return replace(event, answer=worded(event.answer))
-    return worded(event) if isinstance(event, Sources) else event
+    if isinstance(event, Sources):
+        return worded(event)
+    return event
 
 
 def _lease(service: Service, caller: Caller, request: Incoming) -> str:
     """Return the right to one more answer under way. Raises `Refused` where there are too many."""
-    name = f"user:{caller.user}" if caller.user else address_of(request)
+    if caller.user:
+        name = f"user:{caller.user}"
+    else:
+        name = address_of(request)
     lease = service.streams.take(name, GIVEN_UP_S)
     if lease is None:
         told = f"{service.streams.most} answers are under way for this user: wait until one of them is done"

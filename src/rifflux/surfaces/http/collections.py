@@ -84,7 +84,7 @@ def _out(found: CollectionInfo) -> CollectionShape:
 def list_(service: Asked, caller: User, after: After = "", limit: Limit = 100) -> CollectionList:
     """List the caller's own collections, the library first, then those that others share."""
     found, behind = page(service.of(caller).collections.list(), lambda each: each.name, after, limit)
-    return CollectionList(collections=[*map(_out, found)], next=behind)
+    return CollectionList(collections=[*(_out(each) for each in found)], next=behind)
 
 
 @router.post("/collections", status_code=201, dependencies=REPEATABLE, summary="Make a collection")

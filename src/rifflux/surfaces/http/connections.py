@@ -54,7 +54,9 @@ class Ending:
 def ending_of(scope: MutableMapping[str, Any]) -> Ending:
     """Return how a request learns that the server stops."""
     found = scope.get("state", {}).get(_ENDING)
-    return found if isinstance(found, Ending) else Ending()
+    if isinstance(found, Ending):
+        return found
+    return Ending()
 
 
 class Connection(H11Protocol):

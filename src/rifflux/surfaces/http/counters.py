@@ -70,7 +70,10 @@ class Counters:
     def answered(self, last: AnswerEvent) -> None:
         """Count an answer by its last event."""
         if isinstance(last, Done):
-            by = last.answer.by if last.answer.by == "extract" else "model"
+            if last.answer.by == "extract":
+                by = last.answer.by
+            else:
+                by = "model"
             self.answers.labels(by, "refused" if last.answer.refused else "answered").inc()
             self.withdrawn.inc(len(last.answer.withdrawn))
         elif isinstance(last, Failed):

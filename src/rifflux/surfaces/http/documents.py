@@ -214,7 +214,9 @@ async def _stored(incoming: Incoming, service: Service, caller: Caller, key: str
     documents = service.of(caller).documents
 
     def status(stored: StoredOut) -> int:
-        return 201 if new or stored.created else 200
+        if new or stored.created:
+            return 201
+        return 200
 
     if file is None:
         intake = service.intake(caller)

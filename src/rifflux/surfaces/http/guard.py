@@ -227,7 +227,9 @@ def _is_upload(scope: Message) -> bool:
 
 def _most_bytes(scope: Message, settings: ServiceSettings) -> int:
     """Return how large the body of a request may be."""
-    return settings.max_upload_bytes if _is_upload(scope) else settings.max_body_bytes
+    if _is_upload(scope):
+        return settings.max_upload_bytes
+    return settings.max_body_bytes
 
 
 def _name(host: str) -> str:

@@ -64,7 +64,10 @@ class JobOut(Shape):
     @classmethod
     def of_record(cls, record: JobRecord) -> JobOut:
         """Return a job as it is told."""
-        error = json.loads(record.error) if record.error else None
+        if record.error:
+            error = json.loads(record.error)
+        else:
+            error = None
         if record.state in _ENDED:
             error = {"code": record.state, "message": _ENDED[record.state]}
         return cls(

@@ -57,7 +57,10 @@ class Buckets:
         found = self._connection.execute(_LEVEL, (name,)).fetchone()
         level, at = map(float, found) if found else (self.burst, now)
         level = min(self.burst, level + max(0.0, now - at) * self.rate)
-        wait = 0.0 if level >= 1.0 else (1.0 - level) / self.rate
+        if level >= 1.0:
+            wait = 0.0
+        else:
+            wait = (1.0 - level) / self.rate
         self._connection.execute(_PUT, (name, level if wait else level - 1.0, now))
         if now - self._swept > _FORGET_S:
             self._swept = now

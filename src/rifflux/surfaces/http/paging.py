@@ -30,7 +30,10 @@ def page(
     entries: Sequence[Entry], name: Callable[[Entry], str], after: str, limit: int
 ) -> tuple[Sequence[Entry], str | None]:
     """Return so many entries behind that of a name, and the name to ask on with. Raises `InvalidArgument`."""
-    start = next((number for number, each in enumerate(entries, 1) if name(each) == after), 0) if after else 0
+    if after:
+        start = next((number for number, each in enumerate(entries, 1) if name(each) == after), 0)
+    else:
+        start = 0
     if after and not start:
         raise _nowhere()
     end = start + limit
@@ -41,7 +44,9 @@ def number_of(after: str) -> int | None:
     """Return the number of the entry that a page goes on behind, None for the first page. Raises `InvalidArgument`."""
     if after and not _NUMBER.fullmatch(after):
         raise _nowhere()
-    return int(after) if after else None
+    if after:
+        return int(after)
+    return None
 
 
 def _nowhere() -> InvalidArgument:

@@ -65,7 +65,7 @@ def refuse_repeated(request: Request, lists: Collection[str]) -> None:
 
 def _is_list(annotation: Any) -> bool:
     """Return True for the type of a parameter that may be given several times."""
-    return get_origin(annotation) is list or any(map(_is_list, get_args(annotation)))
+    return get_origin(annotation) is list or any(_is_list(each) for each in get_args(annotation))
 
 
 def _told(unknown: str, known: list[str]) -> str:

@@ -47,7 +47,10 @@ class EverythingIn(Request):
 
     def arguments(self) -> JsonObject:
         """Return what the index takes of it."""
-        filter = self.filter.filter() if self.filter else None
+        if self.filter:
+            filter = self.filter.filter()
+        else:
+            filter = None
         return self.model_dump(exclude={"explain", "filter", "typing"}) | {"filter": filter}
 
 

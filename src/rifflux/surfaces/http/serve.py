@@ -84,7 +84,10 @@ def serve(settings: ServiceSettings) -> None:
             ssl_certfile=settings.certificate or None,
             ssl_keyfile=settings.key or None,
         )
-        scheme = "https" if configuration.is_ssl else "http"
+        if configuration.is_ssl:
+            scheme = "https"
+        else:
+            scheme = "http"
         log.info("starting", addresses=[f"{scheme}://{_address(each)}" for each in sockets], workers=settings.workers)
         _run(configuration, sockets)
 
@@ -104,7 +107,9 @@ def _run(configuration: uvicorn.Config, sockets: Sequence[socket.socket]) -> Non
 
 def _address(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    if ":" in host:
+        return f"[{host}]:{port}"
+    return f"{host}:{port}"
 
 
 def announce(index: Index, settings: ServiceSettings) -> None:

@@ -147,7 +147,10 @@ class ServiceSettings:
     @property
     def called(self) -> frozenset[str]:
         """Return the host names, without port, that a request may be addressed to."""
-        own = {"localhost", "127.0.0.1", "::1"} if is_loopback(self.host) else {self.host.lower()}
+        if is_loopback(self.host):
+            own = {"localhost", "127.0.0.1", "::1"}
+        else:
+            own = {self.host.lower()}
         return frozenset(own | {host.lower() for host in self.hosts})
 
 
@@ -190,7 +193,9 @@ class Visit:
 
     def caller(self, key: str) -> Caller | None:
         """Return who has the key."""
-        return self._caller if hmac.compare_digest(key.encode(), self._key.encode()) else None
+        if hmac.compare_digest(key.encode(), self._key.encode()):
+            return self._caller
+        return None
 
 
 class Damage:
@@ -261,7 +266,10 @@ class Service:
         """Ask for something that is there, as the user of the token that was used last; no model elsewhere is asked."""
         tokens = [each for each in self.index.admin.store.registry.tokens() if not each.revoked_at]
         latest = max(tokens, key=lambda each: each.used_at or 0.0, default=None)
-        view = self._view(latest.user, False) if latest else self.index
+        if latest:
+            view = self._view(latest.user, False)
+        else:
+            view = self.index
         for document in view.documents.list(limit=1).documents:
             question = document.title or document.key
             if self.index.admin.embeds_here:
@@ -313,7 +321,9 @@ class Service:
         self.counters.searched(trace)
 
     def _view(self, user: str, administrator: bool) -> Index:
-        return self.index.scoped(Scope(user, administrator)) if user else self.index
+        if user:
+            return self.index.scoped(Scope(user, administrator))
+        return self.index
 
     def _model_stopped(self, stopped: Stopped) -> None:
         """Count a call of a model that came to nothing, and log its cause; that of those not made only if it is new."""
@@ -321,7 +331,10 @@ class Service:
         told = stopped.sort in ("late", "error")
         if told or self._refused != stopped.cause:
             self._refused = self._refused if told else stopped.cause
-            failed = {"exc_info": stopped.error} if stopped.error else {}
+            if stopped.error:
+                failed = {"exc_info": stopped.error}
+            else:
+                failed = {}
             log.warning("model", sort=stopped.sort, model=stopped.model, cause=stopped.cause, **failed)
 
     def intake(self, caller: Caller, progress: Progress | None = None) -> Intake:
@@ -336,7 +349,10 @@ class Service:
 
     def accounts_of(self, caller: Caller) -> Accounts:
         """Return the accounts as far as they are the caller's to know and change."""
-        by = Token(caller.token, caller.user, caller.role, expires_at=caller.expires_at) if caller.user else None
+        if caller.user:
+            by = Token(caller.token, caller.user, caller.role, expires_at=caller.expires_at)
+        else:
+            by = None
         return replace(self.accounts, by=by)
 
     def delete(self, caller: Caller, user: str) -> Erased:

@@ -84,7 +84,9 @@ async def _given(request: Request) -> dict[str, Any]:
 
 def _answer(request: Request, address: str) -> Response:
     """Return the answer to a form, which goes on to an address of the page, or to a script."""
-    return RedirectResponse(address, 303) if _kind(request) == _PLAIN_FORM else Response(status_code=204)
+    if _kind(request) == _PLAIN_FORM:
+        return RedirectResponse(address, 303)
+    return Response(status_code=204)
 
 
 def _address(request: Request, given: Mapping[str, Any], **more: str) -> str:
@@ -93,7 +95,9 @@ def _address(request: Request, given: Mapping[str, Any], **more: str) -> str:
     The form names the query alone (`back`), which is written anew. So nothing in it leads to another host or path.
     """
     query = urlencode([*parse_qsl(str(given.get("back") or "")[:LONGEST_QUERY]), *more.items()])
-    return f"{_path(request)}?{query}" if query else _path(request)
+    if query:
+        return f"{_path(request)}?{query}"
+    return _path(request)
 
 
 def _path(request: Request) -> str:
@@ -101,7 +105,10 @@ def _path(request: Request) -> str:
 
 
 def _give(request: Request, response: Response, text: str, caller: Caller) -> None:
-    left = LONGEST_S if caller.expires_at is None else min(LONGEST_S, max(0, int(caller.expires_at - time.time())))
+    if caller.expires_at is None:
+        left = LONGEST_S
+    else:
+        left = min(LONGEST_S, max(0, int(caller.expires_at - time.time())))
     response.set_cookie(
         cookie_name(request),
         text,

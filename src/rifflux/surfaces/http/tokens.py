@@ -79,8 +79,14 @@ def create(given: TokenIn, service: Asked, caller: User, response: Response) -> 
 
     An administrator makes them for anybody, with any role.
     """
-    expires = given.expires_at.isoformat() if given.expires_at else ""
-    user = caller.user if given.user is None else given.user
+    if given.expires_at:
+        expires = given.expires_at.isoformat()
+    else:
+        expires = ""
+    if given.user is None:
+        user = caller.user
+    else:
+        user = given.user
     token, secret = service.accounts_of(caller).create(user, given.role, given.label, expires)
     response.headers["Cache-Control"] = "no-store"
     return NewToken(**_out(token).model_dump(), token=secret)

@@ -39,7 +39,10 @@ def bodies(form: type[BaseModel], plain: type[BaseModel] | None = None) -> JsonO
     file = {"type": "string", "format": "binary", "description": "The file; its name tells its kind"}
     schema["properties"] = {"file": file, **schema["properties"]}
     schema["required"] = ["file", *schema.get("required", ())]
-    content = {JSON: {"schema": plain.model_json_schema()}} if plain else {}
+    if plain:
+        content = {JSON: {"schema": plain.model_json_schema()}}
+    else:
+        content = {}
     return {"requestBody": {"required": True, "content": {**content, FORM: {"schema": schema}}}}
 
 

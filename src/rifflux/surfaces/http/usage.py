@@ -53,10 +53,18 @@ def usage(
     """One's own usage; an administrator may ask for anybody's, or for everybody's."""
     if not caller.is_admin and (everybody or user not in (None, caller.user)):
         raise Refused(403, "admin_only", "another user's usage is an administrator's to see: leave out the user")
-    whom = None if everybody else caller.user if user is None else user
+    if everybody:
+        whom = None
+    elif user is None:
+        whom = caller.user
+    else:
+        whom = user
     sums = service.ledger.spent(whom, *period(since, until))
     rows = summed(sums, [name.strip() for name in by.split(",") if name.strip()])
-    left = math.inf if whom is None else service.ledger.left(whom)
+    if whom is None:
+        left = math.inf
+    else:
+        left = service.ledger.left(whom)
     return UsageOut(
         rows=[UsageRow.model_validate(row) for row in rows], budget_left=None if math.isinf(left) else max(0.0, left)
     )

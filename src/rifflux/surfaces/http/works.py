@@ -56,7 +56,7 @@ class WorksIn(Request):
             raise InvalidArgument("send the works either as records, or as content with its format")
         if self.records and self.format != "jsonl":
             raise InvalidArgument(f"records have the fields of jsonl: send a list in {self.format} as content")
-        return self.content or "\n".join(map(json.dumps, self.records))
+        return self.content or "\n".join(json.dumps(each) for each in self.records)
 
 
 class WorksFile(Request):

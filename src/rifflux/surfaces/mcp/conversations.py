@@ -70,7 +70,7 @@ def search_conversations(
     if found.trace.degraded:
         notes.degraded = [desk.worded(notice.text) for notice in found.trace.degraded]
     if found.trace.notes:
-        notes.told = [*map(desk.worded, found.trace.notes)]
+        notes.told = [*(desk.worded(each) for each in found.trace.notes)]
     output = ConversationsOutput(query=echoed(query), count=len(messages), notes=notes, messages=messages)
     lead = quoted(query=output.query, count=output.count)
     blocks = [(_head(each), each.text) for each in messages]

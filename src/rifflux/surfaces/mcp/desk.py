@@ -57,12 +57,16 @@ class Desk:
     @property
     def caller(self) -> str:
         """Return whose call it is; of nobody in particular where there are no tokens."""
-        return self.callers.caller().user if self.callers else self.user
+        if self.callers:
+            return self.callers.caller().user
+        return self.user
 
     @property
     def roots(self) -> Sequence[Path]:
         """Return the folders that the caller may have read."""
-        return self.workspace.roots if self.may_fill else ()
+        if self.may_fill:
+            return self.workspace.roots
+        return ()
 
     def places(self, paths: Sequence[str]) -> list[Path]:
         """Return the real places to index. Raises `OutsideRoots` or `NotFound` before any is touched."""

@@ -98,8 +98,13 @@ def _key(index: Index, document: str, root: str | None) -> str:
     """Return what names the document, and no other, that a result speaks of."""
     if root:
         return f"{root}/{document}"
-    hit = index.get(document) if _CHUNK_ID.fullmatch(document) else None
-    return f"{hit.collection}/{hit.namespace}/{hit.document}" if isinstance(hit, Hit) else document
+    if _CHUNK_ID.fullmatch(document):
+        hit = index.get(document)
+    else:
+        hit = None
+    if isinstance(hit, Hit):
+        return f"{hit.collection}/{hit.namespace}/{hit.document}"
+    return document
 
 
 def _document_reply(index: Index, key: str, start: int, max_tokens: int) -> CallToolResult:

@@ -54,8 +54,8 @@ def index_status(desk: Desk, db_path: DbPath = None) -> Annotated[CallToolResult
     """Tell what the index holds, which model embeds it, and which folders may be indexed."""
     status = desk.open(db_path).index.status()
     told = asdict(status) | {
-        "degraded": [*map(desk.worded, status.degraded)],
-        "collections": [*map(collection_json, status.collections)],
+        "degraded": [*(desk.worded(each) for each in status.degraded)],
+        "collections": [*(collection_json(each) for each in status.collections)],
         "allowed_roots": [str(root) for root in desk.roots],
         "unreadable": len(status.unreadable_files),
         "unreadable_files": [asdict(each) for each in status.unreadable_files[:MOST_NOTED]],

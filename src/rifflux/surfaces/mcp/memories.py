@@ -84,7 +84,10 @@ def remember(
         expires_at=expires_at,
         supersedes=supersedes,
     )
-    more = {"degraded": [*saved.degraded]} if saved.degraded else {}
+    if saved.degraded:
+        more = {"degraded": [*saved.degraded]}
+    else:
+        more = {}
     id = saved.memory.id if saved.memory else None
     return reply(Remembered(outcome=saved.outcome, id=id, reason=saved.reason, **more))
 

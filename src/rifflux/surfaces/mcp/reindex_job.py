@@ -60,5 +60,8 @@ def reindex_job(
 
 def _told(desk: Desk, job: Job) -> CallToolResult:
     told = {name: getattr(job, name) for name in ("state", "stage", "done", "total")}
-    report = report_output(desk.open().index.admin.path, job.report, several=True) if job.report else None
+    if job.report:
+        report = report_output(desk.open().index.admin.path, job.report, several=True)
+    else:
+        report = None
     return reply(JobOutput(job=job.id, error=desk.worded(job.error), report=report, **told))

@@ -95,7 +95,10 @@ class ReplyNotes(Shape):
 
 def reply(output: Shape, text: str | None = None) -> CallToolResult:
     """Return a tool's result for both kinds of client; without `text`, both get the JSON. Keys not set stay away."""
-    text = output.model_dump_json(exclude_unset=True) if text is None else text
+    if text is None:
+        text = output.model_dump_json(exclude_unset=True)
+    else:
+        text = text
     return CallToolResult(
         content=[TextContent(type="text", text=text)],
         structured_content=output.model_dump(mode="json", exclude_unset=True),
@@ -126,7 +129,9 @@ def _boundary(texts: Sequence[str]) -> str:
 
 def echoed(query: str) -> str:
     """Return a question for its own answer, cut where it is longer than any question."""
-    return query if len(query) <= MOST_ECHOED else f"{query[:MOST_ECHOED]}…"
+    if len(query) <= MOST_ECHOED:
+        return query
+    return f"{query[:MOST_ECHOED]}…"
 
 
 def quoted(**values: object) -> str:
@@ -154,7 +159,7 @@ def how_many_fit(texts: Iterable[str], max_tokens: int, count: Callable[[str], i
     if max_tokens < 1:
         raise InvalidArgument(f"max_tokens must be 1 or more, not {max_tokens}")
     fit = 0
-    for total in accumulate(map(count, texts)):
+    for total in accumulate(count(text) for text in texts):
         if total > max_tokens:
             break
         fit += 1

@@ -120,9 +120,12 @@ def _text(output: RetrieveOutput, offset: int) -> str:
         f"{rank}. {quoted(title=work.title, **_published(work), score=round(work.score, 4))}"
         for rank, work in enumerate(output.reranked, offset + 1)
     )
-    blocks = [("works, best first", works)] if works else []
+    if works:
+        blocks = [("works, best first", works)]
+    else:
+        blocks = []
     if output.candidates:
-        blocks.append(("candidates", "\n".join(map(_candidate, output.candidates))))
+        blocks.append(("candidates", "\n".join(_candidate(each) for each in output.candidates)))
     blocks += [
         (
             quoted(number=item.number, citation_key=item.citation_key, chunk_id=item.chunk_id),
@@ -132,7 +135,7 @@ def _text(output: RetrieveOutput, offset: int) -> str:
         for item in pack.items
     ]
     if pack.bibliography:
-        blocks.append(("bibliography", "\n\n".join(map(_entry, pack.bibliography.values()))))
+        blocks.append(("bibliography", "\n\n".join(_entry(each) for each in pack.bibliography.values())))
     return fenced("\n".join(lead), blocks)
 
 
@@ -143,9 +146,14 @@ def _candidate(hit: WorkCandidate) -> str:
 
 def _published(work: RankedWork) -> JsonObject:
     """Return the authors and year of a work unless they are withheld, and its identifiers."""
-    told = {"authors": work.authors, "year": work.year} if work.authors or work.year else {}
+    if work.authors or work.year:
+        told = {"authors": work.authors, "year": work.year}
+    else:
+        told = {}
     return told | {"identifiers": work.identifiers}
 
 
 def _entry(entry: object) -> str:
-    return entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)
+    if isinstance(entry, str):
+        return entry
+    return json.dumps(entry, ensure_ascii=False)

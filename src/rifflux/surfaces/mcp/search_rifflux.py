@@ -159,7 +159,7 @@ def _search_reply(desk: Desk, opened: OpenIndex, results: Results, max_tokens: i
         embedding_model=opened.index.admin.embedding_model,
         notes=notes,
         results=found[:fit],
-        locations=[*map(_location, results[:fit])],
+        locations=[*(_location(each) for each in results[:fit])],
     )
     lead = quoted(query=output.query, mode=output.mode, count=fit, embedding_model=output.embedding_model)
     said = [*notes.degraded, notes.hint, notes.left_out.how if notes.left_out else ""]
@@ -184,7 +184,7 @@ def search_notes(desk: Desk, index: Index, results: Results, left_out: Sequence[
     if results.trace.degraded:
         notes.degraded = [desk.worded(notice.text) for notice in results.trace.degraded]
     if results.trace.notes:
-        notes.told = [*map(desk.worded, results.trace.notes)]
+        notes.told = [*(desk.worded(each) for each in results.trace.notes)]
     if left_out:
         notes.left_out = LeftOut(
             count=len(left_out),
@@ -195,10 +195,16 @@ def search_notes(desk: Desk, index: Index, results: Results, left_out: Sequence[
     if described := [each for each in index.collections.list() if each.description and each.name in _named(results)]:
         notes.collections = [CollectionNote(name=each.name, description=each.description) for each in described]
     if not results and (nothing := index.admin.nothing):
-        empty = "nothing is yours or shared with you yet" if index.admin.view.user else "the index is empty"
+        if index.admin.view.user:
+            empty = "nothing is yours or shared with you yet"
+        else:
+            empty = "the index is empty"
         notes.hint = f"{empty}: call reindex" if desk.may_fill else desk.worded(nothing)
     elif (freshness := results.trace.freshness) and freshness.note:
-        cure = "call reindex" if desk.may_fill else "ask an administrator to have them read again"
+        if desk.may_fill:
+            cure = "call reindex"
+        else:
+            cure = "ask an administrator to have them read again"
         notes.hint = f"{freshness.note}: {cure} if that matters"
     return notes
 
@@ -214,4 +220,8 @@ def _breakdown(scores: Mapping[str, object]) -> str:
 
 
 def _number(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else "none" if value is None else str(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if value is None:
+        return "none"
+    return str(value)

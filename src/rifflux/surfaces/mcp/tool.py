@@ -82,7 +82,9 @@ def _without(schema: Any, *names: str) -> Any:
             for key, value in schema.items()
             if not (key in names and isinstance(value, str))
         }
-    return [_without(each, *names) for each in schema] if isinstance(schema, list) else schema
+    if isinstance(schema, list):
+        return [_without(each, *names) for each in schema]
+    return schema
 
 
 def _in_words(error: ValidationError) -> str:

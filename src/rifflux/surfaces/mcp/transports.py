@@ -60,7 +60,10 @@ async def _stdio(made: Server) -> None:
 
 def _refused(error: Exception) -> JSONRPCError:
     """Return the answer to a line that is no message of JSON-RPC, with its id where it has one."""
-    errors = error.errors() if isinstance(error, ValidationError) else []
+    if isinstance(error, ValidationError):
+        errors = error.errors()
+    else:
+        errors = []
     given = next(
         (each["input"] for each in errors if isinstance(each["input"], dict) and "jsonrpc" in each["input"]), None
     )
@@ -71,7 +74,10 @@ def _refused(error: Exception) -> JSONRPCError:
         said = f"the line is not valid JSON ({errors[0]['ctx']['error']}): send one object on a line"
         with suppress(ValueError, RecursionError):
             given = json.loads(errors[0]["input"])
-    id = given.get("id") if isinstance(given, dict) else None
+    if isinstance(given, dict):
+        id = given.get("id")
+    else:
+        id = None
     return JSONRPCError(jsonrpc="2.0", id=id if _names(id) else None, error=ErrorData(code=code, message=said))
 
 
@@ -135,4 +141,6 @@ def _only_for(host: str, port: int) -> TransportSecuritySettings:
 
 
 def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+    if ":" in host:
+        return f"[{host}]"
+    return host

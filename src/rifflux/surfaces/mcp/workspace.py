@@ -34,7 +34,9 @@ class OpenIndex:
         """Return it as a user has it; for no user in particular, as it is."""
         if user and user not in self._views:
             self._views[user] = replace(self, index=view_of(self.index, user))
-        return self._views[user] if user else self
+        if user:
+            return self._views[user]
+        return self
 
     @cached_property
     def service(self) -> SearchService:
@@ -101,7 +103,10 @@ class Workspace:
     def _opened(self, path: Path, *, create: bool) -> OpenIndex:
         own = path == self.db
         if not create and _identity(path) is None:
-            cure = "call reindex to make it" if own else "leave db_path out for the configured index"
+            if own:
+                cure = "call reindex to make it"
+            else:
+                cure = "leave db_path out for the configured index"
             raise NotFound(f"there is no index at {path}: {cure}")
         options = self._options.copy()
         if not own:
@@ -113,7 +118,10 @@ class Workspace:
             return self.db
         path = _real(db_path)
         if path != self.db and not self._holds(path):
-            inside = f"name an index inside {self._named_roots()}, or " if self.roots else ""
+            if self.roots:
+                inside = f"name an index inside {self._named_roots()}, or "
+            else:
+                inside = ""
             raise OutsideRoots(
                 f"db_path {db_path!r} is outside the allowed folders: {inside}leave db_path out for the configured one"
             )
@@ -123,7 +131,9 @@ class Workspace:
     def usual(self) -> Sequence[str]:
         """Return what is indexed where nothing is named: the working directory, or the roots if it is outside them."""
         here = Path.cwd().resolve()
-        return [str(here)] if self._holds(here) or not self.roots else [*map(str, self.roots)]
+        if self._holds(here) or not self.roots:
+            return [str(here)]
+        return [*map(str, self.roots)]
 
     def places(self, paths: Sequence[str]) -> list[Path]:
         """Return the real places to index, each once. Raises `OutsideRoots` or `NotFound` before any is touched."""

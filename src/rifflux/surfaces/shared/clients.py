@@ -36,7 +36,9 @@ def _application(*parts: str) -> Path:
 
 
 def _zed() -> Path:
-    return _application("Zed", "settings.json") if os.name == "nt" else _home(".config", "zed", "settings.json")
+    if os.name == "nt":
+        return _application("Zed", "settings.json")
+    return _home(".config", "zed", "settings.json")
 
 
 def _codex() -> Path:
@@ -60,7 +62,9 @@ class Client:
     def shown(self, command: Sequence[str]) -> str:
         """Return the entry as it stands in the file."""
         entry = self.entry(command)
-        return _toml(self.key, entry) if self._is_toml else _json({self.key: {NAME: entry}})
+        if self._is_toml:
+            return _toml(self.key, entry)
+        return _json({self.key: {NAME: entry}})
 
     @property
     def _is_toml(self) -> bool:
@@ -80,14 +84,23 @@ class Client:
     def _edit(self, entry: JsonObject | None, cure: str) -> Edit:
         path = self.file()
         try:
-            before = path.read_text("utf-8") if path.exists() else ""
+            if path.exists():
+                before = path.read_text("utf-8")
+            else:
+                before = ""
         except (OSError, UnicodeDecodeError) as error:
             raise Unreadable(f"{path} cannot be read ({error}): {cure}") from error
-        change = _changed_toml if self._is_toml else _changed_json
+        if self._is_toml:
+            change = _changed_toml
+        else:
+            change = _changed_json
         try:
             return Edit(path, before, change(before, self.key, entry))
         except (ValueError, TypeError) as error:
-            reason = "it has comments, or is not valid" if isinstance(error, ValueError) else str(error)
+            if isinstance(error, ValueError):
+                reason = "it has comments, or is not valid"
+            else:
+                reason = str(error)
             raise Unreadable(f"{path} cannot be changed without harm ({reason}): {cure}") from error
 
 
@@ -150,7 +163,10 @@ def _json(value: JsonObject, indent: str = "  ") -> str:
 def _changed_json(text: str, key: str, entry: JsonObject | None) -> str:
     """Return the text with the entry under the key, or without it. Raises `ValueError` for what is no plain JSON."""
     whole = json.loads(text) if text.strip() else {}
-    servers = whole.get(key, {}) if isinstance(whole, dict) else None
+    if isinstance(whole, dict):
+        servers = whole.get(key, {})
+    else:
+        servers = None
     if not isinstance(servers, dict):
         raise TypeError(f"{key} is no object in it")
     if entry is None and NAME not in servers:

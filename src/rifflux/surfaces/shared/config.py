@@ -171,7 +171,10 @@ def find_above(relative: Path) -> Path | None:
 
 def load(environment: Mapping[str, str] | None = None, **flags: Any) -> Settings:
     """Return the settings in force; `flags` that are None were not given."""
-    environment = os.environ if environment is None else environment
+    if environment is None:
+        environment = os.environ
+    else:
+        environment = environment
     values: JsonObject = {}
     origins: dict[str, str] = {}
     path = _config_file(environment)
@@ -244,7 +247,10 @@ def _checked(name: str, value: Any, source: str) -> Any:
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if type(value) is not wanted:
-        given = "" if name in _SECRETS else f", not {value!r}"
+        if name in _SECRETS:
+            given = ""
+        else:
+            given = f", not {value!r}"
         raise InvalidArgument(f"{source}: {name} must be {_TYPES[wanted]}{given}")
     try:
         _check_meaning(name, value)
@@ -283,7 +289,9 @@ def _check_meaning(name: str, value: Any) -> None:
 
 def _bounds(least: float, most: float) -> str:
     """Return the bounds of a number in words."""
-    return f"{least:g} or more" if math.isinf(most) else f"from {least:g} to {most:g}"
+    if math.isinf(most):
+        return f"{least:g} or more"
+    return f"from {least:g} to {most:g}"
 
 
 class Opening(TypedDict, total=False):
@@ -357,7 +365,9 @@ def view_of(index: Index, user: str) -> Index:
     """Return the index as a user has it; for no user in particular, the index itself."""
     from rifflux import Scope
 
-    return index.scoped(Scope(user)) if user else index
+    if user:
+        return index.scoped(Scope(user))
+    return index
 
 
 def configured_prices(settings: Settings) -> Mapping[str, float] | None:

@@ -99,4 +99,6 @@ def _reciprocal(hit: Hit, channels: Sequence[Why | None]) -> float:
 
 
 def _score(why: Why | None) -> float | None:
-    return why.score if why else None
+    if why:
+        return why.score
+    return None

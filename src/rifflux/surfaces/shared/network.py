@@ -62,7 +62,10 @@ def bound(host: str, port: int) -> Iterator[Sequence[socket.socket]]:
                 sockets.append(listener)
         except OSError as error:
             reason = error.strerror or error
-            wrong = "port" if error.errno in (errno.EADDRINUSE, errno.EACCES) else "host"
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                wrong = "port"
+            else:
+                wrong = "host"
             raise InvalidArgument(f"cannot listen on {host}:{port} ({reason}): choose another {wrong}") from error
         yield sockets
 

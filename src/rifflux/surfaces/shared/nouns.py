@@ -127,7 +127,10 @@ def document_at_json(found: DocumentAt, query: str, analyzer: Analyzer) -> JsonO
     hit = found.hit
     text, (start, end) = told["text"], (0, 0) if hit.withheld else hit.span
     first = max(0, min(start - LONGEST_TEXT // 2, len(text) - LONGEST_TEXT))
-    words = words_of_question(text[start:end], query, analyzer.of(hit.language)) if query.strip() else []
+    if query.strip():
+        words = words_of_question(text[start:end], query, analyzer.of(hit.language))
+    else:
+        words = []
     around = {
         "passage": {name: value for name, value in hit_json(hit).items() if name not in _FOUND},
         "span": [start, end],

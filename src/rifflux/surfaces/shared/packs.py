@@ -83,7 +83,10 @@ def read_pack(text: str) -> EvidencePack:
         json.dumps(told, ensure_ascii=False).encode()  # no half of a character, which no store takes
     except (ValueError, RecursionError) as error:
         raise _no_pack(str(error)) from None
-    told = told.get("evidence_pack", told.get("pack", told)) if isinstance(told, dict) else told
+    if isinstance(told, dict):
+        told = told.get("evidence_pack", told.get("pack", told))
+    else:
+        told = told
     if not isinstance(told, dict) or "query" not in told or not isinstance(told.get("items"), list):
         raise _no_pack("it is not an object with a query and a list of items")
     # Without a digest it can be read, and is not sound: nothing vouches for what it claims.

@@ -17,4 +17,6 @@ def implied_roots() -> list[Path]:
         home = Path.home().resolve()
     except RuntimeError:  # nobody's home is known
         home = Path(here.anchor)
-    return [] if here == Path(here.anchor) or home.is_relative_to(here) else [here]
+    if here == Path(here.anchor) or home.is_relative_to(here):
+        return []
+    return [here]

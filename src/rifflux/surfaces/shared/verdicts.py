@@ -51,14 +51,22 @@ def verdict_lines(verdict: Verdict) -> list[str]:
 def _headline(verdict: Verdict) -> str:
     count = f"{verdict.candidates:,} candidate{'' if verdict.candidates == 1 else 's'}"
     if verdict.rank is None:
-        return f"{verdict.document} is not among the {count}" if verdict.candidates else "there are no candidates"
-    end = "" if verdict.found else f", and the page ends at the {ordinal(verdict.top_k)}"
+        if verdict.candidates:
+            return f"{verdict.document} is not among the {count}"
+        return "there are no candidates"
+    if verdict.found:
+        end = ""
+    else:
+        end = f", and the page ends at the {ordinal(verdict.top_k)}"
     return f"{verdict.document} is {ordinal(verdict.rank)} of {count}{end}"
 
 
 def _place(verdict: Verdict) -> Iterator[str]:
     if hit := verdict.hit:
-        which = f" (its best, number {hit.chunk_index + 1} of {verdict.chunks})" if verdict.chunks > 1 else ""
+        if verdict.chunks > 1:
+            which = f" (its best, number {hit.chunk_index + 1} of {verdict.chunks})"
+        else:
+            which = ""
         yield f"   chunk {hit.chunk_id}{which}" + (f": {hit.heading_path}" if hit.heading_path else "")
 
 
@@ -69,7 +77,9 @@ def _trail(verdict: Verdict) -> Iterator[str]:
 
 def _standing(why: Why) -> str:
     rank = ordinal(why.rank) if why.rank else "–"
-    return f"{rank:>8}" if why.score is None else f"{rank:>8}  {why.score:>9.4f}"
+    if why.score is None:
+        return f"{rank:>8}"
+    return f"{rank:>8}  {why.score:>9.4f}"
 
 
 def _made_of(why: Why) -> str:
@@ -80,7 +90,9 @@ def _made_of(why: Why) -> str:
     parts = [(name, value) for name, value in why.detail.items() if isinstance(value, float)]
     if why.stage == "anchors":
         return "  for " + ", ".join(f"{name} ×{value:g}" for name, value in parts)
-    return "  = " + " + ".join(f"{name} {value:.4f}" for name, value in parts) if parts else ""
+    if parts:
+        return "  = " + " + ".join(f"{name} {value:.4f}" for name, value in parts)
+    return ""
 
 
 def _terms(terms: Sequence[QueryTerm]) -> Iterator[str]:
@@ -94,7 +106,10 @@ def _terms(terms: Sequence[QueryTerm]) -> Iterator[str]:
 
 def _listed(shown: Iterable[str]) -> str:
     each = list(shown)
-    more = f" and {len(each) - MOST_TERMS} more" if len(each) > MOST_TERMS else ""
+    if len(each) > MOST_TERMS:
+        more = f" and {len(each) - MOST_TERMS} more"
+    else:
+        more = ""
     return ", ".join(each[:MOST_TERMS]) + more
 
 

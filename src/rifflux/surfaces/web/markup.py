@@ -79,7 +79,10 @@ class Node:
     def told(self) -> dict[str, Any]:
         """Return it as JSON has it, without what it lacks."""
         rest = {"text": self.text, "target": self.target, "level": self.level}
-        inside = {"inside": [each.told() for each in self.inside]} if self.inside else {}
+        if self.inside:
+            inside = {"inside": [each.told() for each in self.inside]}
+        else:
+            inside = {}
         return {"kind": self.kind, "start": self.start, "end": self.end, **inside} | {
             k: v for k, v in rest.items() if v
         }
@@ -99,7 +102,7 @@ def _markdown(text: str) -> Iterator[Node]:
     if front:
         yield Node("code", 0, offset, front[0])
     source = text[offset:]
-    env = dict[str, Any]()
+    env: dict[str, Any] = {}
     parser = _parser(source.count("]:") <= MOST_REFERENCES)
     tokens = parser.parse(source, env)
     if len(tokens) > MOST_TOKENS or any(each.level >= DEEPEST - 2 for each in tokens):
@@ -162,7 +165,10 @@ class _Placer:
         if kind == "code":
             written = given.content.rstrip("\n") or given.info
             return Node(kind, *self.found(written, end), written)
-        level = int(given.tag[1:]) if kind == "heading" else 0
+        if kind == "heading":
+            level = int(given.tag[1:])
+        else:
+            level = 0
         if given.type == "ordered_list":
             level = int(given.attrs.get("start", 1)) or 1
         inside = tuple(self.blocks(given))
@@ -173,7 +179,10 @@ class _Placer:
         for each in parent.children:
             start = self.place
             if each.type in ("text", "text_special", "code_inline"):
-                written = each.markup if each.type == "text_special" else each.content
+                if each.type == "text_special":
+                    written = each.markup
+                else:
+                    written = each.content
                 if each.type == "code_inline":
                     self.place += len(each.markup) * self.text.startswith(each.markup, self.place)
                 if written:
@@ -204,7 +213,10 @@ class _Placer:
 
     def found(self, written: str, end: int | None = None) -> tuple[int, int]:
         """Return where these words stand next; words that stand nowhere as they are have the place between."""
-        limit = self.place + len(written) + AHEAD if end is None else end
+        if end is None:
+            limit = self.place + len(written) + AHEAD
+        else:
+            limit = end
         start = self.text.find(written, self.place, limit)
         stop = start + len(written)
         if start < 0 and (match := _as_typed(written).search(self.text, self.place, limit)):
@@ -233,7 +245,7 @@ def _lines(text: str, start: int) -> Iterator[Node]:
 
 
 def _table(start: int, rows: Sequence[str]) -> Node:
-    made = list[Node]()
+    made: list[Node] = []
     place = start
     for row in rows:
         made.append(Node("row", place, place + len(row), "", tuple(_cells(place, row))))

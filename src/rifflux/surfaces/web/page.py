@@ -101,7 +101,10 @@ async def page(request: Request, service: Asked) -> Response:
         caller = await run_in_threadpool(admit, request, await credentials_of(request))
         told = await run_in_threadpool(_answer, service, caller, given)
     except (Refused, RiffluxError) as error:
-        refusal = error if isinstance(error, Refused) else service.failed(error)
+        if isinstance(error, Refused):
+            refusal = error
+        else:
+            refusal = service.failed(error)
         # Who is not signed in and asks nothing gets the page to sign in.
         if refusal.status != 401 or not _ASKING.isdisjoint(given):
             status = refusal.status
@@ -129,7 +132,10 @@ def _refusal(service: Service, request: Request, error: Refused) -> str:
         return error.message
     if service.visit or cookie_name(request) not in request.cookies:
         return ""
-    what = "has expired" if error.code == EXPIRED_CODE else "was revoked or is not known any more"
+    if error.code == EXPIRED_CODE:
+        what = "has expired"
+    else:
+        what = "was revoked or is not known any more"
     return f"You are signed out: your token {what}. Sign in with another one to go on where you were."
 
 
@@ -138,7 +144,9 @@ def _view_of(given: Any, caller: Caller | None) -> View | None:
     if given.get("doc") or given.get("chunk"):
         return None
     found = next((each for each in VIEWS if each.name == given.get("view", "")), VIEWS[0])
-    return VIEWS[0] if found.for_admins and not (caller and caller.is_admin) else found
+    if found.for_admins and not (caller and caller.is_admin):
+        return VIEWS[0]
+    return found
 
 
 @router.get("/dashboard", include_in_schema=False)
@@ -173,7 +181,9 @@ def _answer(service: Service, caller: Caller, given: Any) -> JsonObject:
         return {}
     if given.get("chunk") or given.get("doc"):
         return _document(service, caller, given)
-    return _results(service, caller, given) if given.get("q", "").strip() else {}
+    if given.get("q", "").strip():
+        return _results(service, caller, given)
+    return {}
 
 
 def _document(service: Service, caller: Caller, given: Any) -> JsonObject:
@@ -200,7 +210,10 @@ def _results(service: Service, caller: Caller, given: Any) -> JsonObject:
         collections=values["collection"],
         folders=values["folder"],
     )
-    offset = int(given.get("offset", "0")) if given.get("offset", "0").isdecimal() else 0
+    if given.get("offset", "0").isdecimal():
+        offset = int(given.get("offset", "0"))
+    else:
+        offset = 0
     found = index.search(query, top_k=PAGE, offset=min(offset, LAST - PAGE), filter=limits)
     service.searched(caller, query, found.trace)
     asked = [(name, value) for name, value in given.multi_items() if name != "offset"]

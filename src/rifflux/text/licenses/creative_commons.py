@@ -24,7 +24,7 @@ _PLACES = {
     "new zealand": "nz", "poland": "pl", "portugal": "pt", "scotland": "scotland", "spain": "es", "switzerland": "ch",
     "uk": "uk", "united kingdom": "uk", "uk: england & wales": "uk", "united states": "us",
 }  # fmt: skip
-_PLACE = rf"(?P<place>{'|'.join(map(re.escape, sorted(_PLACES, key=len, reverse=True)))})"
+_PLACE = rf"(?P<place>{'|'.join(re.escape(each) for each in sorted(_PLACES, key=len, reverse=True))})"
 _END = r"(?: public)?(?: licen[cs]e| deed)?"
 _CODE = re.compile(
     r"(?:creative commons )?(?:cc[ -]?)?by(?P<terms>(?:[ -](?:nc|nd|sa))*)"
@@ -81,4 +81,8 @@ def _term(word: str) -> str:
     """Return the code of a term that is spelled out."""
     if len(word) == 2:
         return word.upper()
-    return "SA" if word.startswith("share") else "NC" if word.startswith("non") else "ND"
+    if word.startswith("share"):
+        return "SA"
+    if word.startswith("non"):
+        return "NC"
+    return "ND"

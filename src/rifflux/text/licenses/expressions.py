@@ -52,7 +52,9 @@ def license_of(text: str | None) -> str | None:
     if plain.lower() in _NONE:
         return None
     found = _read(plain, ())
-    return found.name if found else plain
+    if found:
+        return found.name
+    return plain
 
 
 def is_known(license: str, rules: Rules = NO_RULES) -> bool:
@@ -66,7 +68,9 @@ def permission_of(license: str | None, rules: Rules = NO_RULES) -> Permission:
     if plain.lower() in _NONE:
         return Permission.NOTHING
     found = _read(plain, tuple(rules.items()))
-    return found.permission if found else Permission.NOTHING
+    if found:
+        return found.permission
+    return Permission.NOTHING
 
 
 def joined(licenses: Iterable[str | None]) -> str | None:
@@ -78,7 +82,9 @@ def _operand(license: str) -> str:
     found = _read(license, ())
     if not found:  # its brackets must not pair with those of others
         return license.translate(str.maketrans("()", "[]"))
-    return f"({found.name})" if " OR " in found.name else found.name
+    if " OR " in found.name:
+        return f"({found.name})"
+    return found.name
 
 
 @lru_cache(maxsize=4096)
@@ -120,7 +126,9 @@ def _pair(text: str, rules: Rules) -> _Read | None:
         return None
     if other.name.startswith(one.name):
         return other
-    return one if one.name.startswith(other.name) else _all([one, other])
+    if one.name.startswith(other.name):
+        return one
+    return _all([one, other])
 
 
 def _several(text: str, rules: Rules) -> _Read | None:
@@ -128,7 +136,9 @@ def _several(text: str, rules: Rules) -> _Read | None:
     parts = [each for each in _SEPARATOR.split(text) if each]
     found = [_one(each, rules) for each in parts]
     known = [each for each in found if each]
-    return _all(known) if len(parts) > 1 and len(known) == len(parts) else None
+    if len(parts) > 1 and len(known) == len(parts):
+        return _all(known)
+    return None
 
 
 def _all(found: list[_Read]) -> _Read:
@@ -146,7 +156,9 @@ def _expression(text: str, rules: Rules) -> _Read | None:
         found, end = _either(rest, next(rest), rules)
     except (ValueError, RecursionError):
         return None
-    return found if end == "" else None
+    if end == "":
+        return found
+    return None
 
 
 def _either(rest: Iterator[str], token: str, rules: Rules) -> tuple[_Read, str]:

@@ -93,7 +93,9 @@ def named(text: str) -> str | None:
 
 def built_in(name: str) -> Permission:
     """Return what a license permits that has an identifier of `named`."""
-    return Permission.ABSTRACT if name.startswith("arXiv-") else Permission.TEXT
+    if name.startswith("arXiv-"):
+        return Permission.ABSTRACT
+    return Permission.TEXT
 
 
 def is_exception(name: str) -> bool:

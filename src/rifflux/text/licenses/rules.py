@@ -38,7 +38,10 @@ def checked_rules(told: object, source: str = "licenses") -> Rules:
     rules = {}
     for name, permission in told.items():
         known = _PERMISSIONS.get(str(permission).strip().lower())
-        plain = _plain(name) if isinstance(name, str) else ""
+        if isinstance(name, str):
+            plain = _plain(name)
+        else:
+            plain = ""
         if known is None:
             raise InvalidArgument(f"{source}: {name!r} cannot let {permission!r} be shown: {_CURE}")
         if not plain:
@@ -76,7 +79,9 @@ def ruled(name: str, rules: Rules) -> Permission | None:
     if plain in rules:
         return rules[plain]
     fitting = [each for each in rules if each.endswith("*") and plain.startswith(each[:-1])]
-    return rules[max(fitting, key=len)] if fitting else None
+    if fitting:
+        return rules[max(fitting, key=len)]
+    return None
 
 
 def _plain(name: str) -> str:

@@ -47,7 +47,9 @@ def entry(placed: Placed) -> Entry | Failure:
     work = Work(
         title=title,
         abstract=str(record.get("abstract") or "").strip(),
-        authors=tuple(map(readable, people(record.get("authors_parsed") or _listed(_line(record.get("authors")))))),
+        authors=tuple(
+            readable(each) for each in people(record.get("authors_parsed") or _listed(_line(record.get("authors"))))
+        ),
         year=int(date[:4]) if date else None,
         venue=readable(_line(record.get("journal-ref"))),
         # The field may hold the DOIs of several printed versions.
@@ -77,8 +79,13 @@ def _listed(authors: str) -> list[str]:
 def _first_version(record: Record) -> str | None:
     """Return the day of the first version: `Mon, 2 Apr 2007 19:18:42 GMT`."""
     versions = record.get("versions")
-    created = versions[0].get("created") if isinstance(versions, list) and versions else None
+    if isinstance(versions, list) and versions:
+        created = versions[0].get("created")
+    else:
+        created = None
     try:
-        return parsedate_to_datetime(created).date().isoformat() if created else None
+        if created:
+            return parsedate_to_datetime(created).date().isoformat()
+        return None
     except (TypeError, ValueError):
         return str(created)

@@ -84,7 +84,10 @@ class Problems(list[str]):
 
     def identifiers(self, scheme: str, values: object) -> tuple[Identifier, ...]:
         """Return the identifiers of a scheme; `values` is one or a list, and may lack."""
-        given = values if isinstance(values, list | tuple) else [values]
+        if isinstance(values, list | tuple):
+            given = values
+        else:
+            given = [values]
         return self._checked(identify, scheme, [value for value in given if value not in (None, "")])
 
     def tags(self, scheme: str, values: object) -> tuple[Tag, ...]:
@@ -109,7 +112,9 @@ class Problems(list[str]):
             self.append(f"its year {value!r} is no year of four digits")
             return None
         year = int(named[0])
-        return year if self._can_be(_moment(named[0]), value) else None
+        if self._can_be(_moment(named[0]), value):
+            return year
+        return None
 
     def date(self, value: object) -> str | None:
         """Return a date that can be, as ISO 8601; of one whose day or month cannot, what is left of it."""
@@ -117,11 +122,15 @@ class Problems(list[str]):
             return None
         text = str(value).strip()
         if moment := _moment(text):
-            return text if self._can_be(moment, value) else None
+            if self._can_be(moment, value):
+                return text
+            return None
         year = _YEAR.search(text)
         kept = next((each for each in (text[:7], year[0] if year else "") if _moment(each)), None)
         self.append(f"its date {text!r} is no date: {f'{kept} is kept of it' if kept else 'write it as 2024-05-01'}")
-        return kept if kept and self._can_be(_moment(kept), value) else None
+        if kept and self._can_be(_moment(kept), value):
+            return kept
+        return None
 
     def _can_be(self, moment: datetime | None, given: object) -> bool:
         """Return True if a year, given as such or as a day, has come or is about to."""
@@ -143,8 +152,15 @@ def _moment(text: str) -> datetime | None:
 def month_of(text: str) -> int:
     """Return the month that a number or an English name says; 0 if it says none."""
     text = text.strip("{} ").lower()
-    number = int(text) if text.isdecimal() else MONTHS.index(text[:3]) + 1 if text[:3] in MONTHS else 0
-    return number if number <= 12 else 0
+    if text.isdecimal():
+        number = int(text)
+    elif text[:3] in MONTHS:
+        number = MONTHS.index(text[:3]) + 1
+    else:
+        number = 0
+    if number <= 12:
+        return number
+    return 0
 
 
 def codes(text: str) -> list[str]:
@@ -243,7 +259,10 @@ def _from_list(path: Path) -> Iterator[Placed | Failure]:
         value = value["message"]  # so Crossref answers
     if isinstance(value, dict) and not _IS_WORK & value.keys():
         value = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), [value])
-    value = [value] if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        value = [value]
+    else:
+        value = value
     if not isinstance(value, list):
         raise Unreadable(f"holds no list of works: give one, or an object that has it as one of {', '.join(_LISTS)}")
     yield from (_placed(f"{path}:{number}", each) for number, each in enumerate(value, start=1))

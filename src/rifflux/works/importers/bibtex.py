@@ -76,7 +76,9 @@ def _authors(text: str) -> tuple[str, ...]:
 
 def _one(name: str) -> str:
     """Return a name; a comma inside of braces separates nothing."""
-    return name[1:-1].replace(",", " ") if name.startswith("{") and name.endswith("}") and "{" not in name[1:] else name
+    if name.startswith("{") and name.endswith("}") and "{" not in name[1:]:
+        return name[1:-1].replace(",", " ")
+    return name
 
 
 def _split(text: str) -> list[str]:

@@ -66,7 +66,7 @@ def _citations(record: Record, notes: Problems) -> Iterator[Link]:
     listed = record.get("reference")
     for cited in listed if isinstance(listed, list) else ():
         if isinstance(cited, dict) and cited.get("DOI"):
-            yield from map(Link, map(str, notes.identifiers("doi", cited["DOI"])))
+            yield from (Link(each) for each in map(str, notes.identifiers("doi", cited["DOI"])))
 
 
 def _license(record: Record) -> str | None:
@@ -84,7 +84,10 @@ def _starts(license: Record) -> str:
     start = license.get("start")
     if start is None:
         return ""
-    parts = start.get("date-parts") if isinstance(start, dict) else None
+    if isinstance(start, dict):
+        parts = start.get("date-parts")
+    else:
+        parts = None
     try:
         year, *rest = map(int, parts[0]) if parts else []
         return "-".join([f"{year:04}", *(f"{each:02}" for each in rest[:2])])
@@ -97,7 +100,9 @@ def _text(record: Record, name: str) -> str:
     value = record.get(name)
     if isinstance(value, list):
         value = value[0] if value else ""
-    return unmarked(value) if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return unmarked(value)
+    return ""
 
 
 def _identifiers(record: Record, notes: Problems) -> Iterator[Identifier]:

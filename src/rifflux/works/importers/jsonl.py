@@ -110,14 +110,20 @@ def _first(fields: Record, field: str) -> Any:
 
 def _text(fields: Record, field: str) -> str:
     value = _first(fields, field)
-    return value.strip() if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value.strip()
+    return ""
 
 
 def _values(value: object) -> list[object]:
     """Return the items of a list, or of a text with commas or semicolons between them."""
     if isinstance(value, str):
         return [each.strip() for each in value.replace(";", ",").split(",") if each.strip()]
-    return value if isinstance(value, list) else [] if value is None else [value]
+    if isinstance(value, list):
+        return value
+    if value is None:
+        return []
+    return [value]
 
 
 def _identifiers(fields: Record, notes: Problems) -> Iterator[Identifier]:
@@ -162,7 +168,10 @@ def _tags(fields: Record, notes: Problems) -> Iterator[Tag]:
 
 def _passages(fields: Record, notes: Problems) -> Iterator[Passage]:
     for each in _values(_first(fields, "passages")):
-        text = each.get("text") if isinstance(each, dict) else each
+        if isinstance(each, dict):
+            text = each.get("text")
+        else:
+            text = each
         if not isinstance(text, str) or not text.strip():
             notes.append("a passage has no text")
             continue
@@ -175,7 +184,10 @@ def _passages(fields: Record, notes: Problems) -> Iterator[Passage]:
 def _citations(fields: Record, source: str, notes: Problems) -> Iterator[Link]:
     for name in _FIELDS["cites"]:
         for value in _values(fields.get(name)):
-            given = _told(value) if isinstance(value, dict) else value
+            if isinstance(value, dict):
+                given = _told(value)
+            else:
+                given = value
             if not isinstance(given, str | int) or given == "":
                 notes.append(f"what it cites, {value!r}, is no identifier")
                 continue

@@ -53,11 +53,11 @@ def listed(text: str) -> list[str]:
 
 def _taken_apart(parts: list[str]) -> Iterator[str]:
     parts = [part for part in parts if part]
-    if len(parts) == 2 and not all(map(_is_whole, parts)):
+    if len(parts) == 2 and not all(_is_whole(part) for part in parts):
         yield ", ".join(parts)
-    elif len(parts) > 2 and len(parts) % 2 == 0 and all(map(_INITIALS.fullmatch, parts[1::2])):
+    elif len(parts) > 2 and len(parts) % 2 == 0 and all(_INITIALS.fullmatch(each) for each in parts[1::2]):
         yield from (f"{family}, {given}" for family, given in zip(parts[::2], parts[1::2], strict=True))
-    elif len(parts) == 3 and any(map(_SUFFIX.fullmatch, parts)):
+    elif len(parts) == 3 and any(_SUFFIX.fullmatch(part) for part in parts):
         yield ", ".join(parts)
     else:
         yield from parts
@@ -85,7 +85,9 @@ def _name(value: object) -> str:
     if isinstance(value, list | tuple):  # arXiv's [family, given, suffix]
         family, *rest = [str(part) for part in value] or [""]
         return " ".join(part for part in [*rest[:1], family, *rest[1:2]] if part)
-    return _spoken(" ".join(value.split())) if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return _spoken(" ".join(value.split()))
+    return ""
 
 
 def _spoken(name: str) -> str:

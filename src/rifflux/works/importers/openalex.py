@@ -38,7 +38,7 @@ def entry(placed: Placed) -> Entry | Failure:
     title = unmarked(str(record.get("display_name") or record.get("title") or ""))
     if not own or not title:
         return Failure(place, "it has no title" if own else f"{record.get('id')!r} is no OpenAlex identifier")
-    authors, author_ids = people_known(list(map(_author, _mappings(record, "authorships"))))
+    authors, author_ids = people_known([_author(each) for each in _mappings(record, "authorships")])
     date = notes.date(record.get("publication_date"))
     cited = record.get("referenced_works")
     work = Work(
@@ -50,7 +50,9 @@ def entry(placed: Placed) -> Entry | Failure:
         venue=unmarked(str(_mapping(_mapping(record.get("primary_location")).get("source")).get("display_name") or "")),
         identifiers=tuple(_identifiers(record, own, notes)),
         tags=tuple(_tags(record, notes)),
-        citations=tuple(map(Link, map(str, notes.identifiers("openalex", cited if isinstance(cited, list) else [])))),
+        citations=tuple(
+            Link(each) for each in map(str, notes.identifiers("openalex", cited if isinstance(cited, list) else []))
+        ),
         license=_license(record),
         kind=str(record.get("type") or WORK),
         date=date,
@@ -67,12 +69,16 @@ def _author(authorship: Record) -> Record:
 
 
 def _mapping(value: object) -> Record:
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _mappings(record: Record, name: str) -> list[Record]:
     values = record.get(name)
-    return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+    if isinstance(values, list):
+        return [each for each in values if isinstance(each, dict)]
+    return []
 
 
 def _abstract(record: Record, notes: Problems) -> str:
@@ -100,7 +106,10 @@ def _identifiers(record: Record, own: tuple[Identifier, ...], notes: Problems) -
 
 def _tags(record: Record, notes: Problems) -> Iterator[Tag]:
     for name in ("topics", "concepts", "keywords"):
-        scheme = "keyword" if name == "keywords" else "openalex"
+        if name == "keywords":
+            scheme = "keyword"
+        else:
+            scheme = "openalex"
         for each in _mappings(record, name):
             score = each.get("score")
             if each.get("display_name") and (not isinstance(score, int | float) or score >= LEAST_SCORE):

@@ -59,7 +59,10 @@ def _records(text: str) -> Iterator[tuple[int, Fields, bool]]:
         if tag in ("TY", "ER"):
             if fields is not None:
                 yield start, fields, tag == "ER"
-            fields = defaultdict(list, TY=[value]) if tag == "TY" else None
+            if tag == "TY":
+                fields = defaultdict(list, TY=[value])
+            else:
+                fields = None
             start = number
         elif fields is not None and tag:
             fields[tag].append(value)
@@ -102,7 +105,9 @@ def _date(written: str) -> str | None:
     """Return `2020/05/01/`, or what is there of it, as ISO 8601."""
     parts = [part.strip() for part in written.split("/")[:3]]
     dated = [part.zfill(2) for part in parts if part.isdigit()]
-    return "-".join(dated) if dated and len(dated) == len([part for part in parts if part]) else parts[0] or None
+    if dated and len(dated) == len([part for part in parts if part]):
+        return "-".join(dated)
+    return parts[0] or None
 
 
 def _identifiers(fields: Fields, kind: str, notes: Problems) -> Iterator[Identifier]:

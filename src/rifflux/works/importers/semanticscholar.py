@@ -36,7 +36,7 @@ def entry(source: WorkSource, placed: Placed) -> Entry | Failure:
         return Failure(place, "it has no title" if key else "it has no paperId")
     notes = Problems()
     date = notes.date(record.get("publicationDate"))
-    authors, author_ids = people_known(list(map(_author, _mappings(record.get("authors")))))
+    authors, author_ids = people_known([_author(each) for each in _mappings(record.get("authors"))])
     kinds = record.get("publicationTypes")
     work = Work(
         title=title,
@@ -75,8 +75,12 @@ def _citations(record: Record, source: str, notes: Problems) -> Iterator[Link]:
 
 
 def _mapping(value: object) -> Record:
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _mappings(value: object) -> list[Record]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    if isinstance(value, list):
+        return [each for each in value if isinstance(each, dict)]
+    return []

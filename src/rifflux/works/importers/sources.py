@@ -40,12 +40,17 @@ def name_sent(name: str) -> str:
 
 
 def _spelt(path: Path) -> str:
-    stem = path.name.split(".")[0] if path.suffix != ".tex" else path.stem
+    if path.suffix != ".tex":
+        stem = path.name.split(".")[0]
+    else:
+        stem = path.stem
     if stem.lower() in _SAYS_NOTHING and path.parent.name:
         stem = path.parent.name
     spelt = re.sub(r"[^\w.-]+", "-", stem).strip("-.").lower() or "source"
     # A scheme of identifiers is called so already: the source is called after the whole of its file's name.
-    return f"{spelt}-{path.name.split('.', 1)[-1].replace('.', '-').lower() or 'file'}" if spelt in SCHEMES else spelt
+    if spelt in SCHEMES:
+        return f"{spelt}-{path.name.split('.', 1)[-1].replace('.', '-').lower() or 'file'}"
+    return spelt
 
 
 def _free(name: str, known: dict[str, str]) -> str:

@@ -45,7 +45,10 @@ def read(source: WorkSource) -> Iterator[Entry | Failure]:
         root = etree.fromstring(content(source.path), parser)
     except etree.XMLSyntaxError as error:
         raise Unreadable(f"is no well-formed XML: {error}") from None
-    items = [each for each in root if _text(each, "z:itemType")] if root.tag == _name("rdf:RDF") else []
+    if root.tag == _name("rdf:RDF"):
+        items = [each for each in root if _text(each, "z:itemType")]
+    else:
+        items = []
     if not items:
         raise Unreadable("holds no item of Zotero: export the library as 'Zotero RDF'")
     named = {about: each for each in root if (about := each.get(_name("rdf:about")))}
@@ -62,9 +65,12 @@ def _entry(place: str, item: Element, named: dict[str, Element]) -> Entry | Fail
     whole = _whole(item, named)
     identifiers = tuple(_identifiers(item, whole, notes))
     given = _text(item, "dc:date")
-    date = notes.date(given) if given[:4].isdigit() else None
-    people_of = [*map(_person, item.iterfind("bib:authors//foaf:Person", _SPACES))]
-    editors = [*map(_person, item.iterfind("bib:editors//foaf:Person", _SPACES))]
+    if given[:4].isdigit():
+        date = notes.date(given)
+    else:
+        date = None
+    people_of = [*(_person(each) for each in item.iterfind("bib:authors//foaf:Person", _SPACES))]
+    editors = [*(_person(each) for each in item.iterfind("bib:editors//foaf:Person", _SPACES))]
     work = Work(
         title=title,
         abstract=unmarked(_text(item, "dcterms:abstract")),
@@ -72,7 +78,9 @@ def _entry(place: str, item: Element, named: dict[str, Element]) -> Entry | Fail
         year=int(date[:4]) if date else notes.year(given),
         venue=unmarked(_text(whole, "dc:title") if whole is not None else _text(item, "dc:publisher//foaf:name")),
         identifiers=identifiers,
-        tags=notes.tags("keyword", list(filter(None, map(_subject, item.iterfind("dc:subject", _SPACES))))),
+        tags=notes.tags(
+            "keyword", list(filter(None, (_subject(each) for each in item.iterfind("dc:subject", _SPACES))))
+        ),
         license=license_of(_text(item, "dc:rights")),
         kind=_text(item, "z:itemType") or WORK,
         date=date,
@@ -88,7 +96,9 @@ def _name(short: str) -> str:
 
 def _text(item: Element, path: str) -> str:
     found = item.find(path, _SPACES)
-    return " ".join("".join(map(str, found.itertext())).split()) if found is not None else ""
+    if found is not None:
+        return " ".join("".join(map(str, found.itertext())).split())
+    return ""
 
 
 def _whole(item: Element, named: dict[str, Element]) -> Element | None:

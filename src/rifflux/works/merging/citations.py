@@ -58,7 +58,10 @@ class Citations:
         for circle in circles(cited):
             is_one_source = len({name.partition(":")[0] for name in circle}) == 1
             names = [name.partition(":")[2] if is_one_source else name for name in circle[:MOST_NAMED]]
-            more = f" and {len(circle) - MOST_NAMED} more" if len(circle) > MOST_NAMED else ""
+            if len(circle) > MOST_NAMED:
+                more = f" and {len(circle) - MOST_NAMED} more"
+            else:
+                more = ""
             yield Failure(self._places[circle[0]], f"they cite each other in a circle: {' → '.join(names)}{more}")
 
 

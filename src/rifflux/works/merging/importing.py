@@ -69,7 +69,7 @@ class Bring:
         """Store the works of a source, some at a time; what is wrong with one leaves the others alone."""
         self.tally.sources.append(source)
         doubts = Doubts.of(self.store)
-        names = set[str]()
+        names: set[str] = set()
         matcher = Matcher(self.store, doubts)
         waiting = iter(entries)
         count = 0
@@ -156,7 +156,7 @@ def within_limits(entries: Sequence[Entry | Failure], prepare: Preparer, intake:
     documents = [document_of(each.work, each.key) if isinstance(each, Entry) else None for each in entries]
     sizes = [len(document.text) if document else 0 for document in documents]
     count_all = intake.may_exceed(len(sizes), sum(sizes))
-    taken = list[Entry | Failure]()
+    taken: list[Entry | Failure] = []
     total = 0
     for entry, document, size in zip(entries, documents, sizes, strict=True):
         if document is not None and (count_all or intake.may_be_too_long(size)):

@@ -144,7 +144,10 @@ def _doubt(one: Work, other: Work, titles: str, authors: str) -> MatchVerdict | 
     same_source = bool(set(one.sources) & set(other.sources))
     if authors == "unknown" and (same_source or titles != "same" or len(plain(one.title).split()) < TELLING_WORDS):
         return MatchVerdict(Likeness.OTHER, "too little is known to tell")
-    apart = abs(one.year - other.year) if one.year and other.year else 0
+    if one.year and other.year:
+        apart = abs(one.year - other.year)
+    else:
+        apart = 0
     if titles == "alike" and apart > YEARS_APART:
         return MatchVerdict(Likeness.OTHER, "similar titles of different years")
     reasons = [
@@ -156,7 +159,9 @@ def _doubt(one: Work, other: Work, titles: str, authors: str) -> MatchVerdict | 
         *([f"they have different {scheme} identifiers" for scheme in _contradicting(one, other)]),
         *(["both are in one source"] if same_source else []),
     ]
-    return MatchVerdict(Likeness.DOUBTFUL, "same work? " + ", ".join(reasons)) if reasons else None
+    if reasons:
+        return MatchVerdict(Likeness.DOUBTFUL, "same work? " + ", ".join(reasons))
+    return None
 
 
 def _shared(one: Work, other: Work) -> str:
@@ -172,7 +177,11 @@ def _contradicting(one: Work, other: Work) -> list[str]:
 def _titles(one: Work, other: Work) -> str:
     first = plain(one.title)
     second = plain(other.title)
-    return "same" if first == second else "alike" if alike(first, second) else "different"
+    if first == second:
+        return "same"
+    if alike(first, second):
+        return "alike"
+    return "different"
 
 
 def _authors(one: Work, other: Work) -> str:
@@ -184,7 +193,9 @@ def _authors(one: Work, other: Work) -> str:
     # Initials are often left out; where they are given and differ, only a family name is shared.
     if any("" in first[name] | second[name] or first[name] & second[name] for name in shared):
         return "same"
-    return "alike" if shared else "different"
+    if shared:
+        return "alike"
+    return "different"
 
 
 # The pairs of works that may be one, and the decisions on them; kept in the setting `doubts`
@@ -259,4 +270,6 @@ class Doubts:
 
 
 def _pair(one: str, other: str) -> Pair:
-    return (one, other) if one < other else (other, one)
+    if one < other:
+        return (one, other)
+    return (other, one)

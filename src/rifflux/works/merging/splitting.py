@@ -36,7 +36,10 @@ def part(bring: Bring, doubts: Doubts, place: Place, one: str, other: str) -> tu
     groups: dict[str, dict[str, Work]] = {first: {first: records[first]}, second: {second: records[second]}}
     for name in sorted(set(records) - set(groups)):
         groups[_side(name, records, (first, second), doubts)][name] = records[name]
-    stays = second if place == _own_place(second) else first
+    if place == _own_place(second):
+        stays = second
+    else:
+        stays = first
     goes = first if stays == second else second
     bring.store.catalog.keep_records(*place, {})
     bring.put(place, groups[stays], [place])

@@ -89,7 +89,10 @@ def asked_for(
     """
     if mode is not None and mode not in MODES:
         raise InvalidArgument(f"no mode {mode!r}; choose one of {', '.join(MODES)}, or none: the wording decides then")
-    words = Words(analyzer()) if words is None else words
+    if words is None:
+        words = Words(analyzer())
+    else:
+        words = words
     part = asking_part(text)
     if mode:
         name = mode
@@ -105,7 +108,10 @@ def asked_for(
     intent, leaning = _leaning(part, intents[name])
     sides, told = _sides(part) if intent.both_sides else ((), "")
     intent, broad = _broadened(text, intent, understanding, words)
-    cited = _cited(part, like) if name == "related" else ""
+    if name == "related":
+        cited = _cited(part, like)
+    else:
+        cited = ""
     told += f"; {_WAYS[cited]}" if cited else ""
     return Asked(intent, f"{reason}{leaning}{told}{broad}", sides, cited)
 
@@ -117,7 +123,7 @@ def asking_part(text: str) -> str:
     """Return what a text may ask: all of a short one, the last sentence of a long one that asks, empty if none does."""
     if len(text.split()) <= MOST_WORDS:
         return text
-    sentences = [each for each in map(str.strip, _SENTENCE.findall(text)) if len(each.split()) <= MOST_WORDS]
+    sentences = [each for each in (each.strip() for each in _SENTENCE.findall(text)) if len(each.split()) <= MOST_WORDS]
     return next((each for each in reversed(sentences) if asks(each, alone=False)), "")
 
 
@@ -135,10 +141,16 @@ def _decided(
         return "lookup", f"it is a title: {title!r}", None
     if not rules and understanding and understanding.kind == "identifier":
         rare = understanding.names and not understanding.identifiers
-        told = f"few texts here say {understanding.names[0]!r}" if rare else "it is an identifier"
+        if rare:
+            told = f"few texts here say {understanding.names[0]!r}"
+        else:
+            told = "it is an identifier"
         return "lookup", told, None
     bare = is_bare(text, words) and not code
-    like = None if bare and not rules and not tells(text) else liken(text)
+    if bare and not rules and not tells(text):
+        like = None
+    else:
+        like = liken(text)
     odds = _odds(rules, like, code)
     name = max(odds, key=odds.__getitem__, default=GENERIC)
     if odds and odds[name] < (ENOUGH if code or asks(text) else SURE) * sum(odds.values()):
@@ -222,5 +234,10 @@ def _cited(text: str, like: Likeness | None) -> str:
     """Return the direction of citations that a question is after: by its grammar, else by its likeness."""
     if way := cited_way(text):
         return way
-    best = max(like.ways, key=like.ways.__getitem__) if like and like.ways else ""
-    return best if like and best and like.ways[best] >= DIRECTED else ""
+    if like and like.ways:
+        best = max(like.ways, key=like.ways.__getitem__)
+    else:
+        best = ""
+    if like and best and like.ways[best] >= DIRECTED:
+        return best
+    return ""

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
-from operator import itemgetter
 from time import perf_counter
 
 import numpy as np
@@ -96,7 +95,9 @@ class CandidateGenerator:
         if self.question.about:
             return self._like(self.question.about)
         found = self._gathered(self.question.query)
-        return self._with(self.question.first, found) if self.question.first else found
+        if self.question.first:
+            return self._with(self.question.first, found)
+        return found
 
     def _gathered(self, query: Query, without: Place | None = None) -> Gathered:
         """Return the candidates of one search, less a work; the steps follow once those of all sides are there."""
@@ -150,7 +151,7 @@ class CandidateGenerator:
         work that is asked about, as surely as these are known.
         """
         rated = map(self.searcher.rated, found.sides, repeat(table))
-        by_side = np.array([*map(itemgetter(RELEVANCE), rated)])
+        by_side = np.array([*(each[RELEVANCE] for each in rated)])
         best = np.max(by_side, axis=0)
         side = table[SIDE]
         known = np.flatnonzero(np.isfinite(side))
@@ -164,7 +165,10 @@ class CandidateGenerator:
         """Return the terms of a work that are rare elsewhere and frequent in it."""
         store = self.searcher.store
         document = store.catalog.document(*named.hit.place)
-        text = document.text[:CHARACTERS] if document else named.hit.content
+        if document:
+            text = document.text[:CHARACTERS]
+        else:
+            text = named.hit.content
         counts = Counter(self.searcher.analyzer.terms(f"{named.hit.title} {text}"))
         known = store.lexical.document_frequencies(list(counts))
         chunks = store.counts()["chunks"]
@@ -250,7 +254,10 @@ def settled(store: Store, query: Query, table: Candidates, weights: Weights) -> 
         if name in _ALSO or name.startswith(_KEPT):
             columns[name] = table[name]
     total = weights["lexical"] + weights["semantic"]
-    words = weights["lexical"] / total if total else 0.5
+    if total:
+        words = weights["lexical"] / total
+    else:
+        words = 0.5
     merged = words * share(lexical) + (1 - words) * share(semantic)
     return replace(table, columns=columns, rankings={}).scored(merged)
 

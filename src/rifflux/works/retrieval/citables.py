@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import repeat
-from operator import attrgetter
 
 import numpy as np
 
@@ -35,7 +34,9 @@ def groups_of(hit: Hit, visible: LicensePolicy) -> frozenset[tuple[str, str]]:
         return frozenset()
     authors = map(str, hit.metadata.get("authors", ()))
     venue = str(hit.metadata.get("venue", ""))
-    return frozenset([*zip(repeat("authors"), map(person, authors)), *([("venues", venue)] if venue else [])])
+    return frozenset(
+        [*zip(repeat("authors"), (person(author) for author in authors)), *([("venues", venue)] if venue else [])]
+    )
 
 
 @dataclass
@@ -58,11 +59,11 @@ class Citables:
         passages: dict[Place, list[Hit]] = {}
         for hit in self.visible.hits(candidates.passages):
             passages.setdefault(hit.place, []).append(hit)
-        self.places, meant = [*map(attrgetter("place"), ranked.passages)], naming(self.text)
+        self.places, meant = [*(each.place for each in ranked.passages)], naming(self.text)
         parts = ranked.parts(SCORED)
         found = []
         columns = (ranked[SCORE], np.nan_to_num(ranked[RELEVANCE]), ranked[CERTAINTY], ranked.ids)
-        rows = zip(ranked.passages, *map(np.ndarray.tolist, columns), strict=True)
+        rows = zip(ranked.passages, *(np.ndarray.tolist(column) for column in columns), strict=True)
         values = np.array([*parts.values()]).T.tolist() or [()] * len(ranked)
         for (hit, score, relevance, certainty, id), addends in zip(rows, values, strict=True):
             work = Citable(
@@ -96,4 +97,4 @@ def _subject(facts: Mapping[str, object], tags: Sequence[Tag]) -> str:
     primary = str(facts.get(PRIMARY, ""))
     if tag := Tag(*primary.split(":", 1)) if ":" in primary else tags and primary_of(tags):
         return f"{tag.scheme}:{tag.value[:2] if tag.scheme == 'msc' else tag.value}"
-    return str(next(filter(None, map(facts.get, _SUBJECTS)), ""))
+    return str(next(filter(None, (facts.get(each) for each in _SUBJECTS)), ""))

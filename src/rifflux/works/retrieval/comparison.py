@@ -169,7 +169,7 @@ def sides_in(text: str) -> tuple[str, str] | None:
 
 def _joined(text: str) -> Iterator[tuple[str, str]]:
     """Yield the sides around each word that joins them: of single clauses first, then of the whole text."""
-    clauses = [*filter(None, map(str.strip, _CLAUSES.split(text)))]
+    clauses = [*filter(None, (each.strip() for each in _CLAUSES.split(text)))]
     for joint in _JOINTS:
         for part in dict.fromkeys((*clauses, text.strip(_EDGES))):
             for found in joint.finditer(part):
@@ -209,4 +209,6 @@ def _head(one: str, other: str) -> str:
     if len(one.split()) != 1 or not rest or _DETERMINES.match(rest[0]):
         return ""
     alike = any(kind.fullmatch(one) and kind.fullmatch(first) for kind in (_CODE, _NAME))
-    return f" {' '.join(rest)}" if alike or _ADJECTIVE.fullmatch(one) else ""
+    if alike or _ADJECTIVE.fullmatch(one):
+        return f" {' '.join(rest)}"
+    return ""

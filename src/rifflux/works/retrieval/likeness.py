@@ -92,9 +92,9 @@ class Wording:
     def __call__(self, vector: Vectors, text: str) -> Likeness:
         """Return what a question is like, by its vector and its words, as it was typed."""
         place = self.places(vector)
-        shares = dict[str, float]()
-        ways = dict[str, float]()
-        nearest = dict[str, str]()
+        shares: dict[str, float] = {}
+        ways: dict[str, float] = {}
+        nearest: dict[str, str] = {}
         for (intent, way), share in zip(self.kinds, self.probable(place, text).tolist(), strict=True):
             shares[intent] = shares.get(intent, 0.0) + share
             if way:
@@ -140,7 +140,7 @@ def unit(vectors: Vectors) -> Vectors:
 def read_examples(text: str) -> Iterator[Example]:
     """Yield the examples of a text: `== writer ==`, then `[intent]` or `[intent way]`, and a wording a line below."""
     writer = intent = way = ""
-    for line in filter(None, map(str.strip, text.splitlines())):
+    for line in filter(None, (each.strip() for each in text.splitlines())):
         if line.startswith("=="):
             writer = line.strip("= ")
         elif line.startswith("["):

@@ -38,8 +38,8 @@ def listed(
     the first page and behind it.
     """
     counts = Counter[tuple[str, str]]()
-    within = list[int]()
-    beyond = list[int]()
+    within: list[int] = []
+    beyond: list[int] = []
     for row in range(min(page, len(table))):
         (beyond if _full(groups[row], counts, caps) else within).append(row)
         if row in within[-1:]:
@@ -47,8 +47,11 @@ def listed(
     if not beyond:
         return Listing(table)
     others = range(page, min(REACH, len(table)))
-    values = relevance(table.take([*others])).tolist() if len(others) else []
-    stand_ins = list[int]()
+    if len(others):
+        values = relevance(table.take([*others])).tolist()
+    else:
+        values = []
+    stand_ins: list[int] = []
     for row, value in zip(others, values, strict=True):
         if len(stand_ins) < len(beyond) and value >= least and not _full(groups[row], counts, caps):
             stand_ins.append(row)

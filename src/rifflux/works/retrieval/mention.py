@@ -35,7 +35,9 @@ _MOST_WORDS = 16
 def identifier_in(text: str) -> str:
     """Return the first identifier in a text, as it is spelt there; empty if there is none."""
     found = _IDENTIFIER.search(text)
-    return found[0].rstrip(".,;)") if found else ""
+    if found:
+        return found[0].rstrip(".,;)")
+    return ""
 
 
 def noted(text: str) -> str:
@@ -44,7 +46,9 @@ def noted(text: str) -> str:
     `Ford and Fulkerson 1956`, `Okun, Potential GNP, ASA 1962`: whether anybody of that name is known here or not.
     """
     found = _NOTE.match(text.strip())
-    return found[0].strip() if found and len(text.split()) <= _MOST_WORDS else ""
+    if found and len(text.split()) <= _MOST_WORDS:
+        return found[0].strip()
+    return ""
 
 
 #: What may stand around a title where nothing else is asked: names, a year, a few words.
@@ -77,12 +81,16 @@ def quoted_title(text: str) -> str:
     quoted = found["quoted"] if found else None
     if not found or not quoted:
         return ""
-    return quoted if _capitals(quoted) >= _CAPITALS or re.search(r"\bby\b", found["rest"]) else ""
+    if _capitals(quoted) >= _CAPITALS or re.search(r"\bby\b", found["rest"]):
+        return quoted
+    return ""
 
 
 def _title_in(text: str) -> re.Match[str] | None:
     found = _TITLE.fullmatch(text)
-    return found if found and _LEADS.issuperset(found["lead"].lower().split()) else None
+    if found and _LEADS.issuperset(found["lead"].lower().split()):
+        return found
+    return None
 
 
 def _capitals(title: str) -> int:

@@ -35,17 +35,25 @@ def certain_of(
     """
     meant = naming(question.text)
     first = question.first and question.first.hit.place
-    outright = dict[Place, int]()
-    alike = dict[Place, int]()
+    outright: dict[Place, int] = {}
+    alike: dict[Place, int] = {}
     rows = zip(visible.hits(table.passages), table.ids.tolist(), np.nan_to_num(table[NAMED]).tolist(), strict=True)
     for hit, id, recognized in rows:
         theirs = _may_be_theirs(meant, hit, visible)
         looked_up = hit.place == first and theirs
-        certainty = LOOKED_UP if looked_up else _certainty(meant, hit, identifiers.get(id, ()), visible)
+        if looked_up:
+            certainty = LOOKED_UP
+        else:
+            certainty = _certainty(meant, hit, identifiers.get(id, ()), visible)
         outright[hit.place] = max(outright.get(hit.place, 0), certainty)
         if recognized and theirs and not hit.withheld:
             alike[hit.place] = 1
-    found = outright if any(outright.values()) else alike if len(alike) <= MOST_ALIKE else {}
+    if any(outright.values()):
+        found = outright
+    elif len(alike) <= MOST_ALIKE:
+        found = alike
+    else:
+        found = {}
     return table.with_column(CERTAINTY, np.array([found.get(hit.place, 0) for hit in table.passages], np.float64))
 
 
@@ -69,4 +77,6 @@ def _may_be_theirs(meant: Naming, hit: Hit, visible: LicensePolicy) -> bool:
 
 def _authors(hit: Hit, visible: LicensePolicy) -> Sequence[str]:
     told = visible.tells_facts(hit.place[0], hit.license)
-    return tuple(map(str, hit.metadata.get("authors", ()))) if told else ()
+    if told:
+        return tuple(map(str, hit.metadata.get("authors", ())))
+    return ()

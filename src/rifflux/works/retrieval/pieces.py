@@ -53,7 +53,9 @@ def untitled(text: str, *, other: str = " _ ") -> str:
 def _opened(run: re.Match[str], other: str) -> str:
     """Replace a title, but not the word that the text begins with: every sentence begins with a capital."""
     first, _, _ = run[0].partition(" ")
-    return f"{first}{other}" if not run.string[: run.start()].strip() else other
+    if not run.string[: run.start()].strip():
+        return f"{first}{other}"
+    return other
 
 
 def known_words(texts: Iterable[str]) -> frozenset[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain, pairwise, product
-from operator import itemgetter, methodcaller
+from operator import methodcaller
 
 import numpy as np
 
@@ -63,8 +63,14 @@ def meant(
     named, doubt = named_work(query.asked, store, visible)
     if not named and not doubt:
         named, doubt = work_of_author(text, query, store, visible)
-    called = f"the name of a work here: {named.shown}" if named else ""
-    alone = called if named and named.alone else _referred(query) or _works_of(query)
+    if named:
+        called = f"the name of a work here: {named.shown}"
+    else:
+        called = ""
+    if named and named.alone:
+        alone = called
+    else:
+        alone = _referred(query) or _works_of(query)
     ask = partial(asked_for, query.asked, mode, query.understanding, intents, query.words, liken=liken)
     asked = ask(named=alone)
     if (
@@ -78,11 +84,17 @@ def meant(
     told = f"{asked.intent.name}: {asked.reason}"
     lacking = _lacking(query.asked, store)
     if asked.intent.naming == ABOUT:
-        note = f"it is about {named.shown}, which is left out itself" if named else doubt
+        if named:
+            note = f"it is about {named.shown}, which is left out itself"
+        else:
+            note = doubt
         if named and asked.cited:
             asked = replace(asked, intent=asked.intent.directed(asked.cited))
         return Question(text, query, asked, None, named, (told, note) if note else (told,), lacking)
-    first = named if asked.intent.naming == FIRST else None
+    if asked.intent.naming == FIRST:
+        first = named
+    else:
+        first = None
     return Question(text, query, asked, first, notes=(told,), lacking=lacking)
 
 
@@ -97,21 +109,30 @@ def _referred(query: Query) -> str:
     if query.credits_only or not year or not is_bare(asked, query.words):
         return ""
     first = next(filter(asked.startswith, people), "")
-    return f"an author, a subject and a year: {first!r}, {year[0]}" if first else ""
+    if first:
+        return f"an author, a subject and a year: {first!r}, {year[0]}"
+    return ""
 
 
 def _works_of(query: Query) -> str:
     """Return whose works a question asks for, and for nothing else; empty if it asks for others."""
     people = [credit.said for credit in query.credits if credit.role == AUTHORS]
     name = works_of(query.asked, people if query.credits_only else ())
-    return f"a question for the works of {name!r}" if name else ""
+    if name:
+        return f"a question for the works of {name!r}"
+    return ""
 
 
 def _lacking(text: str, store: Store) -> tuple[str, ...]:
     """Return the identifiers in a question that mean one work everywhere, and none here."""
-    found = [each for each in map(parse_identifier, _codes(text)) if each and each.scheme in (*STRONG, "isbn")]
+    found = [
+        each for each in (parse_identifier(each) for each in _codes(text)) if each and each.scheme in (*STRONG, "isbn")
+    ]
     names = dict.fromkeys(map(str, found))
-    known = store.catalog.identified([*names]) if names else {}
+    if names:
+        known = store.catalog.identified([*names])
+    else:
+        known = {}
     return tuple(name for name in names if name not in known)
 
 
@@ -159,7 +180,9 @@ class NamedWork:
     @property
     def shown(self) -> str:
         """Return its name and title, which may be shown whatever its license."""
-        return self.name if plain(self.name) == plain(self.hit.title) else f"{self.name} ({self.hit.title})"
+        if plain(self.name) == plain(self.hit.title):
+            return self.name
+        return f"{self.name} ({self.hit.title})"
 
 
 def named_work(text: str, store: Store, visible: LicensePolicy) -> tuple[NamedWork | None, str]:
@@ -241,15 +264,15 @@ def _places(text: str, store: Store) -> Mapping[str, list[Place]]:
     """Return the works of each name in a question that is one: identifiers and keys before titles."""
     names = _codes(text)
     keyed = _title_keys(text)
-    found = dict[str, list[Place]]()
-    codes = dict(zip(names, map(_spellings, names), strict=True))
+    found: dict[str, list[Place]] = {}
+    codes = dict(zip(names, (_spellings(name) for name in names), strict=True))
     known = store.catalog.identified(list(dict.fromkeys([*chain.from_iterable(codes.values()), *keyed.values()])))
     for name, several in codes.items():
         for each in several:
             if each in known:
                 found.setdefault(name, known[each])
     for name in codes:
-        is_key = any(map(str.isdigit, name)) and any(map(str.isalpha, name))
+        is_key = any(each.isdigit() for each in name) and any(each.isalpha() for each in name)
         if is_key and name not in found and (places := store.catalog.find_documents(name)):
             found[name] = places
     if not known.keys().isdisjoint(keyed.values()):
@@ -271,14 +294,19 @@ def _titled(keyed: Mapping[str, str], known: Mapping[str, list[Place]], store: S
 
 def _spellings(name: str) -> list[str]:
     """Return an identifier as typed, and in its canonical spelling."""
-    parsed = parse_identifier(name) if ":" in name or "/" in name or any(map(str.isdigit, name)) else None
-    return list(dict.fromkeys([name, *([str(parsed)] if parsed else [])])) if ":" in name or parsed else []
+    if ":" in name or "/" in name or any(each.isdigit() for each in name):
+        parsed = parse_identifier(name)
+    else:
+        parsed = None
+    if ":" in name or parsed:
+        return list(dict.fromkeys([name, *([str(parsed)] if parsed else [])]))
+    return []
 
 
 def _codes(text: str) -> list[str]:
     """Return what may be an identifier: each word, and a scheme with what follows it after a space."""
     words = text.split()
-    names = list[str]()
+    names: list[str] = []
     bare = [*map(methodcaller("removesuffix", "."), map(methodcaller("strip", _EDGES), words))]
     for place, word in enumerate(words):
         names.append(bare[place])
@@ -290,7 +318,7 @@ def _codes(text: str) -> list[str]:
 def _title_keys(text: str) -> Mapping[str, str]:
     """Return how titles are looked up, by what may be one: what is quoted, the whole question, what it asks about."""
     names = [*map(methodcaller("strip", _EDGES), _QUOTED.findall(text))]
-    for piece in (text, *map(itemgetter("name"), _ABOUT.finditer(text))):
+    for piece in (text, *(each["name"] for each in _ABOUT.finditer(text))):
         name = piece.strip(_EDGES)
         for bare in (name, _LEAD.sub("", name)):
             names += (bare, bare.removesuffix("."), _AUTHOR.sub("", bare))
@@ -344,7 +372,7 @@ class Naming:
 
     def certainty(self, title: str, authors: Sequence[str], identifiers: Iterable[Identifier]) -> int:
         """Return how surely a work is meant: 3 by an identifier, 2 by its title, 1 by its title's subject, else 0."""
-        if any(map(self._says, identifiers)):
+        if any(self._says(identifier) for identifier in identifiers):
             return 3
         written = _plain(title)
         if written in self.titles:
@@ -375,8 +403,8 @@ class Naming:
 def naming(question: str) -> Naming:
     """Read what can be a name in a question."""
     stripped = map(methodcaller("strip", "\"'“”?!.,;()[]"), question.split())
-    words = [*map(str.casefold, filter(None, stripped))]
-    spelled = map(str, filter(None, map(parse_identifier, filter(_CODED.search, words))))
+    words = [*(each.casefold() for each in filter(None, stripped))]
+    spelled = map(str, filter(None, (parse_identifier(each) for each in filter(_CODED.search, words))))
     whole = plain(question)
     about, by, people = whole.rpartition(" by ")
     named = [
@@ -387,8 +415,8 @@ def naming(question: str) -> Naming:
     subjects = (_bare(each.split(), before=_SORTS | _ARTICLES | {"of"}) for each in named)
     return Naming(
         frozenset(words),
-        frozenset([*words, *map(str.casefold, spelled), *map(":".join, pairwise(words))]),
-        frozenset(filter(None, map(plain, [question, *map("".join, _TITLES.findall(question))]))),
+        frozenset([*words, *(each.casefold() for each in spelled), *(":".join(each) for each in pairwise(words))]),
+        frozenset(filter(None, map(plain, [question, *("".join(each) for each in _TITLES.findall(question))]))),
         frozenset(filter(None, subjects)),
         frozenset(people.split()) if by else frozenset(),
     )

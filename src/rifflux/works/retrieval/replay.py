@@ -43,7 +43,9 @@ class Replay:
     def beside(self, claimed: Mapping[str, Any], again: Mapping[str, Any]) -> Replay:
         """Return it with what else is claimed beside the pack, such as the list of works."""
         more = tuple(differences(claimed, again))
-        return replace(self, outcome=DIFFERS, problems=(*self.problems, *more)) if more else self
+        if more:
+            return replace(self, outcome=DIFFERS, problems=(*self.problems, *more))
+        return self
 
 
 def replayed(retriever: WorksRetriever, pack: EvidencePack) -> Replay:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from functools import cache
 from inspect import signature
 from itertools import chain, repeat
-from operator import attrgetter
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -173,7 +172,10 @@ class WorksRetriever:
 
     def again(self, pack: EvidencePack, settings: RetrievalSettings) -> Retrieval:
         """Ask a pack's question again as it was asked, within the settings. Raises `InvalidArgument`."""
-        arguments = pack.asked.arguments if pack.asked else {}
+        if pack.asked:
+            arguments = pack.asked.arguments
+        else:
+            arguments = {}
         if unknown := sorted(set(arguments) - set(_defaults())):
             raise InvalidArgument(f"the pack was asked with {unknown[0]!r}, which is no argument of retrieve")
         return replace(self, settings=settings)(pack.query, **arguments)
@@ -290,7 +292,7 @@ class WorksRetriever:
                 SCORED: {"values": values},
                 SIDES: {"side": sides[int(side[row])]} if np.isfinite(side[row]) else {},
             }
-            more = map(details.get, map(attrgetter("stage"), hit.why), repeat({}))
+            more = map(details.get, (each.stage for each in hit.why), repeat({}))
             hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
         return tuple(self.searcher.view.shown(hits))
 
@@ -325,7 +327,10 @@ def _iso(seconds: float) -> str:
 def _not_held(question: Question, works: Candidates) -> list[str]:
     """Return a note for each identifier that the question has and no work here, with the titles that come nearest."""
     titles = "; ".join(repr(hit.title) for hit in works.passages[:NEAREST])
-    nearest = f"the nearest titles here are {titles}" if titles else "nothing here is near it"
+    if titles:
+        nearest = f"the nearest titles here are {titles}"
+    else:
+        nearest = "nothing here is near it"
     return [f"no work here has the identifier {name}: {nearest}" for name in question.lacking]
 
 
@@ -338,7 +343,9 @@ def _limits(question: Question, least: float | None) -> Limits:
     asked = {*question.query.filter.metadata, *(credit.role for credit in question.query.credits)}
     caps = {group: most for group, most in limits.caps.items() if _ASKED.get(group) not in asked}
     limits = replace(limits, caps=caps)
-    return limits if least is None else replace(limits, min_relevance=float(least), min_share=0.0)
+    if least is None:
+        return limits
+    return replace(limits, min_relevance=float(least), min_share=0.0)
 
 
 def _listed(generator: CandidateGenerator, found: Gathered, packer: Packer, visible: LicensePolicy) -> Gathered:

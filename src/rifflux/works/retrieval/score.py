@@ -91,7 +91,10 @@ class WorkScore:
         values = self.components(table)
         scores, addends = weighed(values, self.question.asked.intent.weights.shares())
         for credit in query.credits:
-            worth = NAMED_SURELY if credit.sure or query.credits_only else NAMED_LIKELY
+            if credit.sure or query.credits_only:
+                worth = NAMED_SURELY
+            else:
+                worth = NAMED_LIKELY
             addends = {**addends, credit.shown: worth * credited(self.store, credit, table.ids)}
             scores = scores + addends[credit.shown]
         for name, column in values.items():
@@ -112,7 +115,10 @@ class WorkScore:
         by_words = share(np.nan_to_num(table[f"{LEXICAL}/score"]) * factors)
         lexical = np.maximum.reduce([by_words, named, table[CERTAINTY] > 0])
         semantic = np.maximum(share(np.nan_to_num(table[f"{SEMANTIC}/score"])), named)
-        lift = np.ones(len(hits)) if self.direct else self._lift(lexical, semantic)
+        if self.direct:
+            lift = np.ones(len(hits))
+        else:
+            lift = self._lift(lexical, semantic)
         return {
             "lexical": lexical,
             "semantic": semantic,
@@ -147,12 +153,17 @@ class WorkScore:
                     named[row] = max(named[row], _likeness(_terms(self.analyzer, tag.value), words))
                 else:
                     codes[row].append(tag)
-        return np.asarray(np.maximum(named, CODED * share(self._shared(codes)))) if any(codes) else named
+        if any(codes):
+            return np.asarray(np.maximum(named, CODED * share(self._shared(codes))))
+        return named
 
     def _shared(self, codes: Sequence[Sequence[Tag]]) -> Scores:
         """Return how much each work has of the codes of the work that is asked about, else of the best candidates."""
         wanted: dict[str, float] = defaultdict(float)
-        like = [tag for tag in about.tags if tag.scheme not in WORDED] if (about := self.question.about) else []
+        if about := self.question.about:
+            like = [tag for tag in about.tags if tag.scheme not in WORDED]
+        else:
+            like = []
         for rank, tags in enumerate([like] if like else codes[: self.leaders], 1):
             for tag in tags:
                 wanted[_plain(tag.value)] += 1.0 / (rank + 1)

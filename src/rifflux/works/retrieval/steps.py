@@ -107,7 +107,9 @@ class WorkSteps:
         """Return the steps by name, in their order; a search of works by their evidence has no others."""
         del reranker, further
         steps = [("citations", self.with_cited), ("works", self.one_per_work), (RERANK, self.by_score)]
-        return [(KIND, self.without_kinds), *steps] if self.question.asked.intent.not_kinds else steps
+        if self.question.asked.intent.not_kinds:
+            return [(KIND, self.without_kinds), *steps]
+        return steps
 
     def without_kinds(self, query: Query, table: Candidates) -> Candidates:
         """Leave out passages of the kinds that the intent leaves out."""
@@ -138,17 +140,20 @@ class WorkSteps:
             self.question = replace(self.question, asked=replace(self.question.asked, intent=intent))
         more = settled(self.store, query, _new(found.hits, table, intent.neighbours), intent.weights)
         table = stacked(table, more)
-        nearness = np.array([*map(near.get, map(_PLACE, table.passages), repeat(np.nan))], np.float64)
+        nearness = np.array([*map(near.get, (_PLACE(each) for each in table.passages), repeat(np.nan))], np.float64)
         table = table.with_column(NEAR, nearness)
         if not (self.direct and intent.about):
             return table
-        sure = (
-            found.confidence if intent.joined else {place: BUILT_ON * each for place, each in found.confidence.items()}
-        )
+        if intent.joined:
+            sure = found.confidence
+        else:
+            sure = {place: BUILT_ON * each for place, each in found.confidence.items()}
         joined = np.array([sure.get(hit.place, np.nan) for hit in table.passages], np.float64)
         table = table.with_column(JOINED, joined)
         # What is asked for by citations is a list that can be complete: what is merely alike does not belong to it.
-        return table.take(np.flatnonzero(np.isfinite(nearness))) if intent.joined else table
+        if intent.joined:
+            return table.take(np.flatnonzero(np.isfinite(nearness)))
+        return table
 
     def one_per_work(self, query: Query, table: Candidates) -> Candidates:
         """Keep the best candidate of each work."""
@@ -173,7 +178,9 @@ class WorkSteps:
             return _alternating(ranked)
         # Where words are to count nothing, they keep nothing up either.
         worded = self.question.asked.intent.weights["lexical"] > 0 and not self.question.about
-        return KeptUp()(query, _surely(ranked)) if worded else ranked
+        if worded:
+            return KeptUp()(query, _surely(ranked))
+        return ranked
 
     def unmatched(self, works: Candidates) -> list[str]:
         """Return a note for each value of the filter that no work here has: a misspelt one finds nothing."""
@@ -187,7 +194,10 @@ class WorkSteps:
         asked += [("is from a source", name, Filter(metadata={"sources": [name]})) for name in lists]
         for role, told in (("authors", "is by"), ("venue", "appeared in")):
             # Of one that is there, the other spellings stand beside it in the filter of the question.
-            unknown = [*self.filter.metadata.get(role, ())] if not self._known(role) else []
+            if not self._known(role):
+                unknown = [*self.filter.metadata.get(role, ())]
+            else:
+                unknown = []
             asked += [(told, name, Filter(metadata={role: [name]})) for name in unknown]
         passes = self.store.catalog.any_passes
         return [f"no work here {told} {name!r}" for told, name, each in asked if not passes(each)]
@@ -224,7 +234,10 @@ class WorkSteps:
                 sure = {hit.place: about.certainty * found.confidence[int(hit.chunk_id, 16)] for hit in hits}
                 return Neighborhood(hits, direct=True, confidence=sure)
             follow = self.question.asked.intent.follow
-            note = NONE_JOINED[follow[0]] if self.question.asked.intent.joined else NO_CITATIONS
+            if self.question.asked.intent.joined:
+                note = NONE_JOINED[follow[0]]
+            else:
+                note = NO_CITATIONS
         found = self._around(query, works.ids[: self.question.asked.intent.seeds])
         return Neighborhood(self._read(found.ranking, works, about.hit.place if about else None), note)
 
@@ -297,9 +310,9 @@ def neighbors(store: Store, seeds: Ids, follow: Sequence[str]) -> Neighbors:
 
 def _new(hits: Sequence[Hit], table: Candidates, most: int) -> Candidates:
     """Return at most so many neighbors that are no candidates yet, with their places among all."""
-    known = set(map(_PLACE, table.passages))
-    ranks = list[float]()
-    new = list[Hit]()
+    known = {_PLACE(each) for each in table.passages}
+    ranks: list[float] = []
+    new: list[Hit] = []
     for rank, hit in enumerate(hits, 1):
         if hit.place not in known and len(new) < most:
             ranks.append(rank)

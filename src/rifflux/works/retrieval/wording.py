@@ -191,7 +191,7 @@ def works_of(text: str, known: Sequence[str] = ()) -> str:
 
     `papers by Hamilton`, `works of Hamilton` and `what did Hamilton write` ask the same.
     """
-    people = "|".join([f"(?-i:{NAME}(?:\\s+{NAME}){{0,3}})", *map(re.escape, known)])
+    people = "|".join([f"(?-i:{NAME}(?:\\s+{NAME}){{0,3}})", *(re.escape(each) for each in known)])
     for form in _WORKS_OF:
         found = re.fullmatch(rf"{_WISH}{form.replace('WHO', people)}\W*", text, re.IGNORECASE)
         if found:
@@ -242,7 +242,10 @@ def names_one(text: str, words: Mapping[str, Clause]) -> str:
         first = re.split(r"[\s'’-]", name, maxsplit=1)[0]
         capital = text.lstrip().startswith(name) and _DESCRIBES.match(first) and not re.match(r"\w+[-'’]", name)
         rest = [word for word in _content(text.replace(name, " "), words) if word.lower() not in _ASIDE]
-        most = _VERSION if _RESULT.search(name) and _begins(text, name, words) else 1
+        if _RESULT.search(name) and _begins(text, name, words):
+            most = _VERSION
+        else:
+            most = 1
         if not capital and len(rest) <= most:
             return name
     return ""
@@ -262,7 +265,7 @@ def _begins(text: str, name: str, words: Mapping[str, Clause]) -> bool:
 def is_bare(text: str, words: Mapping[str, Clause]) -> bool:
     """Return True if a question is words without a sentence."""
     typed = _WORD.findall(text)
-    return bool(typed) and all(map(words.__getitem__, typed))
+    return bool(typed) and all(words[each] for each in typed)
 
 
 #: What may stand between plain words.
@@ -277,7 +280,9 @@ def is_broad(text: str, words: Mapping[str, Clause]) -> bool:
 def said(rule: re.Pattern[str], text: str) -> str:
     """Return the first words of a text that a rule is about; empty where there are none."""
     found = rule.search(text)
-    return found[0].strip() if found else ""
+    if found:
+        return found[0].strip()
+    return ""
 
 
 def _content(text: str, words: Mapping[str, Clause]) -> list[str]:
@@ -291,7 +296,10 @@ def side_of(query: Query, text: str) -> Query:
     held = frozenset(terms)
     folded = fold(text).split()
     anchors = tuple(each for each in query.anchors if held.issuperset(each))
-    names = query.understanding.names if query.understanding else ()
+    if query.understanding:
+        names = query.understanding.names
+    else:
+        names = ()
     named = [name for name in names if held.issuperset(query.words[name])]
     others = [term for term in terms if not any(term in anchor for anchor in anchors)]
     variants = {

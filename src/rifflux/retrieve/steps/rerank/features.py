@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count, pairwise, repeat
-from operator import attrgetter, contains
+from operator import contains
 from statistics import median
 
 import numpy as np
@@ -107,11 +107,11 @@ class Features:
         if not weights:
             return Scored(np.zeros(len(table)))
         shares = Weights(weights).shares()
-        components = dict[str, Scores]()
+        components: dict[str, Scores] = {}
         for name in shares:
             components[name] = COMPONENTS[name](asked)
         scores, parts = weighed(components, shares)
-        if "code" in map(attrgetter("kind"), table.passages):
+        if "code" in (each.kind for each in table.passages):
             from rifflux.retrieve.steps.code import led_by_signatures
 
             scores = led_by_signatures(table, scores)
@@ -181,7 +181,10 @@ def fused(asked: FeatureInput) -> Scores:
     heads. What the question names stays: who asks for an entry wants it, however short it is.
     """
     lengths = [len(hit.content) for hit in asked.table.passages]
-    usual = max(1.0, min(STUB, median(lengths))) if lengths else STUB
+    if lengths:
+        usual = max(1.0, min(STUB, median(lengths)))
+    else:
+        usual = STUB
     short = np.maximum(0.0, 1 - np.array(lengths, np.float64) / usual) * (np.nan_to_num(asked.table[NAMED]) == 0)
     return spread(asked.table[SCORE] * (1 - LOWERED * short))
 
@@ -226,7 +229,7 @@ def phrase(asked: FeatureInput) -> Scores:
 def title(asked: FeatureInput) -> Scores:
     """Return the share of the terms of the title and headings that are in the question; zero without any."""
     wanted = set(asked.terms)
-    shares = list[float]()
+    shares: list[float] = []
     for passage in asked.passages:
         terms = {*passage.title.split(), *passage.headings.split()}
         shares.append(len(terms & wanted) / (len(terms) or 1))
@@ -236,7 +239,7 @@ def title(asked: FeatureInput) -> Scores:
 def identifier(asked: FeatureInput) -> Scores:
     """Return the share of the question's codes that each hit holds on token boundaries: `D4` is not in `D40`."""
     typed = [token for token, _ in asked.query.tokens] or tokens(asked.query.semantic_text or asked.query.text)
-    codes = {*map(fold, filter(is_code, typed))}
+    codes = {*(fold(each) for each in filter(is_code, typed))}
     if not codes:
         return np.zeros(len(asked.held))
     return np.array([len(codes & terms) / len(codes) for terms in asked.held])
@@ -303,7 +306,7 @@ def spread(values: Scores) -> Scores:
 
 def is_code(token: str) -> bool:
     """Return True if a token is a name rather than a word: it holds a digit, a dot or the like."""
-    return len(token) > 1 and (any(map(str.isdigit, token)) or not _JOINTS.isdisjoint(token))
+    return len(token) > 1 and (any(each.isdigit() for each in token) or not _JOINTS.isdisjoint(token))
 
 
 def reranker(resources: Resources) -> Rerank:
@@ -353,14 +356,14 @@ def words_of_the_best(
 
 def _shares(texts: Sequence[Sequence[str]], weights: Scores, asked: Collection[str]) -> tuple[Sequence[str], Scores]:
     """Return the terms of the model by the alphabet, and each text's part of it: how often each occurs in it."""
-    counts = [*map(Counter, texts)]
+    counts = [*(Counter(text) for text in texts)]
     terms = sorted({*chain.from_iterable(counts)}.difference(asked))
     places = dict(zip(terms, count()))
     shares = np.zeros((len(texts), len(terms)))
     for share, weight, text, held in zip(shares, weights.tolist(), texts, counts, strict=True):
         for term in asked & held.keys():
             del held[term]
-        share[[*map(places.__getitem__, held)]] = [*held.values()]
+        share[[*(places[each] for each in held)]] = [*held.values()]
         share *= weight / max(1, len(text))
     return terms, shares
 
@@ -368,13 +371,13 @@ def _shares(texts: Sequence[Sequence[str]], weights: Scores, asked: Collection[s
 def _likeliest(terms: Sequence[str], values: Scores, words: int) -> dict[str, float]:
     """Return the terms of the greatest values, greatest first; of equal ones, those that come first."""
     best = np.argsort(-values, kind="stable")[:words]
-    return dict(zip(map(terms.__getitem__, best.tolist()), values[best].tolist(), strict=True))
+    return dict(zip((terms[each] for each in best.tolist()), values[best].tolist(), strict=True))
 
 
 def _held(terms: Collection[str], model: Mapping[str, float]) -> float:
     """Return the share of the model that is in the terms."""
     held = filter(terms.__contains__, model)
-    return sum(map(model.__getitem__, held)) / (sum(model.values()) or 1.0)
+    return sum(model[each] for each in held) / (sum(model.values()) or 1.0)
 
 
 def dump_weights(weights: Weights) -> str:

@@ -110,7 +110,9 @@ class MaxSim:
         rarest = [max((idf[term] for term in terms[word] if term in idf), default=0.0) for word in words]
         weights = np.repeat(rarest, [embedder.count_tokens(word) for word in words])[:tokens]
         # Stop words alone weigh nothing, and not every tokenizer goes word by word.
-        return weights if len(weights) == tokens and weights.any() else np.ones(tokens)
+        if len(weights) == tokens and weights.any():
+            return weights
+        return np.ones(tokens)
 
 
 def max_sim(asked: Vectors, weights: Scores, passages: Sequence[Vectors]) -> Scores:

@@ -110,7 +110,10 @@ class Rerank:
         parts = {RANK: head.ranks(), "score": scores, **{name: part[order] for name, part in scored.parts.items()}}
         below = table[SCORE][len(head) :]
         table = table.take([*order.tolist(), *range(len(head), len(table))])
-        excess = below[0] - scores[-1] if len(below) else 0.0
+        if len(below):
+            excess = below[0] - scores[-1]
+        else:
+            excess = 0.0
         if excess > 0:
             # The minimum mends what rounding may add.
             below = np.minimum(below - excess, scores[-1])
@@ -127,7 +130,10 @@ class Rerank:
         name = self.scorer.name
         try:
             work = partial(self.scorer, query, head)
-            scored = work() if deadline is None else self.workers(work, deadline, self.name)
+            if deadline is None:
+                scored = work()
+            else:
+                scored = self.workers(work, deadline, self.name)
         except NotApplied:
             raise
         except Late as late:
@@ -136,15 +142,25 @@ class Rerank:
             raise NotApplied(f"{name} failed: {error}") from error
         except Exception as error:  # whatever a model breaks with, the hits are there to be shown
             _log.warning("%s failed", name, exc_info=error)
-            ours = str(error) if isinstance(error, RiffluxError) else f"{type(error).__name__}; the log says more"
+            if isinstance(error, RiffluxError):
+                ours = str(error)
+            else:
+                ours = f"{type(error).__name__}; the log says more"
             raise NotApplied(f"{name} failed: {ours}") from error
         if scored.scores.shape != (len(head),) or not np.isfinite(scored.scores).all():
             raise NotApplied(f"{name} failed: it did not give each of {len(head)} hits a finite score")
         return scored
 
     def _deadline(self, query: Query) -> float | None:
-        own = None if self.deadline_ms is None else time.perf_counter() + self.deadline_ms / 1000
-        return query.deadline if own is None else own if query.deadline is None else min(own, query.deadline)
+        if self.deadline_ms is None:
+            own = None
+        else:
+            own = time.perf_counter() + self.deadline_ms / 1000
+        if own is None:
+            return query.deadline
+        if query.deadline is None:
+            return own
+        return min(own, query.deadline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +194,18 @@ class Resources:
 
     def terms(self, query: Query) -> Sequence[str]:
         """Return the terms of a question; those of its whole text where nothing of it is meant but limits."""
-        return query.terms if query.semantic_text else self.analyzer.terms(query.text)
+        if query.semantic_text:
+            return query.terms
+        return self.analyzer.terms(query.text)
 
     def idf(self, query: Query) -> dict[str, float]:
         """Return the idf of each term of a query: above zero, highest for what no chunk holds."""
         distinct = list(dict.fromkeys(self.terms(query)))
         statistics = query.statistics
-        forms = {term: [form for (form,) in query.forms.get((term,), ())] for term in distinct} if query.forms else {}
+        if query.forms:
+            forms = {term: [form for (form,) in query.forms.get((term,), ())] for term in distinct}
+        else:
+            forms = {}
         every = [*distinct, *chain.from_iterable(forms.values())]
         if statistics and statistics.frequencies.keys() >= set(every):
             known = statistics.frequencies

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import repeat, starmap
-from operator import itemgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -111,7 +110,7 @@ class SqliteCatalog(Catalog):
         ids = ranking.ids.tolist()
         which = "chunk.uid in (select value from json_each(:ids))"
         found = self.view.rows(sql.HYDRATE.format(which=which), {"ids": json.dumps(ids)})
-        rows = dict(zip(map(itemgetter(0), found), found, strict=True))
+        rows = dict(zip((each[0] for each in found), found, strict=True))
         hits = []
         names = self.view.names
         for id, score, why in zip(ids, ranking.scores.tolist(), trails or [()] * len(ids), strict=True):
@@ -140,13 +139,17 @@ class SqliteCatalog(Catalog):
 
     def _first(self, hits: list[Hit]) -> list[Hit]:
         """Return those hits that are the first one's owner's."""
-        return [hit for hit in hits if hit.owner == hits[0].owner] if self.view.several else hits
+        if self.view.several:
+            return [hit for hit in hits if hit.owner == hits[0].owner]
+        return hits
 
     def _home(self, namespace: str) -> tuple[View, str]:
         """Return the view of the owner that a namespace names, if one of several, and its name there."""
         name, owner = parted(namespace)
         # A name of somebody else stays whole, and is no namespace.
-        return (View(self.view.engine, owner), name) if owner in self.view.several else (self.view, namespace)
+        if owner in self.view.several:
+            return (View(self.view.engine, owner), name)
+        return (self.view, namespace)
 
     def _in(self, namespace: str, statement: str, bound: Mapping[str, object] | None = None) -> list[Any]:
         """Return the rows that a statement finds in a namespace."""
@@ -168,7 +171,7 @@ class SqliteCatalog(Catalog):
 
     def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
         listed = list(places)
-        found = dict[tuple[str, str], str]()
+        found: dict[tuple[str, str], str] = {}
         for place, text in self._at(sql.TEXTS_AT, listed):
             found.setdefault(listed[place], text)
         return found
@@ -203,14 +206,18 @@ class SqliteCatalog(Catalog):
 
     def documents(self, namespace: str, filter: Filter) -> list[Document]:
         condition, bound = where(filter)
-        return [*map(_whole, self._in(namespace, sql.DOCUMENTS.format(condition=condition or "true"), bound))]
+        return [
+            *(_whole(each) for each in self._in(namespace, sql.DOCUMENTS.format(condition=condition or "true"), bound))
+        ]
 
     def find_documents(self, key: str) -> list[tuple[str, str]]:
         splits = [(key[:place], key[place + 1 :]) for place, char in enumerate(key) if char == "/"]
         rows = self.view.rows(sql.FIND_DOCUMENTS, {"key": key, "splits": json.dumps(splits)})
         names = self.view.names
         found = [(self._named(names, namespace, owner), key) for namespace, key, owner in rows]
-        return sorted(found) if names else found
+        if names:
+            return sorted(found)
+        return found
 
     def namespaces(self) -> Mapping[str, int]:
         return dict(self.view.rows(sql.NAMESPACES))
@@ -219,7 +226,7 @@ class SqliteCatalog(Catalog):
         self, namespace: str, key: str | None = None, *, before: int = 0, after: int | None = None
     ) -> list[Document]:
         if key is not None and not before and after == 0:
-            return [*map(_whole, self._in(namespace, sql.ONE, {"key": key}))]
+            return [*(_whole(each) for each in self._in(namespace, sql.ONE, {"key": key}))]
         time = float("-inf")
         id = 0
         if key is not None:
@@ -228,7 +235,10 @@ class SqliteCatalog(Catalog):
                 return []
             time, id = places[0]
         bound = {"time": time, "id": id}
-        earlier = self._in(namespace, sql.BEFORE, {**bound, "limit": before}) if before else []
+        if before:
+            earlier = self._in(namespace, sql.BEFORE, {**bound, "limit": before})
+        else:
+            earlier = []
         rows = [
             *reversed(earlier),
             *self._in(namespace, sql.FROM, {**bound, "limit": -1 if after is None else after + 1}),
@@ -248,8 +258,14 @@ class SqliteCatalog(Catalog):
 
     def some_files(self, number: int) -> tuple[int, list[tuple[str, FileState]]]:
         ((total,),) = self.view.rows(sql.FILE_COUNT)
-        some = sql.SOME_OWN_FILES if self.view.owner else sql.SOME_FILES
-        statement = sql.ALL_FILES if total <= number else some
+        if self.view.owner:
+            some = sql.SOME_OWN_FILES
+        else:
+            some = sql.SOME_FILES
+        if total <= number:
+            statement = sql.ALL_FILES
+        else:
+            statement = some
         return total, [(root, FileState(*state)) for root, *state in self.view.rows(statement, {"number": number})]
 
     def roots(self) -> list[str]:
@@ -261,8 +277,14 @@ class SqliteCatalog(Catalog):
     def names(self, ids: Ids) -> Mapping[int, ChunkNames]:
         found = {}
         for id, title, headings, key, is_path, namespace, kind, language, metadata in self._of_chunks(sql.NAMES, ids):
-            aliases = said_of(kind, json.loads(metadata)).names if metadata else ()
-            path = tuple(json.loads(headings)) if headings != "[]" else ()
+            if metadata:
+                aliases = said_of(kind, json.loads(metadata)).names
+            else:
+                aliases = ()
+            if headings != "[]":
+                path = tuple(json.loads(headings))
+            else:
+                path = ()
             found[id] = ChunkNames(title, path, aliases, key, bool(is_path), namespace, language)
         return found
 
@@ -290,7 +312,9 @@ class SqliteCatalog(Catalog):
             ]
         for name, namespace, key, owner in rows:
             found.setdefault(name, []).append((self._named(owners, namespace, owner), key))
-        return {name: sorted(places) for name, places in found.items()} if owners else found
+        if owners:
+            return {name: sorted(places) for name, places in found.items()}
+        return found
 
     def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
         owners = self.view.names
@@ -368,7 +392,9 @@ def _document(key: str, *row: Any) -> Document:
     names = _each(Identifier, identifiers), _each(Tag, tags), _each(_part, parts)
     facts = json.loads(metadata)
     document = Document(key, text, title, kind, created, updated, facts, _each(Link, links), license, *names)
-    return replace(document, language=language) if language else document
+    if language:
+        return replace(document, language=language)
+    return document
 
 
 def _part(kind: str, start: int, end: int, headings: str, label: str, page: int | None) -> Part:
@@ -402,8 +428,14 @@ def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: 
     """Return a hit of a row of `HYDRATE`, whose columns are those of `Hit` in their order, then the owner's number."""
     uid, key, path, title, headings, position, text, start, end, kind, *facts = row
     created, updated, metadata, license, namespace, page, language, owner = facts
-    heading_path = " > ".join(_decoded(headings)[0]) if headings != "[]" else ""
-    known = _decoded(metadata)[0] if metadata != "{}" else {}
+    if headings != "[]":
+        heading_path = " > ".join(_decoded(headings)[0])
+    else:
+        heading_path = ""
+    if metadata != "{}":
+        known = _decoded(metadata)[0]
+    else:
+        known = {}
     origin = created, updated, known, license, namespace
     hit = Hit(f"{uid:016x}", key, path, title, heading_path, position, text, (start, end), score, why, kind, *origin)
     if language:
@@ -411,4 +443,6 @@ def _hit(row: Sequence[Any], names: Mapping[int, str], score: float = 0.0, why: 
     if page is not None:
         hit = replace(hit, page=page)
     # An owner who was deleted meanwhile has no name any more.
-    return replace(hit, owner=names.get(owner)) if names else hit
+    if names:
+        return replace(hit, owner=names.get(owner))
+    return hit

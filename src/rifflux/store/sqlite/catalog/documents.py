@@ -37,7 +37,7 @@ def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[P
 
     Unchanged chunks keep row and vector.
     """
-    wanted = dict[tuple[str, str], Placed]()
+    wanted: dict[tuple[str, str], Placed] = {}
     for each in documents:
         wanted[each.namespace, each.change.document.key] = each
     files: dict[tuple[str, str] | None, int | None] = {None: None}
@@ -130,7 +130,10 @@ def _add_chunks(
         chunk = each.chunk
         fields = (each.title, each.headings, each.body)
         length = " ".join(filter(None, fields)).count(" ") + any(fields)
-        words = each.hash if each.words is None else each.words
+        if each.words is None:
+            words = each.hash
+        else:
+            words = each.words
         hashes = (each.hash, words, length, each.embedded)
         row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, chunk.page, *hashes)
         if chunk.id in held:
@@ -139,13 +142,13 @@ def _add_chunks(
             if hash_held != each.hash:
                 connection.execute(sql.DROP_STALE_VECTOR, (id,))
             if words_held == words:
-                rows.known_terms.append((id, *map(terms.joined, fields)))
+                rows.known_terms.append((id, *(terms.joined(field) for field in fields)))
                 continue
             connection.execute(sql.DROP_TERMS.format(table=terms.table), (id,))
         else:
             id = next(ids)
             rows.chunks.append((id, rows.owner, chunk.id, document, *row))
-        rows.terms.append((id, *map(terms.joined, fields)))
+        rows.terms.append((id, *(terms.joined(field) for field in fields)))
 
 
 def _document_row(document: Document) -> _Row:
@@ -164,4 +167,4 @@ def _document_row(document: Document) -> _Row:
 
 
 def _list_json(texts: Iterable[str]) -> str:
-    return f"[{', '.join(map(_quoted, texts))}]"
+    return f"[{', '.join(_quoted(text) for text in texts)}]"

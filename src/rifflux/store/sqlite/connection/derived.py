@@ -141,7 +141,9 @@ class DerivedFile:
         self._builder = None if read_only else BackgroundBuilder(location, self._kept)
 
     def _kept(self, connection: apsw.Connection) -> bool:
-        return self._note(connection) if self.elsewhere else self._keep(connection)
+        if self.elsewhere:
+            return self._note(connection)
+        return self._keep(connection)
 
     def _note(self, connection: apsw.Connection) -> bool:
         """Let who builds it know that there is none, or that the one there is cannot be used."""

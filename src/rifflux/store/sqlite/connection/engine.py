@@ -218,7 +218,9 @@ def location_of(database: str | Path, name: str) -> Path:
 def current(connection: apsw.Connection, name: str) -> Current | None:
     """Return what the database knows of a derived file; None if none was ever begun, and no log is kept."""
     row = connection.execute(_CURRENT, (name,)).fetchone()
-    return Current(*row) if row else None
+    if row:
+        return Current(*row)
+    return None
 
 
 @contextmanager

@@ -85,7 +85,9 @@ def _sign(file: BinaryIO) -> None:
 
 def _owner(path: Path) -> str:
     number = path.read_bytes()[:20].decode("ascii", "replace").strip()
-    return f"process {number}" if number.isdigit() else "another process"
+    if number.isdigit():
+        return f"process {number}"
+    return "another process"
 
 
 if sys.platform == "win32":

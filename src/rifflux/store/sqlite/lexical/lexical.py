@@ -108,13 +108,15 @@ class SqliteLexical(Lexical):
         if scorer := self._scorer(query, weights):
             return self._by_postings(scorer, query, limit)
         found = self._by_words(query, query.sufficient(limit), weights)
-        return self._by_tables(query, limit, weights) if found is None else found
+        if found is None:
+            return self._by_tables(query, limit, weights)
+        return found
 
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
         """Score some chunks by BM25, by the tables; those of several owners by their postings, which say the same."""
         if scorer := self._scorer(query, weights):
             return self._scored(scorer, ids)
-        rows = map(itemgetter(0), self.view.rows(ROWS_OF, {"ids": json.dumps(ids.tolist())}))
+        rows = (each[0] for each in self.view.rows(ROWS_OF, {"ids": json.dumps(ids.tolist())}))
         found = self._by_tables(replace(query, filter=Filter()), len(ids), weights, [*rows])
         scores = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
         return np.array([*map(scores.get, ids.tolist(), repeat(0.0))], np.float64)
@@ -124,7 +126,9 @@ class SqliteLexical(Lexical):
         if not self.view.several or self.postings is None:
             return None
         with self.view.reading() as (connection, owners):
-            return None if connection.in_transaction else self.postings.seen(connection, owners)
+            if connection.in_transaction:
+                return None
+            return self.postings.seen(connection, owners)
 
     def _scorer(self, query: Query, weights: FieldWeights) -> PostingScorer | None:
         """Return what scores a query by the postings of several owners; None where the tables have to."""
@@ -197,10 +201,13 @@ class SqliteLexical(Lexical):
         rows: Sequence[int] | None,
     ) -> Ranking:
         """Rank by the tables alone; without a limit, all that matches."""
-        every = [*map(Terms, self.view.numbers)]
+        every = [*(Terms(each) for each in self.view.numbers)]
         if not any(terms.expression(query) for terms in every):
             return Ranking.empty()
-        scoring = self._scoring(every, query, weights) if self._scores_itself(weights) else None
+        if self._scores_itself(weights):
+            scoring = self._scoring(every, query, weights)
+        else:
+            scoring = None
         found = [self._by_terms(terms, query, limit, scoring or weights, rows) for terms in every]
         if len(found) == 1:
             return found[0]
@@ -222,7 +229,10 @@ class SqliteLexical(Lexical):
         """Rank what one owner's terms match."""
         condition, bound = where(query.filter)
         # The plus keeps SQLite from asking the word index once for every allowed row.
-        narrowed = f"and +rowid in ({ALLOWED.format(condition=condition)})" if condition else ""
+        if condition:
+            narrowed = f"and +rowid in ({ALLOWED.format(condition=condition)})"
+        else:
+            narrowed = ""
         if rows is not None:
             narrowed += " and +rowid in (select value from json_each(:among))"
             bound["among"] = json.dumps(list(rows))
@@ -259,8 +269,11 @@ class SqliteLexical(Lexical):
         return ids[np.isin(seen.rows_of_ids(ids), seen.posting(clause[0])[0])]
 
     def _holding(self, clause: Clause, ids: Ids) -> Ids:
-        statement = HOLDING_FEW if len(ids) <= FEW else HOLDING
-        found = list[int]()
+        if len(ids) <= FEW:
+            statement = HOLDING_FEW
+        else:
+            statement = HOLDING
+        found: list[int] = []
         for table, every in by_table(self.view.numbers):
             phrases = " OR ".join(terms.phrase(clause) for terms in every)
             rows = self.view.rows(statement.format(table=table), {"ids": json.dumps(ids.tolist()), "terms": phrases})
@@ -276,7 +289,7 @@ class SqliteLexical(Lexical):
                 if found is None:
                     found = self._counted(unknown)
                 known.update({**dict.fromkeys(unknown, 0), **found})
-            counts = dict(filter(itemgetter(1), zip(terms, map(known.__getitem__, terms), strict=True)))
+            counts = dict(filter(itemgetter(1), zip(terms, (known[term] for term in terms), strict=True)))
             if len(known) > MOST_TERMS:
                 known.clear()
             return counts
@@ -287,7 +300,9 @@ class SqliteLexical(Lexical):
         """Count the chunks in which each term occurs by what is next to the tables; None where that is unknown."""
         if not self.view.several:
             words = self.indexes.of(owners[0])
-            return words.frequencies(connection, terms) if words else None
+            if words:
+                return words.frequencies(connection, terms)
+            return None
         if (seen := self._seen()) is None or not all(seen.holds((term,)) for term in terms):
             return None
         return {term: len(seen.posting(term)[0]) for term in terms}
@@ -308,10 +323,13 @@ class SqliteLexical(Lexical):
         counts: Counter[str] = Counter()
         uncounted: set[str] = set()
         bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
-        for terms in map(Terms, self.view.numbers):
+        for terms in (Terms(each) for each in self.view.numbers):
             with self.view.reading() as (connection, _):
                 words = self.indexes.of(terms.owner)
-                listed = words.terms(connection, start, shortest, longest) if words else None
+                if words:
+                    listed = words.terms(connection, start, shortest, longest)
+                else:
+                    listed = None
             if listed is not None:
                 uncounted.update(filter(like, listed) if like else listed)
                 continue
@@ -320,7 +338,9 @@ class SqliteLexical(Lexical):
                 if like is None or like(term):
                     counts[term] += count
         # The word index also lists terms that no chunk holds any more: only those that are counted are returned.
-        return self.document_frequencies(sorted(uncounted | counts.keys())) if uncounted else +counts
+        if uncounted:
+            return self.document_frequencies(sorted(uncounted | counts.keys()))
+        return +counts
 
 
 def _worth(query: Query, least: float) -> Query:

@@ -103,7 +103,10 @@ class Postings:
         place = int(np.searchsorted(self.owners[:, 0], owner))
         if place == len(self.owners) or self.owners[place, 0] != owner:
             return slice(0, 0)
-        end = self.owners[place + 1, 1] if place + 1 < len(self.owners) else len(self)
+        if place + 1 < len(self.owners):
+            end = self.owners[place + 1, 1]
+        else:
+            end = len(self)
         return slice(int(self.owners[place, 1]), int(end))
 
     def posting(self, term: str) -> slice:

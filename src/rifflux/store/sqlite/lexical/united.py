@@ -77,7 +77,7 @@ class Seen:
             raise Unfit("the words of a chunk that changed are not kept")
         mask[[row for chunk, row in before.items() if row >= 0 and chunk not in same]] = False
         new = [row for row in stored if row[0] not in same]
-        held = dict[str, dict[int, float]]()
+        held: dict[str, dict[int, float]] = {}
         row_of = dict.fromkeys(changed, -1) | {chunk: before[chunk] for chunk in same}
         lengths = []
         for row, (chunk, _, _, owner, *fields, _) in enumerate(new, len(postings)):
@@ -130,7 +130,9 @@ class Seen:
         return self._visible(rows)
 
     def _visible(self, rows: Ids) -> Ids:
-        return np.where((rows >= 0) & self.mask[rows], rows, -1) if len(self.mask) else rows
+        if len(self.mask):
+            return np.where((rows >= 0) & self.mask[rows], rows, -1)
+        return rows
 
     def vocabulary(
         self, start: str, shortest: int, longest: int, like: Callable[[str], bool] | None = None
@@ -182,13 +184,13 @@ class PostingScorer:
     @cached_property
     def _required(self) -> Sequence[Sequence[Found]]:
         """Return what holds each required clause, by its forms."""
-        return [[*map(self._found, forms)] for forms in required_forms(self.query)]
+        return [[*(self._found(form) for form in forms)] for forms in required_forms(self.query)]
 
     @cached_property
     def _ranked(self) -> Sequence[Found]:
         clauses = (*self.query.clauses, *self.query.variants)[:MOST_CLAUSES]
         prefixes = [self._found((prefix,), True) for prefix in self.query.prefixes[:MOST_CLAUSES]]
-        return [*map(self._found, clauses), *prefixes]
+        return [*(self._found(clause) for clause in clauses), *prefixes]
 
     @cached_property
     def _idf(self) -> Sequence[float]:

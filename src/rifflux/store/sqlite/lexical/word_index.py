@@ -97,7 +97,9 @@ class WordIndex(DerivedFile):
 
         known = current(connection, self.name)
         upkeep = Upkeep(connection, self.place, self._terms)
-        return upkeep.build() if known and known.token and known.token == self._refused[0] else upkeep.keep()
+        if known and known.token and known.token == self._refused[0]:
+            return upkeep.build()
+        return upkeep.keep()
 
     def log(self, connection: apsw.Connection) -> Log | None:
         """Return what the database says of its word index; None if there is none, or it covers far too little."""
@@ -108,7 +110,9 @@ class WordIndex(DerivedFile):
             return None
         if log.fresh:
             self.suggest()
-        return log if len(log.fresh) <= MOST_FRESH else None
+        if len(log.fresh) <= MOST_FRESH:
+            return log
+        return None
 
     def at(self, log: Log) -> WordSnapshot | None:
         """Return the state that the database knows, or None; `trouble` says why, although one was built."""

@@ -97,7 +97,7 @@ class Upkeep:
         new.mkdir(0o700)
         writer = tantivy.Index(schema(), str(new)).writer(HEAP, 1)
         owner = self.terms.owner
-        terms = set[str]()
+        terms: set[str] = set()
         for first in range(1, self.connection.execute(_HIGHEST, (owner,)).get + 1, SPAN):
             span = {"first": first, "last": first + SPAN - 1}
             chunks = self.connection.execute(_SPAN, span | {"owner": owner})

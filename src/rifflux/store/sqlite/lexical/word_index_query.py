@@ -70,20 +70,26 @@ class Parser:
     def _required(self, forms: Sequence[Clause]) -> tantivy.Query:
         """Return a query for a required clause, of whose forms one must match."""
         found = [boosted(each, 2.0) for each in self._phrases(forms)]
-        return found[0] if len(found) == 1 else _any(found)
+        if len(found) == 1:
+            return found[0]
+        return _any(found)
 
     def phrase(self, clause: Clause) -> tantivy.Query:
         """Return adjacent terms, weighed by how many chunks hold them so."""
         terms = self._words(clause)
         if len(terms) != 1:
-            return self._weighed(terms) if terms else _NO_MATCH
+            if terms:
+                return self._weighed(terms)
+            return _NO_MATCH
         (term,) = terms
         found = self.searcher.doc_freq(TERMS, term)
-        return boosted(self.term(term), self._idf(self.frequency(term)) / self._own_idf(found)) if found else _NO_MATCH
+        if found:
+            return boosted(self.term(term), self._idf(self.frequency(term)) / self._own_idf(found))
+        return _NO_MATCH
 
     def _words(self, clause: Clause) -> list[str]:
         """Return the terms of a clause as they are stored, and as FTS5's tokenizer reads them: see `words_of`."""
-        return words_of(" ".join(map(self.terms.stored, clause)))
+        return words_of(" ".join(self.terms.stored(each) for each in clause))
 
     def term(self, term: str) -> tantivy.Query:
         """Return one term, weighed as Tantivy does."""
@@ -93,7 +99,10 @@ class Parser:
         """Return a phrase of several terms, for which Tantivy adds up their weights."""
         query = tantivy.Query.phrase_query(self.schema, TERMS, list(terms))
         frequencies = [self.searcher.doc_freq(TERMS, term) for term in terms]
-        found = self.count(query) if all(frequencies) else 0
+        if all(frequencies):
+            found = self.count(query)
+        else:
+            found = 0
         if not found:
             return _NO_MATCH
         return boosted(query, self._idf(found) / sum(self._own_idf(each) for each in frequencies))
@@ -105,7 +114,10 @@ class Parser:
         if len(found) > MOST_EXPANSIONS:
             raise NotHere("a prefix of too many words")
         union = tantivy.Query.boolean_query([(SHOULD, self.term(term)) for term, _ in found])
-        worth = self._idf(self.count(union)) if found else 0.0
+        if found:
+            worth = self._idf(self.count(union))
+        else:
+            worth = 0.0
         parts = [(SHOULD, boosted(self.term(term), worth / self._own_idf(frequency))) for term, frequency in found]
         return tantivy.Query.boolean_query(parts)
 
@@ -148,8 +160,14 @@ class Parser:
         if filter.documents:
             yield self._facets("document", filter.documents)
         if filter.since or filter.until:
-            lower = parse_time(filter.since).timestamp() if filter.since else None
-            upper = whole_day_end(filter.until) if filter.until else None
+            if filter.since:
+                lower = parse_time(filter.since).timestamp()
+            else:
+                lower = None
+            if filter.until:
+                upper = whole_day_end(filter.until)
+            else:
+                upper = None
             yield tantivy.Query.range_query(self.schema, TIME, tantivy.FieldType.Float, lower, upper)
         for name, value in filter.metadata.items():
             yield self._metadata(name, value)
@@ -158,7 +176,9 @@ class Parser:
         if value is not None and not isinstance(value, str | int | float):
             raise NotHere("a value of another type")
         text = encoded(name, value)
-        return tantivy.Query.term_query(self.schema, FACET, text, "basic") if text is not None else _NO_MATCH
+        if text is not None:
+            return tantivy.Query.term_query(self.schema, FACET, text, "basic")
+        return _NO_MATCH
 
     def _facets(self, name: str, values: Sequence[object]) -> tantivy.Query:
         return _any([self._facet(name, value) for value in values])
@@ -167,7 +187,10 @@ class Parser:
         name = name.replace('"', "")
         if "\\" in name or not name.isprintable():
             raise NotHere("a name that JSON writes in several ways")
-        values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+        if isinstance(value, list | tuple | set | frozenset):
+            values = list(value)
+        else:
+            values = [value]
         return self._facets(own(name), values)
 
     def _path(self, pattern: str) -> tantivy.Query:

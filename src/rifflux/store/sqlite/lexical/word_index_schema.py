@@ -115,7 +115,10 @@ def encoded(name: str, value: object) -> str | None:
     elif isinstance(value, float) and not (value.is_integer() and abs(value) < 1 << 63):
         text = repr(value)
     elif isinstance(value, int | float):
-        text = repr(int(value)) if abs(value) < 1 << 63 else repr(float(value))
+        if abs(value) < 1 << 63:
+            text = repr(int(value))
+        else:
+            text = repr(float(value))
     else:
         return None
     if len(text) > LONGEST_VALUE:

@@ -80,7 +80,10 @@ def check(connection: apsw.Connection, location: str, analysis: Analysis | None)
 
 def _problems(connection: apsw.Connection, analysis: Analysis | None) -> Iterator[Problem]:
     for line, cure in damage(connection):
-        what = "word index" if damaged_words([(line, cure)]) else "database"
+        if damaged_words([(line, cure)]):
+            what = "word index"
+        else:
+            what = "database"
         yield Problem(f"the {what} is damaged: {line}", cure, unreadable=cure == SALVAGE)
     for fault in FAULTS:
         if count := connection.execute(fault.count).get:
@@ -155,7 +158,7 @@ def strange_vectors(connection: apsw.Connection) -> Iterator[int]:
     """Yield vectors that are not of unit length; one of length zero is right for a text without any letter."""
     for id, data, text, _dimension in _batches(connection, _VECTORS):
         length = _length(np.frombuffer(data, np.float32))
-        if not 0.99 < length < 1.01 and not (length == 0 and not any(map(str.isalnum, text))):
+        if not 0.99 < length < 1.01 and not (length == 0 and not any(each.isalnum() for each in text)):
             yield id
 
 

@@ -35,7 +35,9 @@ def close(location: str | Path) -> list[str]:
         if path.stat().st_uid == os.getuid():
             path.chmod(path.stat().st_mode & 0o777 & ~_OTHERS)
             done += 1
-    return [f"everybody on this machine could read {done} of the files: took that right away"] if done else []
+    if done:
+        return [f"everybody on this machine could read {done} of the files: took that right away"]
+    return []
 
 
 def _exposed(location: str | Path) -> Iterator[Path]:

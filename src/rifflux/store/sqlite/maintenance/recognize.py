@@ -51,7 +51,7 @@ def check_is_index(path: Path) -> None:
         if _holds_our_table(path) or (log.exists() and _holds_our_table(log)):
             return
         raise NotAnIndex(f"{path} is a database of another program: choose another file with --db")
-    if not any(map(_is_tree_page, _pages(path))) or not _holds_our_table(path):
+    if not any(_is_tree_page(each) for each in _pages(path)) or not _holds_our_table(path):
         raise NotAnIndex(
             f"{path} is not a Rifflux index, and holds no page of one, so there is nothing to repair: name the index "
             "with --db, or make one with 'rifflux index FOLDER'"

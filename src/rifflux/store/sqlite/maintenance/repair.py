@@ -145,7 +145,7 @@ def _put_terms(connection: apsw.Connection, analysis: Analysis, rows: list[int])
             chunk = StoredChunk(title, *names, kind, key, json.loads(metadata), place, language)
             terms, fields = Terms(owner), analysis.terms(chunk)
             connection.execute(_DROP.format(table=terms.table), (id,))
-            connection.execute(_PUT.format(table=terms.table), (id, *map(terms.joined, fields)))
+            connection.execute(_PUT.format(table=terms.table), (id, *(terms.joined(field) for field in fields)))
             connection.execute(_LENGTH, (sum(len(field.split()) for field in fields), id))
 
 

@@ -102,7 +102,7 @@ def _erased(
 
         kinds: list[Any] = connection.execute(_KINDS, bound).fetchall()
         deleted(_DOCUMENTS)
-        erased = Erased(dict(kinds), *map(deleted, (_FILES, _EVENTS, _SETTINGS, *counted)))
+        erased = Erased(dict(kinds), *(deleted(each) for each in (_FILES, _EVENTS, _SETTINGS, *counted)))
         for statement in uncounted:
             deleted(statement)
         for owner in owners:

@@ -210,7 +210,10 @@ class SqliteRegistry(Registry):
     def set(self, name: str, value: str, *, content: bool = True, entry: LogEntry | None = None) -> None:
         view = self._whole if entry else self.view
         with view.writing(content=content) as (connection, owner):
-            statement = PUT_OWN_SETTING if owner else PUT_SETTING
+            if owner:
+                statement = PUT_OWN_SETTING
+            else:
+                statement = PUT_SETTING
             connection.execute(statement, {"owner": owner, "name": name, "value": value})
             append(connection, entry)
 
@@ -263,7 +266,9 @@ class SqliteRegistry(Registry):
     def reserve(self, spending: Spending, budget: float, since: float) -> int | None:
         with self._whole.writing(content=False) as (connection, _):
             connection.execute(_RESERVE, {**asdict(spending), "budget": budget, "since": since})
-            return connection.last_insert_rowid() if connection.changes() else None
+            if connection.changes():
+                return connection.last_insert_rowid()
+            return None
 
     def settle(self, id: int, spending: Spending | None) -> None:
         with self._whole.writing(content=False) as (connection, _):
@@ -319,7 +324,7 @@ class SqliteRegistry(Registry):
             connection.execute(_STOP_JOBS, (user, id))
 
     def job(self, id: str) -> JobRecord | None:
-        return next(map(_job, self._whole.rows(_JOB, {"id": id})), None)
+        return next((_job(each) for each in self._whole.rows(_JOB, {"id": id})), None)
 
     def jobs(self, user: str | None = None) -> list[JobRecord]:
         return [_job(row) for row in self._whole.rows(_JOBS, {"user": user})]

@@ -100,4 +100,6 @@ class SqliteGenerations(Generations):
 
 def _by_state(connection: apsw.Connection, state: State) -> ModelInfo | None:
     row = connection.execute(_BY_STATE, (state,)).fetchone()
-    return ModelInfo(*row) if row else None
+    if row:
+        return ModelInfo(*row)
+    return None

@@ -115,7 +115,10 @@ class Proximity:
         self, packed: Packed, among: slice, allowed: Mask | None, vector: Vectors, limit: int
     ) -> tuple[Ids, Scores]:
         """Return the rows near a vector as `scan.nearest_rows` does, which is asked where few rows count."""
-        left = among.stop - among.start if allowed is None else int(np.count_nonzero(allowed))
+        if allowed is None:
+            left = among.stop - among.start
+        else:
+            left = int(np.count_nonzero(allowed))
         share = left / max(len(packed), 1)
         if left <= FEW or share < NARROW:
             return nearest_rows(packed, among, allowed, vector, limit)
@@ -144,7 +147,9 @@ class Proximity:
         rest = self._counting(self.rest, among, allowed)
         mask = np.zeros(among.stop - among.start, np.bool_)
         mask[rest - among.start] = True
-        return nearest_rows(packed, among, mask, vector, limit) if len(rest) else (rest, np.empty(0, np.float64))
+        if len(rest):
+            return nearest_rows(packed, among, mask, vector, limit)
+        return (rest, np.empty(0, np.float64))
 
 
 def keep(connection: apsw.Connection, place: Path, packed: Packed, going_on: Callable[[], bool]) -> bool:
@@ -170,7 +175,9 @@ def keep(connection: apsw.Connection, place: Path, packed: Packed, going_on: Cal
 def known(connection: apsw.Connection) -> str:
     """Return the token of the graph that the database knows; empty for none."""
     found = current(connection, NAME)
-    return found.token if found else ""
+    if found:
+        return found.token
+    return ""
 
 
 def verify(place: Path, packed: Packed, token: str) -> None:

@@ -58,7 +58,10 @@ def nearest_rows(packed: Packed, among: slice, allowed: Mask | None, vector: Vec
     `allowed` says of each row of the slice whether it counts; `vector` is of unit length.
     """
     start, count = among.start, among.stop - among.start
-    left = count if allowed is None else int(np.count_nonzero(allowed))
+    if allowed is None:
+        left = count
+    else:
+        left = int(np.count_nonzero(allowed))
     if left > max(FEW, limit) and left >= SPARSE * count:
         signs = packed.signs[:, among]
         places, cosines = _likely(signs, allowed, vector, limit, lambda some: packed.cosines(some + start, vector))
@@ -75,7 +78,10 @@ def nearest_among(
     `signs` are their sign bits, where these are known already.
     """
     if len(rows) > max(FEW, limit):
-        signs = packed.signs[:, rows] if signs is None else signs
+        if signs is None:
+            signs = packed.signs[:, rows]
+        else:
+            signs = signs
         places, cosines = _likely(signs, None, vector, limit, lambda some: packed.cosines(rows[some], vector))
         return rows[places], cosines
     return rows, packed.cosines(rows, vector)
@@ -156,11 +162,16 @@ def _expected_level(counts: Counts, cosines: Scores, held: NDArray[Any], level: 
     x_mean = x.mean()
     y_mean = cosines.mean()
     spread = float(((x - x_mean) ** 2).mean())
-    slope = float(((x - x_mean) * (cosines - y_mean)).mean()) / spread if spread else 0.0
+    if spread:
+        slope = float(((x - x_mean) * (cosines - y_mean)).mean()) / spread
+    else:
+        slope = 0.0
     stray = float(np.std(cosines - y_mean - slope * (x - x_mean))) + 1e-9
     levels = np.arange(level + 1, len(held))
     lacking = _worst(cosines, limit) - (y_mean + slope * (levels - x_mean))
     expected = held[level + 1 :] * np.interp(lacking / stray, _STEPS, _TAIL, right=0.0)
     left_out = expected[::-1].cumsum()[::-1]
     needed = np.flatnonzero(left_out > missed * limit)
-    return int(levels[needed[-1]]) if len(needed) else level
+    if len(needed):
+        return int(levels[needed[-1]])
+    return level

@@ -114,7 +114,10 @@ class SqliteSemantic(Semantic):
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
         stored = 0
         with self.view.writing(content=False) as (connection, owner):
-            state = connection.execute(MODEL_STATE, (model,)).get if model else State.ACTIVE
+            if model:
+                state = connection.execute(MODEL_STATE, (model,)).get
+            else:
+                state = State.ACTIVE
             if state is None:
                 raise ModelMismatch("the index was switched to another model meanwhile, or its switch was aborted")
             for id, hash, vector in zip(ids, hashes, vectors, strict=True):
@@ -145,7 +148,9 @@ class SqliteSemantic(Semantic):
 
     def model(self) -> ModelInfo | None:
         row = self.view.row(ACTIVE_MODEL)
-        return ModelInfo(*row) if row else None
+        if row:
+            return ModelInfo(*row)
+        return None
 
     def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
         """Yield the chunks without a vector, in batches by row number."""
@@ -172,10 +177,19 @@ class SqliteSemantic(Semantic):
         if exact:
             return self._stored_vectors(ids)
         with self.view.reading() as (connection, owners):
-            packed = self.index.at(connection) if self.index else None
-        known = packed.vectors_of(owners, ids) if packed else {}
+            if self.index:
+                packed = self.index.at(connection)
+            else:
+                packed = None
+        if packed:
+            known = packed.vectors_of(owners, ids)
+        else:
+            known = {}
         missing = [*filterfalse(known.__contains__, ids.tolist())]
-        stored = self._stored_vectors(np.array(missing, np.int64)) if missing else {}
+        if missing:
+            stored = self._stored_vectors(np.array(missing, np.int64))
+        else:
+            stored = {}
         return {**known, **rounded_all(stored)}
 
     def _stored_vectors(self, ids: Ids) -> Mapping[int, Vectors]:
@@ -194,7 +208,10 @@ class SqliteSemantic(Semantic):
     def _sampled(self, most: int) -> tuple[Ids, Vectors]:
         """Return the sample of this moment, read again only where it is of other chunks than the last one."""
         with self.view.reading() as (connection, owners):
-            packed = self.index.at(connection) if self.index else None
+            if self.index:
+                packed = self.index.at(connection)
+            else:
+                packed = None
         if packed is None:
             return self._sampled_from_tables(most)
         ids, state = packed.lowest(owners, most)
@@ -211,13 +228,19 @@ class SqliteSemantic(Semantic):
         return np.array(ids, np.int64), values * scales[:, None]
 
     def nearest(self, query: Query, limit: int) -> Ranking:
-        length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))
+        if query.vector is None:
+            length = 0.0
+        else:
+            length = float(np.linalg.norm(query.vector))
         if query.vector is None or not length:
             return Ranking.empty()
         vector = query.vector / length
         allowed = self._allowed(query)
         with self.view.reading() as (connection, owners):
-            packed = self.index.at(connection) if self.index else None
+            if self.index:
+                packed = self.index.at(connection)
+            else:
+                packed = None
             if packed is None:
                 return self._nearest_exactly(connection, owners, query, vector, limit, allowed)
             # Looked at last: if the index is switched to another model after this, the vectors are of the former one.
@@ -274,13 +297,21 @@ class SqliteSemantic(Semantic):
         for table, every in by_table(self.view.numbers):
             matched = " OR ".join(f"({expression(terms, query)})" for terms in every)
             found.append(numbers_of(self.view, HOLDING_ALL.format(table=table), {"terms": matched}))
-        return np.concatenate(found) if found else np.empty(0, np.int64)
+        if found:
+            return np.concatenate(found)
+        return np.empty(0, np.int64)
 
     def cosines_of(self, query: Query, ids: Ids) -> Scores:
         """Return the cosine of some chunks with a query's vector, by the tables."""
         cosines = np.full(len(ids), np.nan)
-        length = 0.0 if query.vector is None else float(np.linalg.norm(query.vector))
-        vectors = self._stored_vectors(ids) if length else {}
+        if query.vector is None:
+            length = 0.0
+        else:
+            length = float(np.linalg.norm(query.vector))
+        if length:
+            vectors = self._stored_vectors(ids)
+        else:
+            vectors = {}
         held = [place for place, id in enumerate(ids.tolist()) if id in vectors]
         if held:
             stacked = np.array([vectors[int(ids[place])] for place in held], np.float64)

@@ -102,7 +102,9 @@ class Together:
     @classmethod
     def of(cls, packed: Packed, owners: Sequence[int]) -> Together:
         """Gather the rows of owners."""
-        rows = np.concatenate([np.arange(each.start, each.stop) for each in map(packed.of, owners)] or [_NO_ROWS])
+        rows = np.concatenate(
+            [np.arange(each.start, each.stop) for each in (packed.of(owner) for owner in owners)] or [_NO_ROWS]
+        )
         rows = rows[np.argsort(packed.ids[rows])]
         return cls(rows, packed.signs[:, rows])
 
@@ -137,10 +139,16 @@ class VectorSnapshot:
         among = self.packed.of(owner)
         mask = self._mask(among, allowed)
         if among.stop - among.start - len(self._hidden(among)) + len(fresh.ids) < LEAST:
-            rows = np.arange(among.start, among.stop) if mask is None else np.flatnonzero(mask) + among.start
+            if mask is None:
+                rows = np.arange(among.start, among.stop)
+            else:
+                rows = np.flatnonzero(mask) + among.start
             cosines = self.packed.cosines(rows, vector)
         else:
-            search = self.graph.nearest_rows if self.graph else nearest_rows
+            if self.graph:
+                search = self.graph.nearest_rows
+            else:
+                search = nearest_rows
             rows, cosines = search(self.packed, among, mask, vector, enough)
         every = len(rows) == (among.stop - among.start if mask is None else np.count_nonzero(mask))
         ids = np.concatenate([self.packed.ids[rows], ranking.ids])
@@ -177,7 +185,9 @@ class VectorSnapshot:
 
     def lowest(self, owners: Sequence[int], most: int) -> tuple[Ids, object]:
         """Return the lowest public ids of some owners' chunks, ascending, and on what their vectors depend."""
-        rows = np.concatenate([np.arange(each.start, each.stop) for each in map(self.packed.of, owners)] or [_NO_ROWS])
+        rows = np.concatenate(
+            [np.arange(each.start, each.stop) for each in (self.packed.of(owner) for owner in owners)] or [_NO_ROWS]
+        )
         if len(self.fresh.hidden):
             rows = rows[np.isin(rows, self.fresh.hidden, invert=True)]
         fresh = self.fresh.matrix.ids[np.isin(self.fresh.owners, owners)]
@@ -219,7 +229,7 @@ class VectorSnapshot:
         if len(self.fresh.hidden):
             rows = np.setdiff1d(rows, self.fresh.hidden)
         theirs = np.zeros(len(rows), np.bool_)
-        for mine in map(self.packed.of, owners):
+        for mine in (self.packed.of(owner) for owner in owners):
             theirs |= (rows >= mine.start) & (rows < mine.stop)
         rows = rows[theirs]
         return dict(zip(self.packed.ids[rows].tolist(), self.packed.vectors(rows), strict=True))
@@ -308,7 +318,10 @@ class VectorIndex(DerivedFile):
         if found and found.graph:
             return None
         model = connection.execute(_MODEL).fetchone()
-        count = connection.execute(_COUNT, model[:1]).get if model else 0
+        if model:
+            count = connection.execute(_COUNT, model[:1]).get
+        else:
+            count = 0
         if count < hnsw.LEAST:
             reason = f"{count:,} vectors are scanned faster, and a graph is built from {hnsw.LEAST:,} on"
         else:

@@ -54,7 +54,10 @@ def read(source: WorkSource) -> Iterator[Entry | Failure]:
     end = _END.search(whole.text, start)
     preamble = whole.text[:start]
     body = whole.text[start : end.start() if end else len(whole.text)]
-    declared = preamble if source.alone else packages(preamble, source.path.parent) + preamble
+    if source.alone:
+        declared = preamble
+    else:
+        declared = packages(preamble, source.path.parent) + preamble
     outline = PaperOutline(body, numbering(declared, body), lambda offset: whole.place(start + offset))
     passages = outline.passages()
     if begin and not end:
@@ -105,8 +108,13 @@ class _Paper:
     def _said(self, command: str) -> str:
         """Return the argument of a command, or nothing."""
         match = re.search(rf"\\{command}\s*(?:\[[^\[\]]*\]\s*)?(?=\{{)", self.head)
-        found = argument(self.head, match.end()) if match else None
-        return found[0] if found else ""
+        if match:
+            found = argument(self.head, match.end())
+        else:
+            found = None
+        if found:
+            return found[0]
+        return ""
 
     def _listed(self, command: str) -> list[str]:
         words = re.sub(r"(?i)\b(?:primary|secondary)\b:?", ",", self._said(command))
@@ -144,8 +152,11 @@ class _Paper:
         items = self._items()
         lost = {}
         for key, offset in _named_in(_CITATION, self.body).items():
-            names = [entries[key]] if key in entries else items.get(key, [])
-            yield from map(Link, names)
+            if key in entries:
+                names = [entries[key]]
+            else:
+                names = items.get(key, [])
+            yield from (Link(name) for name in names)
             if not names and key != "*":
                 lost[key] = offset
         self._tell(notes, "\\cite", "cites what no bibliography of the document has", lost)
@@ -154,7 +165,10 @@ class _Paper:
         """Return one note for all names that lead nowhere, with the place of the first."""
         if lost:
             first, offset = next(iter(lost.items()))
-            more = f", and so do {len(lost) - 1} more" if len(lost) > 1 else ""
+            if len(lost) > 1:
+                more = f", and so do {len(lost) - 1} more"
+            else:
+                more = ""
             notes.append(f"{self.whole.place(self.start + offset)}: {command}{{{first}}} {what}{more}")
 
     def _entries(self) -> dict[str, str]:
@@ -194,7 +208,12 @@ def _without_notes(text: str, notes: re.Pattern[str] = _NOTES) -> str:
             option = bracketed(text, note.end())
             said = argument(text, option[1] if option else note.end())
             pieces.append(text[start : note.start()])
-            start = said[1] if said else option[1] if option else note.end()
+            if said:
+                start = said[1]
+            elif option:
+                start = option[1]
+            else:
+                start = note.end()
     return "".join([*pieces, text[start:]])
 
 

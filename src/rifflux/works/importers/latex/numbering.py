@@ -73,11 +73,16 @@ class Numbering:
     def number(self, counter: str) -> str:
         """Return how the counter is shown now: `2.1`, `A.3`."""
         text = self._said(rf"\the{counter}", _DEPTH)
-        return readable(text) if "\\" in text else text
+        if "\\" in text:
+            return readable(text)
+        return text
 
     def appendix(self) -> None:
         """Letters for chapters or sections from now on."""
-        top = "section" if "section" not in self.within else "chapter"
+        if "section" not in self.within:
+            top = "section"
+        else:
+            top = "chapter"
         self.shown[top] = rf"\Alph{{{top}}}"
         self.step(top, -self._counts.get(top, 0))
 
@@ -97,20 +102,27 @@ class Numbering:
             return _styled(self._counts.get(counter, 0), style)
         outer = self.within.get(whole)
         usual = (rf"\the{outer}." if outer else "") + rf"\arabic{{{whole}}}"
-        return self._said(self.shown.get(whole, usual), depth - 1) if depth else ""
+        if depth:
+            return self._said(self.shown.get(whole, usual), depth - 1)
+        return ""
 
 
 def _styled(number: int, style: str) -> str:
     if style == "arabic" or number < 1:
         return str(number)
     if style in ("Alph", "alph"):
-        letter = chr(ord("a") + number - 1) if number <= 26 else str(number)
+        if number <= 26:
+            letter = chr(ord("a") + number - 1)
+        else:
+            letter = str(number)
     else:
         letter = ""
         for value, sign in _ROMAN:
             letter += sign * (number // value)
             number %= value
-    return letter.upper() if style[0].isupper() else letter
+    if style[0].isupper():
+        return letter.upper()
+    return letter
 
 
 def numbering(preamble: str, body: str = "") -> Numbering:
@@ -128,10 +140,15 @@ def numbering(preamble: str, body: str = "") -> Numbering:
         """Return the counter of a name, which may be that of an environment or another name of a counter."""
         name = aliases.get(name.strip(), name.strip())
         known = found.theorems.get(name)
-        return known.counter if known and known.counter else name
+        if known and known.counter:
+            return known.counter
+        return name
 
     for name, shown, shared, outer, numbered in (*_new_theorems(source), *_declared(source)):
-        own = counter(shared) if shared else aliases.get(name, name)
+        if shared:
+            own = counter(shared)
+        else:
+            own = aliases.get(name, name)
         found.theorems[name] = Theorem(readable(shown) or name.capitalize(), own if numbered else None)
         if outer and not shared:
             found.within[own] = counter(outer)
@@ -162,7 +179,7 @@ def _declared(source: str) -> Iterator[_Declaration]:
             key.strip(): value.strip("{} ") for key, value in _SETTING.findall(f"{match[1] or ''},{match[3] or ''}")
         }
         shown, shared, outer = (
-            next(filter(None, map(settings.get, names)), "")
+            next(filter(None, (settings.get(name) for name in names)), "")
             for names in (
                 ("name", "title", "heading"),
                 ("sibling", "numberlike", "sharenumber"),

@@ -111,7 +111,10 @@ class PaperOutline:
         option = bracketed(self.body, after)
         if name in _RESTATED:
             inner = argument(self.body, option[1] if option else after)
-            called = argument(self.body, inner[1]) if inner else None
+            if inner:
+                called = argument(self.body, inner[1])
+            else:
+                called = None
             statement = inner[0].strip() if inner else name
             after = called[1] if called else after
         else:
@@ -121,7 +124,10 @@ class PaperOutline:
             self._text(mark.start())
             kind = self._kind(bare)
             heading = self._heading(statement, kind, self._option(option[0]) if option else "")
-            content = max(after, option[1]) if option else after
+            if option:
+                content = max(after, option[1])
+            else:
+                content = after
             self._open.append(_Open(name, mark.start(), content, heading, kind))
         else:
             if name in (ABSTRACT, "thebibliography"):
@@ -209,7 +215,9 @@ class PaperOutline:
             self.numbers.step(theorem.counter)
             self._number = self.numbers.number(theorem.counter)
             self._last = f"{theorem.shown} {self._number}"
-        return f"{self._last} ({option})" if option else self._last
+        if option:
+            return f"{self._last} ({option})"
+        return self._last
 
     def _option(self, text: str) -> str:
         """Return the text in a statement's brackets, without citations, its references as marks."""

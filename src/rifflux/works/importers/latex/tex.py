@@ -106,7 +106,10 @@ def _alive(text: str) -> str:
     for hidden in _HIDING.finditer(text):
         if hidden.start() < start:
             continue
-        end = _end_of_comment(text, hidden.end()) if hidden[1] else _live_again(text, hidden.end())
+        if hidden[1]:
+            end = _end_of_comment(text, hidden.end())
+        else:
+            end = _live_again(text, hidden.end())
         if end is None:
             break
         pieces += [text[start : hidden.start()], "\n" * text.count("\n", hidden.start(), end)]
@@ -116,7 +119,9 @@ def _alive(text: str) -> str:
 
 def _end_of_comment(text: str, start: int) -> int | None:
     end = text.find(r"\end{comment}", start)
-    return end + len(r"\end{comment}") if end >= 0 else None
+    if end >= 0:
+        return end + len(r"\end{comment}")
+    return None
 
 
 def _live_again(text: str, start: int) -> int | None:
@@ -142,7 +147,9 @@ def argument(text: str, start: int) -> tuple[str, int] | None:
     """Return the text in the braces that open at or after `start` (blanks between), and their end."""
     start = _after_blanks(text, start)
     end = _pairs(text).get(start)
-    return (text[start + 1 : end], end + 1) if end is not None else None
+    if end is not None:
+        return (text[start + 1 : end], end + 1)
+    return None
 
 
 def _after_blanks(text: str, start: int) -> int:
@@ -206,7 +213,9 @@ class Macros:
         """Return the text with its macros replaced by what they stand for, as far as that is simple."""
         if not self.known:
             return text
-        pattern = re.compile(r"\\(" + "|".join(sorted(map(re.escape, self.known), reverse=True)) + r")(?![A-Za-z])")
+        pattern = re.compile(
+            r"\\(" + "|".join(sorted((re.escape(each) for each in self.known), reverse=True)) + r")(?![A-Za-z])"
+        )
         most = MOST_GROWTH * len(text) + 1000
         for _ in range(MOST_ROUNDS):
             expanded = self._once(text, pattern)
@@ -247,7 +256,10 @@ def macros_of(preamble: str) -> Macros:
     known: dict[str, tuple[int, str]] = {}
     for match in _DEFINED.finditer(preamble):
         name = match[1] or match[4]
-        count = int(match[2] or 0) if match[1] else len(match[5]) // 2
+        if match[1]:
+            count = int(match[2] or 0)
+        else:
+            count = len(match[5]) // 2
         meaning = argument(preamble, match.end())
         if meaning and not match[3] and not re.search(rf"\\{name}(?![A-Za-z])", meaning[0]):
             known[name] = count, meaning[0]

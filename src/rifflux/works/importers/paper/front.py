@@ -70,11 +70,17 @@ def front_of(pages: Pages, found: Sequence[Heading], stated: str, names: Sequenc
     lines = pages.lines
     limit = next((place for place, line in enumerate(lines) if line.page > 1), len(lines))
     title_at = _title(lines[:limit], pages, stated)
-    title = _cleaned(block_text(lines[slice(*title_at)], pages.words, marks=False)) if title_at else ""
+    if title_at:
+        title = _cleaned(block_text(lines[slice(*title_at)], pages.words, marks=False))
+    else:
+        title = ""
     start = title_at[1] if title_at else 0
     abstract, begins, ends = _abstract(pages, found, start, limit)
     first = next((each.start for each in found if each.start >= start and _begins(each)), limit)
-    stop = begins if abstract and begins > start else min(first, limit)
+    if abstract and begins > start:
+        stop = begins
+    else:
+        stop = min(first, limit)
     authors = tuple(_authors(_between(pages, lines[start - 1], lines[start:stop], lines[stop : stop + 1]), pages))
     authors = authors if title_at else ()
     body = ends or (first if authors and first < limit else start)
@@ -107,7 +113,7 @@ def _title(lines: Sequence[Line], pages: Pages, stated: str) -> tuple[int, int] 
         head = lines[start]
         following = lines[end : end + 1]
         set_off = (head.bold or plain_line(head).isupper()) and start < _FIRST_GROUPS
-        if not people_in(head) and (set_off or any(map(people_in, following))):
+        if not people_in(head) and (set_off or any(people_in(each) for each in following)):
             return start, end
     return None
 
@@ -126,9 +132,12 @@ def _groups(lines: Sequence[Line], body: float) -> list[tuple[int, int]]:
 
 def _can_be_title(lines: Sequence[Line], pages: Pages) -> bool:
     text = block_text(lines, pages.words, marks=False)
-    letters = sum(map(str.isalpha, text))
+    letters = sum(each.isalpha() for each in text)
     few, many = _TITLE_WORDS
-    few = 1 if lines[0].size > _LARGE_TITLE * pages.body else few
+    if lines[0].size > _LARGE_TITLE * pages.body:
+        few = 1
+    else:
+        few = few
     return (
         letters >= _TITLE_LETTERS
         and few <= len(text.split()) <= many
@@ -158,9 +167,10 @@ def _between(pages: Pages, title: Line, lines: Sequence[Line], following: Sequen
 
     Names in a row have their places of work below them, which no reading line by line tells apart.
     """
-    low = (
-        following[0].y if following and following[0].page == title.page else min((each.y for each in lines), default=0)
-    )
+    if following and following[0].page == title.page:
+        low = following[0].y
+    else:
+        low = min((each.y for each in lines), default=0)
     column = [each for each in (title, *lines) if each.column == title.column]
     left = min(each.x0 for each in column)
     right = max(each.x1 for each in column)
@@ -199,7 +209,7 @@ def _is_above(upper: Line, lower: Line) -> bool:
 
 def _authors(stacks: Sequence[Sequence[Line]], pages: Pages) -> Iterator[str]:
     """Yield the people that are named below the title, in lines that are set as the first of them is."""
-    seen = dict[str, None]()
+    seen: dict[str, None] = {}
     style: tuple[float, bool, bool] | None = None
     for stack in stacks:
         is_open = True
@@ -254,7 +264,9 @@ def _agreed(authors: tuple[str, ...], stated: Sequence[str], lines: Sequence[Lin
     if authors or len(stated) < 2:  # one name is mostly of whoever made the file
         return authors
     said = plain(" ".join(line.words.replace(GAP, " ") for line in lines)).split()
-    return tuple(stated) if all(family in said for family in families(stated)) else ()
+    if all(family in said for family in families(stated)):
+        return tuple(stated)
+    return ()
 
 
 # The abstract
@@ -272,7 +284,10 @@ def _abstract(pages: Pages, found: Sequence[Heading], start: int, limit: int) ->
                 begin = place if rest else place + 1
                 end = _abstract_end(pages, found, begin, reach)
                 text = block_text(lines[begin:end], pages.words)
-                text = ABSTRACT.sub("", text, count=1) if rest else text
+                if rest:
+                    text = ABSTRACT.sub("", text, count=1)
+                else:
+                    text = text
                 if _is_abstract(text):
                     return re.sub(r"(?<=[.!?])\d{1,2}$", "", text.strip()), place, end
     following = next((each.start for each in found if each.start > start and _begins(each)), 0)
@@ -285,7 +300,10 @@ def _abstract_end(pages: Pages, found: Sequence[Heading], begin: int, reach: int
     """Return the line behind an abstract: a heading, key words, another size of letters, a wide gap before a rest."""
     lines = pages.lines
     heads = {each.start for each in found}
-    size = lines[begin].size if begin < len(lines) else 0.0
+    if begin < len(lines):
+        size = lines[begin].size
+    else:
+        size = 0.0
     for place in range(begin + 1, reach):
         line = lines[place]
         before = lines[place - 1]

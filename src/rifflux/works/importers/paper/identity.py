@@ -98,7 +98,10 @@ def stamp_of(pages: Pages, lists: Sequence[tuple[int, int]]) -> Stamp | None:
     left_out = [*_listed(pages, lists), *(line for line in pages.notes if line.page == 1)]
     for text in (pages.margin, *(plain_line(line) for line in pages.first if not _is_part(line, left_out))):
         for form in (_STAMP, _OLD_STAMP):
-            found = form.search(text) if text is pages.margin else form.match(text)
+            if text is pages.margin:
+                found = form.search(text)
+            else:
+                found = form.match(text)
             if found:
                 return Stamp(found["id"], found.groupdict().get("category", ""), found["year"])
     return None
@@ -118,8 +121,8 @@ def identity_of(
     """
     own = list(_arxiv(stem, stamp))
     stated = dict.fromkeys(_dois_of_properties(facts))
-    mentioned = dict[Identifier, None]()
-    printed = dict[Identifier, None]()
+    mentioned: dict[Identifier, None] = {}
+    printed: dict[Identifier, None] = {}
     for paragraph in _paragraphs(pages, front, lists):
         for sentence, identifier in _sentences(paragraph.text):
             is_statement = paragraph.official and _is_statement(sentence, front)
@@ -131,7 +134,10 @@ def identity_of(
     if len(found) == 1:
         own += found
     cited = [each for each in (*mentioned, *(printed if stated else ())) if each not in own]
-    contradicting = tuple(map(str, found)) if len(found) > 1 else ()
+    if len(found) > 1:
+        contradicting = tuple(map(str, found))
+    else:
+        contradicting = ()
     return Identity(tuple(dict.fromkeys(own)), tuple(cited), contradicting)
 
 

@@ -71,7 +71,10 @@ def _entry(source: WorkSource, data: bytes) -> Entry:
     _tell(paper, source, notes)
     if identity.contradicting:
         notes.append(f"none of these DOIs was taken for its own: {', '.join(identity.contradicting)}")
-    cited = [*filter(None, map(link_of, paper.references)), *(Link(str(each)) for each in identity.mentioned)]
+    cited = [
+        *filter(None, (link_of(each) for each in paper.references)),
+        *(Link(str(each)) for each in identity.mentioned),
+    ]
     work = Work(
         title=paper.front.title or source.path.stem,
         abstract=paper.front.abstract,
@@ -146,7 +149,10 @@ def _by_section(paper: _Paper) -> Iterator[tuple[tuple[str, ...], int, list[Para
     path: list[tuple[int, str]] = []
     start = paper.front.end
     for head in [*paper.sections, None]:
-        end = head.start if head else len(paper.pages.lines)
+        if head:
+            end = head.start
+        else:
+            end = len(paper.pages.lines)
         for span in _without(start, end, paper.listed_at):
             texts = paragraphs(paper.pages, *span)
             for page, group in groupby(texts, key=lambda each: each.lines[0].page):
@@ -167,7 +173,9 @@ def _without(start: int, end: int, left_out: tuple[int, int]) -> list[tuple[int,
 def _year(pages: Pages) -> int | None:
     """Return the year that the first page's heads and notes say, if it is one: beside what dates a paper."""
     edges = [*pages.first[:_EDGE], *pages.first[-_EDGE:], *(line for line in pages.notes if line.page == 1)]
-    text = " ".join(map(plain_line, edges))
+    text = " ".join(plain_line(edge) for edge in edges)
     near = (text[max(0, each.start() - _NEAR) : each.end() + _NEAR] for each in _YEAR.finditer(text))
     said = {int(each[0]) for each, around in zip(_YEAR.finditer(text), near, strict=True) if _DATED.search(around)}
-    return said.pop() if len(said) == 1 else None
+    if len(said) == 1:
+        return said.pop()
+    return None

@@ -69,7 +69,7 @@ class Pages:
 
 def read_pages(pdf: pypdfium2.PdfDocument) -> Pages:
     """Return the lines of a document."""
-    found = list[list[Line]]()
+    found: list[list[Line]] = []
     margin = ""
     for number in range(len(pdf)):
         lines, turned = page_lines(pdf, number)
@@ -81,7 +81,10 @@ def read_pages(pdf: pypdfium2.PdfDocument) -> Pages:
     ordered[:1] = [_front_first(page) for page in ordered[:1]]
     flat = [line for page in ordered for line in page]
     heads = [place for place, line in enumerate(flat) if REFERENCES.fullmatch(plain_line(line))]
-    listed = {id(line) for line in flat[heads[-1] :]} if heads else set[int]()
+    if heads:
+        listed = {id(line) for line in flat[heads[-1] :]}
+    else:
+        listed = set[int]()
     notes = {id(line) for page in ordered for line in _notes(page, body) if id(line) not in listed}
     return Pages(
         [line for line in flat if id(line) not in notes],
@@ -158,7 +161,9 @@ def _key(row: Sequence[Line]) -> str:
     """Return a row's words without numbers, and where it stands: a head moves little."""
     words = _DIGITS.sub("", " ".join(sorted(each.text.lower() for each in row)))
     letters = "".join(filter(str.isalpha, words))
-    return f"{letters}@{round(row[0].y / 12)}" if len(letters) > 3 else ""
+    if len(letters) > 3:
+        return f"{letters}@{round(row[0].y / 12)}"
+    return ""
 
 
 def _is_head(row: Sequence[Line], apart: bool, seen: Counter[str], pages: int) -> bool:
@@ -169,7 +174,7 @@ def _is_head(row: Sequence[Line], apart: bool, seen: Counter[str], pages: int) -
         return True
     # A head that tells the section has a number beside it, and another text on each page.
     ends = (row[0].text, row[-1].text)
-    return apart and len(row) > 1 and pages > 2 and any(map(str.isdecimal, ends))
+    return apart and len(row) > 1 and pages > 2 and any(end.isdecimal() for end in ends)
 
 
 def _notes(page: Sequence[Line], body: float) -> Iterator[Line]:
@@ -202,14 +207,19 @@ def block_text(lines: Iterable[Line], words: Counter[str], *, marks: bool = True
     text = ""
     for line in lines:
         said = plain_line(line, marks=marks)
-        text = _continued(text, said, words) if text else said
+        if text:
+            text = _continued(text, said, words)
+        else:
+            text = said
     return text
 
 
 def _continued(text: str, said: str, words: Counter[str]) -> str:
     cut = _CUT.search(text)
     if cut is None or not said[:1].isalpha():
-        return f"{text} {said}" if not text.endswith(("-", "–", "/")) or text.endswith((" -", " –")) else text + said
+        if not text.endswith(("-", "–", "/")) or text.endswith((" -", " –")):
+            return f"{text} {said}"
+        return text + said
     rest = _WORD.match(said)
     second = rest[0] if rest else ""
     before = re.search(r"[^\W_]+(?:-[^\W_]+)*-$", text)
@@ -220,4 +230,6 @@ def _continued(text: str, said: str, words: Counter[str]) -> str:
     is_chain = before is not None and "-" in before[0][:-1]
     is_name = second[:1].isupper() and not (second.isupper() and cut[1].isupper())
     keeps = is_name or known > 0 or (known == 0 and (both or is_chain))
-    return text + said if keeps else text[:-1] + said
+    if keeps:
+        return text + said
+    return text[:-1] + said

@@ -68,7 +68,9 @@ def people_in(line: Line) -> list[str]:
     is_list = len(named) >= 0.7 * len(pieces) or (
         bool(places) and all(each in places or (each.isupper() and len(each) < 4) for each in others)
     )
-    return list(named.values()) if is_list else []
+    if is_list:
+        return list(named.values())
+    return []
 
 
 def _name(text: str) -> str:
@@ -76,15 +78,19 @@ def _name(text: str) -> str:
     if _SIGNS.search(text) or _PLACE.search(text.replace(".", ". ")):
         return ""
     words = text.split()
-    if not 2 <= len(words) <= 5 or len(text) > 50 or not all(map(_TOKEN.fullmatch, words)):
+    if not 2 <= len(words) <= 5 or len(text) > 50 or not all(_TOKEN.fullmatch(word) for word in words):
         return ""
     capital = [word for word in words if word[0].isupper()]
     if len(capital) < 2 or any(word not in _PARTICLES for word in words if word not in capital):
         return ""
     if not any(len(word.strip(".")) > 1 and "." not in word[:-1] for word in capital):
         return ""
-    return " ".join(map(_cased, words)) if text.isupper() else text
+    if text.isupper():
+        return " ".join(_cased(word) for word in words)
+    return text
 
 
 def _cased(word: str) -> str:
-    return word if "." in word or len(word) < 2 else "-".join(each.capitalize() for each in word.split("-"))
+    if "." in word or len(word) < 2:
+        return word
+    return "-".join(each.capitalize() for each in word.split("-"))

@@ -51,7 +51,10 @@ def listed(lines: Sequence[Line], pages: Pages) -> list[str]:
     starts = _labelled(lines)
     if not starts:
         closed = _closed(lines)
-        lines = closed if len(closed) > _MOSTLY * len(lines) else lines
+        if len(closed) > _MOSTLY * len(lines):
+            lines = closed
+        else:
+            lines = lines
         starts = _hanging(lines) or _apart(lines, pages)
     if not starts:
         return []
@@ -104,7 +107,9 @@ def _hanging(lines: Sequence[Line]) -> list[int]:
     found = [place for place, (line, edge) in enumerate(zip(lines, edges, strict=True)) if line.x0 < edge]
     inside = len(lines) - len(found)
     is_hanging = len(found) > 2 and inside > 0.3 * len(found) and found[0] == 0
-    return found if is_hanging and len(found) < 0.8 * len(lines) else []
+    if is_hanging and len(found) < 0.8 * len(lines):
+        return found
+    return []
 
 
 def _apart(lines: Sequence[Line], pages: Pages) -> list[int]:
@@ -117,7 +122,9 @@ def _apart(lines: Sequence[Line], pages: Pages) -> list[int]:
         steps[round(gaps[-1])] += is_near
     usual = min((step for step, number in steps.items() if number > 0.1 * len(lines)), default=0)
     found = [0, *(place for place, gap in enumerate(gaps) if usual and gap > 1.2 * usual)]
-    return found if len(found) > 2 else []
+    if len(found) > 2:
+        return found
+    return []
 
 
 # What a reference names
@@ -134,14 +141,19 @@ def link_of(reference: str) -> Link | None:
         if known:
             return Link(str(known))
     name = whole_title(title_of(reference))
-    return Link(f"{TITLE}:{name}", confidence=BY_TITLE) if name else None
+    if name:
+        return Link(f"{TITLE}:{name}", confidence=BY_TITLE)
+    return None
 
 
 def title_of(reference: str) -> str:
     """Return the title in a reference, by its quotation marks, or by what stands behind the authors; else nothing."""
     text = reference
     for label in _LABELS[:3]:
-        text = label.sub("", text, count=1) if label.match(text) else text
+        if label.match(text):
+            text = label.sub("", text, count=1)
+        else:
+            text = text
     quoted = _QUOTED.search(text)
     if quoted:
         return _title(next(filter(None, quoted.groups())))
@@ -150,7 +162,9 @@ def title_of(reference: str) -> str:
         if match and _names(match["who"]) and (title := _title(_sentences(match["rest"])[0])):
             return title
     sentences = _sentences(text)
-    return _title(sentences[1]) if len(sentences) > 1 and _names(sentences[0]) else ""
+    if len(sentences) > 1 and _names(sentences[0]):
+        return _title(sentences[1])
+    return ""
 
 
 def _sentences(text: str) -> list[str]:
@@ -217,8 +231,10 @@ def _title(text: str) -> str:
         r"(?:[.,]\s+|\s)(?:In:?\s+(?:Proc|[A-Z])|Proc(?:eedings)?\b|Technical Report|PhD thesis|Ph\.D)", text
     )[0]
     text = text.strip(" .,;:“”\"'")
-    letters = sum(map(str.isalpha, text))
+    letters = sum(each.isalpha() for each in text)
     if not text[:1].isalnum() or letters < 0.75 * len(text.replace(" ", "")):
         return ""
     words = text.split()
-    return text if len(words) >= _TITLE_WORDS and _SHORTEST <= len(text) <= _LONGEST else ""
+    if len(words) >= _TITLE_WORDS and _SHORTEST <= len(text) <= _LONGEST:
+        return text
+    return ""

@@ -130,11 +130,11 @@ def _style(line: Line, text: str) -> tuple[float, bool, bool, bool]:
 
 def _is_capital(text: str) -> bool:
     letters = [each for each in text if each.isalpha()]
-    return len(letters) > 3 and sum(map(str.isupper, letters)) > 0.9 * len(letters)
+    return len(letters) > 3 and sum(letter.isupper() for letter in letters) > 0.9 * len(letters)
 
 
 def _candidate(line: Line, start: int, end: int, text: str, pages: Pages) -> _Candidate | None:
-    letters = sum(map(str.isalpha, text))
+    letters = sum(each.isalpha() for each in text)
     if (
         letters < 3
         or len(text) > _LONGEST
@@ -218,7 +218,9 @@ def _in_sequence(found: Sequence[_Candidate]) -> list[_Candidate]:
             last[kind, parent] = number
             if (kind, parent) == top:
                 last = {level: value for level, value in last.items() if level[0] == kind}
-    return kept if len(kept) > 1 else []
+    if len(kept) > 1:
+        return kept
+    return []
 
 
 def _numeral(number: str) -> tuple[str, str, int]:
@@ -244,7 +246,10 @@ def _levelled(chosen: Sequence[_Candidate], numbered: Sequence[_Candidate]) -> l
     levels = {each.style: _depth(each, top) for each in reversed(numbered)}
     found = []
     for each in chosen:
-        level = _depth(each, top) if each in numbered else levels.get(each.style, ranks.get(each.style, 1))
+        if each in numbered:
+            level = _depth(each, top)
+        else:
+            level = levels.get(each.style, ranks.get(each.style, 1))
         known = _KNOWN.fullmatch(each.text) or REFERENCES.fullmatch(each.text) or ABSTRACT.fullmatch(each.text)
         found.append(Heading(each.start, each.end, each.text, 1 if known and not each.number and numbered else level))
     return found
