@@ -245,11 +245,12 @@ def _curve(found: Sequence[Asked]) -> Iterator[str]:
 
     def row(least: float) -> list[str]:
         alone = {place: each.evidence.pack.confidence >= least for place, each in enumerate(found)}
-        in_use, sufficient.HIGH = sufficient.HIGH, least
+        in_use = vars(sufficient)["HIGH"]
+        vars(sufficient)["HIGH"] = least
         try:
             together = {place: not sufficient.refusal(each.evidence) for place, each in enumerate(found)}
         finally:
-            sufficient.HIGH = in_use
+            vars(sufficient)["HIGH"] = in_use
         return [f"{least:.2f}", *rates(alone), *rates(together)]
 
     head = ("least relevance", *(f"{what}{how}" for how in ("", ", all") for what in ("refused", "near", "nonsense")))

@@ -31,7 +31,7 @@ from rifflux.index import Index
 from rifflux.session.searching import Searcher
 from rifflux.text.stopwords import stop_words
 from rifflux.works import Work
-from rifflux.works.retrieval.retriever import RetrievalSettings
+from rifflux.works.retrieval.steps import RetrievalSettings
 
 LICENSE = "CC0-1.0"
 #: What is measured must not depend on how busy the machine is.

@@ -40,9 +40,10 @@ from rifflux.store.sqlite.connection.background import BackgroundBuilder
 from rifflux.surfaces.cli import main
 from rifflux.surfaces.http.app import create_app
 from rifflux.surfaces.http.service import Service, ServiceSettings
-from rifflux.surfaces.mcp.server import Workspace, server
+from rifflux.surfaces.mcp.server import server
+from rifflux.surfaces.mcp.workspace import Workspace
 from rifflux.text.analyzer import analyzer
-from rifflux.works.retrieval.retriever import RetrievalSettings
+from rifflux.works.retrieval.steps import RetrievalSettings
 
 __all__ = [
     "ANN",

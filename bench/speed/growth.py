@@ -32,7 +32,7 @@ from bench.shared import MARK, SHARES, cached, program, questions
 from bench.speed.vectors import opened, recall
 from rifflux.store import AnalyzedChunk, DocumentChange, Placed
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection.derived import location_of
+from rifflux.store.sqlite.connection.engine import location_of
 from rifflux.store.sqlite.lexical import word_index as words
 from rifflux.store.sqlite.query import best
 from rifflux.store.sqlite.semantic import vector_index

@@ -30,7 +30,7 @@ from bench.shared import MARK, SHARES, questions, tell, timed
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection import background
 from rifflux.store.sqlite.connection.connect import connect
-from rifflux.store.sqlite.connection.derived import current, location_of
+from rifflux.store.sqlite.connection.engine import current, location_of
 from rifflux.store.sqlite.query import best
 from rifflux.store.sqlite.semantic import hnsw
 from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix

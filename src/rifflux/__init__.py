@@ -160,8 +160,8 @@ if _typing.TYPE_CHECKING:
     from rifflux.works import Work as Work
     from rifflux.works.catalog import WorkRecord as WorkRecord
     from rifflux.works.catalog import WorksCatalog as WorksCatalog
-    from rifflux.works.catalog import WorkSummary as WorkSummary
     from rifflux.works.export import verify as verify
+    from rifflux.works.listing import WorkSummary as WorkSummary
     from rifflux.works.report import Doubt as Doubt
     from rifflux.works.report import WorksReport as WorksReport
     from rifflux.works.retrieval.asked import Asked as Asked
@@ -226,7 +226,8 @@ _PUBLIC = {
     ),
     "types.nouns": "json_names noun_json",
     "works": "Passage Work",
-    "works.catalog": "WorkRecord WorksCatalog WorkSummary",
+    "works.catalog": "WorkRecord WorksCatalog",
+    "works.listing": "WorkSummary",
     "works.export": "verify",
     "works.report": "Doubt WorksReport",
     "works.retrieval.intent": "Intent adjusted_intents",

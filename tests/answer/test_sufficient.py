@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import rifflux
 from rifflux import Hit, Index
 from rifflux.answer.gather import FIRST, _agreed
-from rifflux.answer.sufficient import HIGH, SAME, _is_about, _likeness, _Passage
-from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, joined
+from rifflux.answer.sufficient import SAME, _is_about, _likeness, _Passage
+from rifflux.retrieve.table import HIGH, LEXICAL, SEMANTIC, Candidates, joined
 from rifflux.types import Ranking
 
 PAGES = {

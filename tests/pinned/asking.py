@@ -33,7 +33,8 @@ from rifflux.service.accounts import Accounts
 from rifflux.surfaces.cli import main
 from rifflux.surfaces.http.app import create_app
 from rifflux.surfaces.http.service import Service, ServiceSettings
-from rifflux.surfaces.mcp.server import Workspace, server
+from rifflux.surfaces.mcp.server import server
+from rifflux.surfaces.mcp.workspace import Workspace
 from rifflux.works.retrieval.retriever import Retrieval
 from tests.pinned.questions import CASES, Case
 from tests.pinned.world import MAIN, WORKS, World, world

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rifflux.models.chat import ChatModel
     from rifflux.models.streamed import Streaming
 
-__all__ = ["Answerer"]
-
 #: The most documents that an answer is taken from, and the passages that a refused one is given with.
 MOST_DOCUMENTS = 10
 NEAREST = 3

@@ -14,8 +14,6 @@ from rifflux.retrieve.fuse.base import weights_of
 from rifflux.text.sentences import ITEM, WHOLE, Piece, flowing, pieces
 from rifflux.types import Clause, Scores, Span, Vectors
 
-__all__ = ["Quotation", "extract"]
-
 #: Sentences of an answer, those that are compared by meaning, and how many may come from one passage.
 MOST = 5
 COMPARED = 16

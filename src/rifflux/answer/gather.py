@@ -19,8 +19,6 @@ from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.types import Document, Filter, Hit, Query, Scores, Trace
 
-__all__ = ["Evidence", "Found", "Source", "gather"]
-
 #: Passages that are looked at in each source, and those that stand side by side which are joined at most.
 READ = 24
 JOINED = 3

@@ -11,8 +11,6 @@ from rifflux.errors import InvalidArgument
 from rifflux.session.searching import Searcher
 from rifflux.text.asking import framed
 
-__all__ = ["ALONE", "MAYBE", "POINTS", "Turn", "checked_history", "completed", "leaning"]
-
 #: Turns that are read, the latest ones, and characters of one.
 MOST_TURNS = 20
 LONGEST_TURN = 20_000

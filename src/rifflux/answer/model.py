@@ -9,20 +9,6 @@ from rifflux.errors import RiffluxError
 from rifflux.evidence.pack import EvidencePack
 from rifflux.types import UNTOLD, Span
 
-__all__ = [
-    "EXTRACT",
-    "Answer",
-    "AnswerEvent",
-    "AnswerSentence",
-    "Citation",
-    "Cited",
-    "Delta",
-    "Done",
-    "Failed",
-    "Sources",
-    "Withdrawn",
-]
-
 #: What answers are by that no model wrote.
 EXTRACT = "extract"
 

@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from rifflux.answer.history import Turn
 from rifflux.answer.support import Passage
 
-__all__ = ["NO_ANSWER", "Boundary", "answering", "rewriting"]
-
 Boundary = Callable[[], str]
 #: What a model writes where the passages do not answer.
 NO_ANSWER = "NO ANSWER"

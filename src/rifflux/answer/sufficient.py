@@ -32,8 +32,6 @@ from rifflux.text.asking import asks_how
 from rifflux.text.sentences import pieces
 from rifflux.types import Clause, Hit
 
-__all__ = ["HIGH", "refusal"]
-
 #: The passages of a source that are looked at.
 LOOKED_AT = 10
 #: The share of a question that one sentence must hold, and the number of its terms that is enough of a long one.

@@ -17,8 +17,6 @@ from rifflux.text.moments import dates_in, moments_in
 from rifflux.text.sentences import pieces
 from rifflux.types import Moment, Span
 
-__all__ = ["LEAST_SUPPORT", "Passage", "Supported", "supported"]
-
 #: The share of a sentence's words that must stand in its source.
 LEAST_SUPPORT = 0.5
 _NUMBER = re.compile(r"(?<![\w.,])[-+]?\d+(?:[.,]\d+)*")

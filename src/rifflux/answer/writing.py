@@ -12,8 +12,6 @@ from rifflux.answer.prompts import NO_ANSWER
 from rifflux.answer.support import Passage, Supported, code_in, supported
 from rifflux.text.sentences import sentence_ends
 
-__all__ = ["Draft", "quoted", "written"]
-
 #: Sentences of a model's answer that are read.
 MOST_SENTENCES = 60
 #: Reasoning that some models think aloud before they answer.

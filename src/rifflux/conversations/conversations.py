@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from rifflux.conversations.writing import Merge, MessageWriter
     from rifflux.retrieve.fuse import Fuse
 
-__all__ = ["Conversations"]
-
 #: The namespace of the conversations' own documents: no id is empty.
 CONVERSATIONS = ""
 #: The longest page, and the most turns that are shown on each side of a message.

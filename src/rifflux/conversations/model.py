@@ -12,31 +12,6 @@ from rifflux.errors import InvalidArgument
 from rifflux.text.dates import parse_time
 from rifflux.types import LONGEST_TITLE, Document, Failure, Hit, Page, bounded_title
 
-__all__ = [
-    "CONVERSATION",
-    "MESSAGE",
-    "OTHERS",
-    "Conversation",
-    "Group",
-    "ImportReport",
-    "Message",
-    "MessageHit",
-    "MessageResults",
-    "Thread",
-    "as_edited",
-    "as_given",
-    "as_imported",
-    "branch_of",
-    "checked_conversation",
-    "checked_message",
-    "conversation_of",
-    "conversation_row",
-    "message_of",
-    "message_row",
-    "retitled",
-    "was_added",
-]
-
 #: Kinds of documents. A conversation's document has no text of its own; its messages are the documents of a namespace
 #: that is called as its id.
 CONVERSATION = "conversation"

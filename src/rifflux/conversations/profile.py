@@ -5,8 +5,6 @@ from rifflux.retrieve.steps.diversity import DOCUMENT, Diversity
 from rifflux.session.profile import Profile
 from rifflux.store import FieldWeights
 
-__all__ = ["CONVERSATIONS", "pool_of_forty"]
-
 
 def pool_of_forty(top_k: int) -> int:
     """Forty messages from each channel, or as many as the page takes."""

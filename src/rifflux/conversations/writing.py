@@ -25,8 +25,6 @@ from rifflux.text.analyzer import Analyzer
 from rifflux.text.dates import parse_time, timestamp
 from rifflux.types import Chunk, Document
 
-__all__ = ["MessagePreparer", "MessageWriter", "Window"]
-
 #: More changed messages than this are read together, those between them included.
 FEW = 32
 _NEVER = float("inf")

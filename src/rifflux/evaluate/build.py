@@ -29,8 +29,6 @@ from rifflux.store.sqlite.connection.locks import held
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.types import Progress
 
-__all__ = ["Cache"]
-
 #: Chunks whose vectors are carried over at a time.
 BATCH = 1000
 #: The packages whose code decides what an index holds of a file.

@@ -17,8 +17,6 @@ from rifflux.index import Index
 from rifflux.store import JUDGEMENT
 from rifflux.types import Filter, Hit
 
-__all__ = ["Collection", "JudgedQuestion", "by_key", "read_beir", "read_feedback"]
-
 #: Of more unknown ids than this, only the number is given.
 MOST_NAMED = 5
 _HEADER = ["query-id", "corpus-id", "score"]

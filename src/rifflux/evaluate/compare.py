@@ -15,8 +15,6 @@ from rifflux.evaluate.runs import Answers, Run, answers
 from rifflux.index import Index
 from rifflux.types import Progress, Scores
 
-__all__ = ["Outcome", "compare"]
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -12,8 +12,6 @@ from typing import Any
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.index import Index
 
-__all__ = ["LabelledQuestion", "TakenFor", "intents_of", "read_labelled", "summary"]
-
 #: Bare words ask for nothing else either: a label may say both so.
 _PLAIN = {"keywords": "generic"}
 

@@ -13,8 +13,6 @@ from rifflux.errors import MissingExtra
 from rifflux.evaluate.collection import JudgedQuestion
 from rifflux.types import Scores
 
-__all__ = ["MEASURES", "PRIMARY", "Bootstrap", "measured"]
-
 #: Our names of the measures, and those of ir-measures: the gain of nDCG is linear, as in trec_eval and BEIR.
 MEASURES: Mapping[str, str] = {"ndcg@10": "nDCG@10", "recall@20": "R@20", "mrr@10": "RR@10", "p@5": "P@5"}
 #: The measure that runs are compared by.

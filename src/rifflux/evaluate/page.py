@@ -26,8 +26,6 @@ from rifflux.evaluate.report import (
 )
 from rifflux.types import Scores
 
-__all__ = ["page"]
-
 TEMPLATE = Path(__file__).with_name("page.html")
 #: The left edge of a chart's scale and its width, and the width of a plot of differences and half its height.
 LEFT = 112

@@ -12,20 +12,6 @@ from rifflux.evaluate.measures import MEASURES, PRIMARY
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = [
-    "LABELS",
-    "WORKS_LABELS",
-    "by_collection",
-    "label",
-    "leaders",
-    "mark",
-    "means",
-    "probability",
-    "table",
-    "works_cells",
-    "works_table",
-]
-
 #: How the columns of numbers are headed.
 LABELS: Mapping[str, str] = {
     "ndcg@10": "nDCG@10",

@@ -15,8 +15,6 @@ from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.index import Index
 from rifflux.types import Hit
 
-__all__ = ["PARTS", "RETRIEVE", "Packed", "Retriever", "branches_of", "checked_parts"]
-
 #: The mode of a run that retrieves works, and the parts of their score that it may be narrowed to.
 RETRIEVE = "retrieve"
 PARTS = ("lexical", "semantic", "citation", "field_match", "freshness", "authority")

@@ -25,8 +25,6 @@ from rifflux.session.arguments import HYBRID, HYBRID_RERANK, MOST_RESULTS, check
 from rifflux.session.profile import profile as find_profile
 from rifflux.types import Hit, Progress, Results, Scores
 
-__all__ = ["STANDARD", "WORKS", "Answers", "Run", "ablation", "answers", "parse_run"]
-
 #: Different documents wanted of each question: as deep as the deepest measure looks.
 DOCUMENTS = 20
 #: Chunks asked for, and asked for next while they belong to too few documents.

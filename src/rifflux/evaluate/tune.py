@@ -26,23 +26,6 @@ from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureI
 from rifflux.store import Registry
 from rifflux.types import Ids, Progress, Ranking, Scores
 
-__all__ = [
-    "FEWEST",
-    "ORDER",
-    "FittedChoice",
-    "Judged",
-    "Tuned",
-    "answerable",
-    "apply",
-    "climbed",
-    "column",
-    "held_out",
-    "ideal_gain",
-    "judged",
-    "reset",
-    "tune",
-]
-
 T = TypeVar("T")
 
 #: With fewer questions, hardly any gain differs from chance.

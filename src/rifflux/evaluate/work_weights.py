@@ -24,8 +24,6 @@ from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.steps.rerank.features import dump_weights
 from rifflux.types import Ids, Progress, Scores
 
-__all__ = ["TunedWorks", "apply_weights", "tune_works"]
-
 #: Works whose components are read, and works of a question that is measured: as many as a run retrieves.
 READ = 100
 RANKED = 20

@@ -14,8 +14,6 @@ from rifflux.evidence.passages import is_contents, sentences_for
 from rifflux.text.sentences import pieces
 from rifflux.types import Document, Hit, Notice, Span
 
-__all__ = ["REACH", "Choice", "Chosen", "Citable", "Fitting", "Limits", "choose", "fitted"]
-
 #: Documents that evidence is taken from, unless `Limits.least` asks for more.
 MOST = 10
 #: How far down the order other subjects are looked for, and the share of documents that may come from below the list.

@@ -13,19 +13,6 @@ from rifflux.evidence.choose import Chosen, Citable, Limits, choose, fitted
 from rifflux.types import Document, Hit, Notice, Span
 from rifflux.types.nouns import noun_json
 
-__all__ = [
-    "TITLE_ONLY",
-    "Asking",
-    "Citing",
-    "EvidenceItem",
-    "EvidencePack",
-    "Packer",
-    "Reference",
-    "digest",
-    "pack_digest",
-    "sealed",
-]
-
 #: An answer should say that it is not sure if the best document has less relevance.
 UNCERTAIN = 0.5
 #: Stands for the text of a document that has none.

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from rifflux.text.sentences import Piece, pieces
 from rifflux.types import Span
 
-__all__ = ["is_contents", "sentences_for"]
-
 #: Dots that lead to the number of a page, however they are parted.
 _LEADER = re.compile(r"(?:(?:[.·_]\s?){3,}|(?:…\s?)+)\s*(?:\d{1,4}|[ivxlc]{1,7})\b", re.IGNORECASE)
 #: A line of a table of contents without dots: the number of a section, its title, the number of its page.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["differences"]
-
 #: Numbers are equal that differ by less than this share of the greater: vectors have seven digits, and processors add
 #: in different orders. Ranks, keys and spans have no such leeway.
 PRECISION = 1e-6

@@ -11,8 +11,6 @@ from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference,
 from rifflux.store import Store
 from rifflux.types import Document, Hit
 
-__all__ = ["check_digest", "verify"]
-
 _Place = tuple[str, str]
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rifflux.models import Embedder
     from rifflux.store import Erased, LogEntry
 
-__all__ = ["Admin"]
-
 
 class Admin:
     """Looks after an index. In a scope, what concerns others raises `OutOfScope`.

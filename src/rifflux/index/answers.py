@@ -9,8 +9,6 @@ from rifflux.answer import Answerer, Source
 from rifflux.session.session import IndexView
 from rifflux.works.export import CITING
 
-__all__ = ["answerer"]
-
 
 def answerer(view: IndexView) -> Answerer:
     """Return what answers questions from all that the caller of a view may read."""

@@ -12,8 +12,6 @@ from rifflux.session.session import IndexView
 from rifflux.store import Grant
 from rifflux.types import told_namespace
 
-__all__ = ["CollectionInfo", "Collections"]
-
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from rifflux.index.facets import Facet
     from rifflux.index.places import DocumentAt
 
-__all__ = ["DocumentInfo", "DocumentPage", "Documents", "Stored"]
-
 #: Documents of a page of a list, of one upload, and characters of all their texts.
 MOST_LISTED = 1_000
 MOST_DOCUMENTS = 10_000

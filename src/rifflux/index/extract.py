@@ -17,8 +17,6 @@ from rifflux.session.vectors import SETTING
 from rifflux.store import REVISION, Store, open_store, seal
 from rifflux.types import LICENSED, Progress
 
-__all__ = ["Extracted", "Issued", "extract"]
-
 #: The settings that what is found depends on; others tell where things were, or of people.
 _SETTINGS = frozenset(
     {"language", "mathematics", REVISION, "fusion", "features", "components", "facets", SETTING}

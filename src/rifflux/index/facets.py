@@ -10,8 +10,6 @@ from rifflux.session.arguments import checked_whole
 from rifflux.session.folders import folders_of
 from rifflux.session.session import IndexView
 
-__all__ = ["Facet", "FacetValue", "facets_of"]
-
 #: Values of a facet at most.
 MOST_VALUES = 1_000
 

@@ -23,8 +23,6 @@ from rifflux.types import Filter, Hit, Query, Ranking, Results, Trace, Why
 if TYPE_CHECKING:
     from rifflux.models.guarded import GuardedEmbedder
 
-__all__ = ["HIGH", "MEDIUM", "SOURCES", "Everything", "Source", "quality_of"]
-
 #: The least relevance or cosine of a page's best hit for its quality to be high, and medium.
 HIGH = 0.85
 MEDIUM = 0.7

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from rifflux.works.catalog import WorksCatalog
     from rifflux.works.retrieval.retriever import WorksRetriever
 
-__all__ = ["Index", "delegated"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 Part = TypeVar("Part")

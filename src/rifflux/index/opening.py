@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rifflux.models.custom import Model
     from rifflux.retrieve.steps.rerank import RerankSettings
 
-__all__ = ["open_index"]
-
 
 def open_index(
     path: str | Path,

@@ -10,8 +10,6 @@ from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
 from rifflux.types import Document, Hit
 
-__all__ = ["DocumentAt", "Heading", "document_at"]
-
 
 @dataclass(frozen=True, slots=True)
 class Heading:

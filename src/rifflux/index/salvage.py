@@ -16,8 +16,6 @@ from rifflux.types import Progress
 if TYPE_CHECKING:
     from rifflux.models.custom import Model
 
-__all__ = ["diagnose", "repair"]
-
 
 def diagnose(
     path: str | Path,

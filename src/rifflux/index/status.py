@@ -17,8 +17,6 @@ from rifflux.session.session import IndexView
 from rifflux.store import PART, Generation
 from rifflux.types import Failure, Freshness, told_namespace
 
-__all__ = ["Status", "VectorReport", "status_of", "vector_report"]
-
 
 @dataclass(frozen=True, slots=True)
 class VectorReport:

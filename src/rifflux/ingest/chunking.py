@@ -16,11 +16,6 @@ from pkgutil import resolve_name
 
 from rifflux.types import Block, Chunk, Document, Span
 
-__all__ = [
-    *("CODE", "Chunker", "Count", "blocks_of", "chunk_id", "embedding_text", "evenly"),
-    *("hash_of", "identity_of", "pieces", "sentence_ends"),
-]
-
 #: How many tokens of the embedder a text has; additive over words.
 Count = Callable[[str], int]
 

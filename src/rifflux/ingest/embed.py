@@ -22,8 +22,6 @@ from rifflux.models.guarded import GuardedEmbedder
 from rifflux.store import DocumentChange, Pending, Store
 from rifflux.types import Progress, Vectors
 
-__all__ = ["embed_changes", "embed_pending"]
-
 #: Read this many waiting chunks at a time: enough that sorting by length leaves little padding.
 WINDOW = 1024
 #: Commit after this many: what an interruption may cost.

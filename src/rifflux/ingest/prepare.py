@@ -14,8 +14,6 @@ from rifflux.text.analyzer import Analyzer
 from rifflux.text.properties import Said, key_names, said_of
 from rifflux.types import Block, Chunk, Document
 
-__all__ = ["CODE", "MESSAGE", "Preparer", "analysis_of", "guess_kind", "is_same"]
-
 _NUMBER = re.compile(r"\b[\d_]+\b")
 
 

@@ -16,26 +16,6 @@ from rifflux.ingest.walk.find import Finder, Found, Links, Skipped, until_link
 from rifflux.store import FileState, Placed, Store
 from rifflux.types import Failure, LeftOut, Progress
 
-__all__ = [
-    "EMBED",
-    "READ",
-    "SWITCH",
-    "BatchWriter",
-    "Languages",
-    "Sync",
-    "Tally",
-    "Target",
-    "Turns",
-    "absorb",
-    "folders",
-    "forget",
-    "remember",
-    "remembered",
-    "set_language",
-    "sources",
-    "targets",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Target:

@@ -14,8 +14,6 @@ from rifflux.ingest.sync import Target
 from rifflux.ingest.walk.find import GENERATED, Links, belongs_to_index, real_place
 from rifflux.ingest.walk.ignore import IGNORE_FILES
 
-__all__ = ["Changes", "Scope", "Watcher"]
-
 #: Changes that follow each other this closely come together: an editor's save is several. In milliseconds.
 PAUSE_MS = 100
 LONGEST_MS = 400

@@ -18,8 +18,6 @@ try:
 except ImportError as error:
     raise missing("haystack-ai") from error
 
-__all__ = ["HaystackRetriever"]
-
 
 @component
 class HaystackRetriever:

@@ -19,8 +19,6 @@ try:
 except ImportError as error:
     raise missing("langchain-core") from error
 
-__all__ = ["LangChainRetriever"]
-
 
 class LangChainRetriever(BaseRetriever):
     """Finds passages in an index; what `invoke` is given besides the question changes that search alone."""

@@ -21,8 +21,6 @@ except ImportError as error:
 if TYPE_CHECKING:
     from rifflux import Filter, Index
 
-__all__ = ["LlamaIndexRetriever"]
-
 
 class LlamaIndexRetriever(BaseRetriever):
     """Finds passages in an index, as nodes with their scores."""

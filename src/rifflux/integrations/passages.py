@@ -12,8 +12,6 @@ from rifflux import MissingExtra
 if TYPE_CHECKING:
     from rifflux import Hit, Index
 
-__all__ = ["SHOWN", "FoundHit", "PassageSearch", "missing"]
-
 #: A hit, and what is known of it.
 FoundHit: TypeAlias = "tuple[Hit, dict[str, Any]]"
 #: What a language model should know of a passage besides its text.

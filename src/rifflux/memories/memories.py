@@ -32,8 +32,6 @@ from rifflux.session.writing import Writer
 from rifflux.text.dates import parse_time
 from rifflux.types import Bound, Filter, Hit, Vectors
 
-__all__ = ["MEMORIES", "Memories"]
-
 #: The namespace that memories are kept in.
 MEMORIES = "memories"
 _DAY = 86_400.0

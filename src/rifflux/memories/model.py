@@ -11,8 +11,6 @@ from rifflux.errors import InvalidArgument
 from rifflux.session.arguments import checked_share, checked_whole
 from rifflux.types import Document, Hit, Trace
 
-__all__ = ["KIND", "Memory", "Recalled", "Rules", "Saved", "checked_memory", "memory_of", "memory_row"]
-
 #: The kind of the documents of memories.
 KIND = "memory"
 LONGEST = 4_000

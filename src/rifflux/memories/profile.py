@@ -17,8 +17,6 @@ from rifflux.retrieve.table import Candidates
 from rifflux.session.profile import Profile
 from rifflux.types import Hit, Query
 
-__all__ = ["MEMORIES", "Recall", "memory_pool"]
-
 
 def memory_pool(limit: int) -> int:
     """Candidates per channel: four times the page, 40 at most, or as many as the page takes."""

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-__all__ = ["PAUSE_S", "Breaker", "Breakers"]
-
 #: After so many failures in a row a model is left alone, and tried once in so many seconds.
 FAILURES = 3
 PAUSE_S = 10.0

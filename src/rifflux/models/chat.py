@@ -13,8 +13,6 @@ from rifflux.errors import InvalidArgument, ModelError
 from rifflux.models.embedder import well_formed
 from rifflux.models.endpoint import Endpoint, Stop
 
-__all__ = ["ChatModel", "stream"]
-
 CURES = {
     400: "the request may be too long for the model: rerank fewer hits",
     429: "the service limits the rate: wait, or rerank less",

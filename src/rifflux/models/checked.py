@@ -10,8 +10,6 @@ import numpy as np
 from rifflux.errors import ModelError, RiffluxError
 from rifflux.types import Vectors
 
-__all__ = ["called", "checked_passages", "checked_question", "checked_vectors", "foreign"]
-
 
 def called(name: str, embed: Callable[[Any], Any], given: object) -> object:
     """Return what a model gives. Raises `ModelError`, also for errors of other kinds: models of one's own raise any."""

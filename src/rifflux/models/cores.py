@@ -8,8 +8,6 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["available_cores", "stand_back"]
-
 SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 #: The lowest priority: a thread of the usual one weighs seventy times as much.
 LOWEST = 19

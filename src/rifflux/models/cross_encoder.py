@@ -26,8 +26,6 @@ from rifflux.types import Scores
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-__all__ = ["CrossEncoder", "LogitCalibration", "OnnxCrossEncoder", "load_cross_encoder"]
-
 
 #: The file in a model's folder that holds its calibration: `{"intercept": 0.3, "slope": 0.8}`.
 STORED = "relevance.json"

@@ -16,8 +16,6 @@ from rifflux.models.embedder import CUSTOM, Embedder, fingerprint_of, load_embed
 from rifflux.models.onnx import unit
 from rifflux.types import Vectors
 
-__all__ = ["CustomEmbedder", "Model", "SimpleEmbedder", "embedder_of"]
-
 CURE = (
     "give the name or folder of a model, an object with name, dimension and embed(texts), or "
     "rifflux.CustomEmbedder(embed, name='mine', dimension=384)"

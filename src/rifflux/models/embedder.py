@@ -18,19 +18,6 @@ from rifflux.types import Vectors
 if TYPE_CHECKING:
     from rifflux.models.custom import Model
 
-__all__ = [
-    "BUNDLED",
-    "CUSTOM",
-    "Embedder",
-    "KnownModel",
-    "Verifiable",
-    "checked_model",
-    "fingerprint_of",
-    "known_models",
-    "load_embedder",
-    "well_formed",
-]
-
 
 @runtime_checkable
 class Verifiable(Protocol):

@@ -19,8 +19,6 @@ from rifflux.errors import ModelError
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["Endpoint", "Patience", "Stop", "patience"]
-
 #: What is worth another request: the server is busy, or fell over.
 RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
 LONGEST_PAUSE = 30.0  # seconds

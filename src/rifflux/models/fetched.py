@@ -11,8 +11,6 @@ from pathlib import Path
 from rifflux.errors import InvalidArgument, MissingExtra, ModelError
 from rifflux.models.folder import read_folder
 
-__all__ = ["fetch_model", "fetched"]
-
 _NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 #: What a model needs to run here; nothing else of its repository is fetched.
 _FILES = (

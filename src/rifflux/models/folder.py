@@ -18,8 +18,6 @@ from typing import Any
 
 from rifflux.errors import ModelError
 
-__all__ = ["ModelSettings", "read_folder"]
-
 POOLINGS = {
     "pooling_mode_mean_tokens": "mean",
     "pooling_mode_cls_token": "cls",

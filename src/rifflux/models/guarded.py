@@ -18,19 +18,6 @@ from rifflux.models.joined import JoinedEmbedder
 from rifflux.models.workers import Late, Workers
 from rifflux.types import Vectors
 
-__all__ = [
-    "FREE",
-    "NO_BILL",
-    "QUESTION_S",
-    "AskedOnce",
-    "Bill",
-    "Guard",
-    "GuardedEmbedder",
-    "Payer",
-    "Refused",
-    "Stopped",
-]
-
 T = TypeVar("T")
 
 #: What a model is called for.

@@ -14,8 +14,6 @@ from rifflux.models.embedder import fingerprint_of, well_formed
 from rifflux.models.onnx import unit
 from rifflux.types import Vectors
 
-__all__ = ["HashEmbedder"]
-
 WORD_WEIGHT = 1.0
 TRIGRAM_WEIGHT = 0.25
 _TOKEN = re.compile(r"\w+|[^\w\s]")

@@ -17,8 +17,6 @@ from rifflux.models.endpoint import Endpoint
 from rifflux.models.onnx import unit
 from rifflux.types import Vectors
 
-__all__ = ["HttpEmbedder"]
-
 OPENAI = "https://api.openai.com/v1"
 #: The options of a model that may stand behind its name.
 PREFIXES = ("query_prefix", "document_prefix")

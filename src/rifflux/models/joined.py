@@ -13,8 +13,6 @@ from rifflux.models.onnx import unit
 from rifflux.models.scale import measured_scale, stored_scale
 from rifflux.types import Vectors
 
-__all__ = ["JoinedEmbedder"]
-
 
 @dataclass(frozen=True)
 class JoinedEmbedder:

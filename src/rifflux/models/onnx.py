@@ -23,8 +23,6 @@ from rifflux.types import Vectors
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-__all__ = ["OnnxEmbedder", "unit"]
-
 T = TypeVar("T")
 
 

@@ -12,8 +12,6 @@ from rifflux.errors import ModelError
 from rifflux.models.embedder import Embedder
 from rifflux.types import Scores
 
-__all__ = ["STORED", "TOPICS", "ModelScale", "measured_scale", "stored_scale", "written_scale"]
-
 #: The file of a model's scale, in the model's folder.
 STORED = "scale.json"
 #: The least reach: of a model that gives all texts the same vector.

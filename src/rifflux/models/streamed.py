@@ -16,8 +16,6 @@ from rifflux.models.checked import foreign
 from rifflux.models.endpoint import Stop
 from rifflux.models.guarded import Bill, Guard, Refused, Stopped
 
-__all__ = ["Streaming"]
-
 #: Seconds until the first piece, and from one piece to the next.
 FIRST_S = 20.0
 NEXT_S = 10.0

@@ -19,8 +19,6 @@ from rifflux.text.memo import Memo
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Package
 
-__all__ = ["Encoding", "Tokenizer", "Vocabulary", "WordPiece", "load_tokenizer"]
-
 #: What stands around a text and a pair, each with the number of its text.
 _SINGLE = [("[CLS]", 0), ("A", 0), ("[SEP]", 0)]
 _PAIR = [*_SINGLE, ("B", 1), ("[SEP]", 1)]

@@ -14,8 +14,6 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-__all__ = ["Late", "Workers"]
-
 T = TypeVar("T")
 
 

@@ -13,23 +13,6 @@ from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates, alone, 
 from rifflux.store import FieldWeights, Store
 from rifflux.types import Notice, Query, Ranking, Results, Trace
 
-__all__ = [
-    "NO_RERANKER",
-    "RERANK",
-    "Channel",
-    "NotApplied",
-    "Pipeline",
-    "Plan",
-    "Step",
-    "Stopwatch",
-    "channels",
-    "counted",
-    "gather",
-    "reaching",
-    "reading",
-    "wide_pool",
-]
-
 #: Ranks chunk ids for a query, and fetches nothing.
 Channel = Callable[[Query], Ranking]
 #: Changes a candidate table: more columns, another order, fewer rows.

@@ -25,8 +25,6 @@ import numpy as np
 from rifflux.models.scale import ModelScale
 from rifflux.types import Vectors
 
-__all__ = ["FEWEST", "SAMPLE", "VectorScale", "agreement_of", "scale_of"]
-
 #: So many passages are looked at, and so many of each one's nearest.
 SAMPLE = 256
 NEAREST = 5

@@ -19,40 +19,6 @@ import numpy as np
 
 from rifflux.types import Hit, Ids, Ranking, Scores, Why
 
-__all__ = [
-    "BEGINS",
-    "COUNT",
-    "CREDITED",
-    "HIGH",
-    "LEXICAL",
-    "LIFT",
-    "MEDIUM",
-    "MOMENT",
-    "NAMED",
-    "OTHERS",
-    "OUTRIGHT",
-    "PLACE",
-    "RANK",
-    "RELEVANCE",
-    "SCORE",
-    "SEMANTIC",
-    "Candidates",
-    "Column",
-    "alone",
-    "columns",
-    "declare",
-    "declared",
-    "joined",
-    "page",
-    "placed",
-    "places_in",
-    "pool_of",
-    "quality",
-    "stacked",
-    "stages",
-    "trails",
-]
-
 #: The channels of every store: by words (BM25) and by meaning (cosine).
 LEXICAL = "lexical"
 SEMANTIC = "semantic"

@@ -18,8 +18,6 @@ from rifflux.service.write_behind import Later
 from rifflux.store import EVERYONE, Erased, LogEntry, Registry, Token
 from rifflux.text.dates import parse_time
 
-__all__ = ["ADMIN", "MOST_TOKENS", "ROLES", "USER", "Accounts"]
-
 USER = "user"
 ADMIN = "admin"
 ROLES = (USER, ADMIN)

@@ -32,8 +32,6 @@ from rifflux.service.write_behind import Batch, BatchOptions
 from rifflux.store import QuestionDigest, Reaction, Registry
 from rifflux.text.analyzer import analyzer
 
-__all__ = ["Day", "Diary", "online"]
-
 SAME_S = 1_800.0
 REFORMULATED_S = 300.0
 #: Two questions are one in other words if they share so much of the words of either.

@@ -16,8 +16,6 @@ from dataclasses import dataclass, replace
 from rifflux.errors import Conflict, InvalidArgument, NotFound, OutOfScope
 from rifflux.store import EVERYONE, PART, CollectionRecord, Erased, Grant, LogEntry, Registry, Sharing
 
-__all__ = ["LIBRARY", "Rights", "VisibleCollection", "checked_who", "is_collection", "user_of"]
-
 #: The collection that everybody has.
 LIBRARY = "library"
 #: Begins the part of an owner's name that is a collection's; no other part begins so.

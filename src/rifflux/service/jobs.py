@@ -17,21 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rifflux.store import JobRecord, Registry
+from rifflux.store import JobRecord as JobRecord
+from rifflux.store import Registry
 from rifflux.types import Progress
-
-__all__ = [
-    "CANCELLED",
-    "DONE",
-    "FAILED",
-    "INTERRUPTED",
-    "RUNNING",
-    "Job",
-    "JobRecord",
-    "Jobs",
-    "Outcome",
-    "Stopped",
-]
 
 RUNNING = "running"
 DONE = "done"

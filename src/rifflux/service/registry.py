@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from rifflux.store import Registry, open_store
+from rifflux.store import Registry as Registry
+from rifflux.store import open_store
 from rifflux.text.dates import parse_time, whole_day_end
-
-__all__ = ["Registry", "open_registry", "period"]
 
 
 @contextmanager

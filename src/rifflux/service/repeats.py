@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from rifflux.errors import Conflict, InvalidArgument
 from rifflux.store import KeptAnswer, Registry
 
-__all__ = ["Repeats"]
-
 #: Seconds for which an answer is kept, and bytes beyond which it is not.
 KEPT_S = 86_400.0
 MOST_BYTES = 1_000_000

@@ -15,8 +15,6 @@ from rifflux.models.guarded import NO_BILL, Bill, Refused
 from rifflux.service.write_behind import Batch, Later
 from rifflux.store import Registry, Spending, SpendingSum
 
-__all__ = ["Ledger", "Meter", "Prices", "month_start", "read_prices", "summed"]
-
 _MILLION = 1_000_000
 #: What a sum of spendings may be by, in the order they are listed.
 GROUPS = ("day", "user", "feature", "model")

@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypedDict, TypeVar
 
-__all__ = ["Batch", "BatchOptions", "Later"]
-
 Entry = TypeVar("Entry")
 _log = logging.getLogger(__name__)
 #: Does a piece of work: at once, or where nobody waits for it.

@@ -24,37 +24,6 @@ if TYPE_CHECKING:
     from rifflux.retrieve.steps.rerank import Rerank
     from rifflux.store import Store
 
-__all__ = [
-    "DATE",
-    "FURTHEST",
-    "HYBRID",
-    "HYBRID_RERANK",
-    "MODES",
-    "MOST_RESULTS",
-    "RELEVANCE",
-    "Way",
-    "checked_budget",
-    "checked_deadline",
-    "checked_document",
-    "checked_filter",
-    "checked_mode",
-    "checked_number",
-    "checked_page",
-    "checked_path",
-    "checked_period",
-    "checked_place",
-    "checked_query",
-    "checked_search",
-    "checked_share",
-    "checked_text",
-    "checked_whole",
-    "checked_works",
-    "chosen_fusion",
-    "finish_of",
-    "for_symbol",
-    "named_mode",
-]
-
 HYBRID = "hybrid"
 #: The hybrid mode with the default reranker.
 HYBRID_RERANK = "hybrid-rerank"

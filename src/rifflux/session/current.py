@@ -12,8 +12,6 @@ from rifflux.store import ModelInfo, Store
 if TYPE_CHECKING:
     from rifflux.models import Embedder
 
-__all__ = ["DEFAULT_MODEL", "CurrentEmbedder", "info_of"]
-
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 
 

@@ -9,8 +9,6 @@ from pathlib import PurePath
 from rifflux.session.session import IndexView
 from rifflux.types import Filter
 
-__all__ = ["MOST_FOLDERS", "Folder", "folders_of", "resolved"]
-
 #: Folders that are told apart, those with the most documents first.
 MOST_FOLDERS = 10_000
 #: A folder that no document lies in.

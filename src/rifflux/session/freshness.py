@@ -16,8 +16,6 @@ from rifflux.errors import RiffluxError
 from rifflux.store import FileState, Store
 from rifflux.types import Freshness
 
-__all__ = ["Sampler", "look", "note_synced", "synced"]
-
 _SYNCED = "synced"
 #: Files looked at each time, and for `status`.
 FEW = 50

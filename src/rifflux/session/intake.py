@@ -12,8 +12,6 @@ from rifflux.errors import InvalidArgument
 if TYPE_CHECKING:
     from rifflux.types import Progress
 
-__all__ = ["UNBOUNDED", "Intake"]
-
 
 @dataclass(frozen=True, slots=True)
 class Intake:

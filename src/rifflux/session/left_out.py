@@ -10,8 +10,6 @@ from pathlib import Path
 from rifflux.store import Store
 from rifflux.types import LeftOut
 
-__all__ = ["left_out_kinds", "note_left_out"]
-
 _LEFT_OUT = "left_out"
 
 

@@ -13,8 +13,6 @@ from rifflux.types import LICENSED, REST_WITHHELD, WITHHELD, Document, Hit, Noti
 if TYPE_CHECKING:
     from rifflux.text.licenses import Permission, Rules
 
-__all__ = ["LicensePolicy"]
-
 # The table of licenses is read for works alone: most indexes hold none.
 
 #: The metadata that are facts about a work: what a bibliography has of it. Other metadata may quote its text.

@@ -19,8 +19,6 @@ from rifflux.types import Progress
 if TYPE_CHECKING:
     from rifflux.models.custom import Model
 
-__all__ = ["Copied", "Maintenance", "Repaired", "Switched"]
-
 _OTHER_MODEL = "put the former one there, or choose another one with 'rifflux models switch'"
 
 #: Vectors that are dropped in one transaction: a moment's work, so that searches at the same time do not notice.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from rifflux.retrieve.query.credits import CreditsRead
     from rifflux.retrieve.query.mentions import Vocabulary
 
-__all__ = ["Names"]
-
 _FACTS = frozenset((*CREDITS, "year"))
 
 

@@ -12,8 +12,6 @@ from rifflux.errors import InvalidArgument
 from rifflux.store import Store
 from rifflux.types import Document, Lines
 
-__all__ = ["cut_to", "in_lines", "lookalikes", "namesakes", "refuse_twice"]
-
 _RANGE = re.compile(r"(?P<name>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?")
 #: So many names are compared with a name that nothing has, and so many of the nearest are told.
 _COMPARED = 20_000

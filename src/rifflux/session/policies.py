@@ -16,8 +16,6 @@ from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.store import LogEntry, Store
 from rifflux.text.licenses import NO_LICENSE_OPENS, checked_rules, rules_in, spelled
 
-__all__ = ["FACTS", "HYBRID_SEARCH", "LICENSES", "OWN_TEXTS", "POLICIES", "Policies", "Policy", "key_of"]
-
 #: Characters of a value that the log tells.
 LONGEST_TOLD = 500
 _WORDS = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}

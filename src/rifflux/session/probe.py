@@ -17,8 +17,6 @@ from rifflux.session.session import Session
 from rifflux.store import State, Store
 from rifflux.types import Vectors
 
-__all__ = ["CURE", "change_of", "confirm", "keep_probe"]
-
 CURE = (
     "put the former model back; or, to have vectors of this one, switch to any other and back with "
     "'rifflux models switch'"

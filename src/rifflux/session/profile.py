@@ -21,13 +21,6 @@ from rifflux.types import Query
 if TYPE_CHECKING:
     from rifflux.evidence.pack import Packer
 
-__all__ = [
-    "FILES",
-    "PROFILES",
-    "Profile",
-    "profile",
-]
-
 
 # The window of the bundled embedder. A passage up to a quarter longer stays whole: most abstracts do then, which ranks
 # them better by words, and what the vector misses of them is their end.

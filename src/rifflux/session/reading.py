@@ -12,8 +12,6 @@ from rifflux.session.session import IndexView
 from rifflux.store import JUDGEMENT, Event, Store
 from rifflux.types import Document, Hit, Lines, Span, of_owner, parted, told_namespace
 
-__all__ = ["Feedback", "Reader", "identified", "located"]
-
 #: Kinds whose text is that of their file, line by line: a record or a web page is not.
 _LINED = frozenset({"code", "markdown", "rst", "table", "text"})
 

@@ -11,8 +11,6 @@ from rifflux.errors import RiffluxError
 from rifflux.session.freshness import look
 from rifflux.store import Store
 
-__all__ = ["Refreshes", "is_fresh", "record_refresh", "refreshes_of"]
-
 _REFRESHES = "refreshes"
 #: Files of a collection that are looked at to tell whether it is fresh.
 SAMPLE = 50

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from rifflux.retrieve.explain.verdict import Verdict
     from rifflux.retrieve.steps.rerank import Rerank
 
-__all__ = ["NO_QUERY_VECTOR", "Searcher"]
-
 #: The code of the notice that the question has no vector.
 NO_QUERY_VECTOR = "query_vector.missing"
 #: As many of the passages that hold a rare word are looked at for one that is called by it.

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from rifflux.service.usage import Ledger
     from rifflux.session.license_policy import LicensePolicy
 
-__all__ = ["CallLimits", "IndexView", "Kept", "Session"]
-
 T = TypeVar("T")
 Looked = TypeVar("Looked", Freshness, Freshness | None)
 

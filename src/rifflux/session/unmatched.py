@@ -7,8 +7,6 @@ from typing import Any
 
 from rifflux.types import Filter
 
-__all__ = ["unmatched"]
-
 
 def unmatched(filter: Filter, passes: Callable[[Filter], bool]) -> tuple[str, ...]:
     """Return notes on the conditions that no document meets, or on all of them if none meets all; `passes` asks."""

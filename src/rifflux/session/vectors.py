@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from rifflux.models import Embedder
     from rifflux.models.guarded import GuardedEmbedder
 
-__all__ = ["ScaleCache", "VectorReading", "question_vector", "read_all_vectors", "read_vectors", "stored_reading"]
-
 #: The setting that holds what was read.
 SETTING = "vectors"
 #: From so many passages with a vector on, and for at most so many of them, words are asked for their like.

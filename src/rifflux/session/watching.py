@@ -17,8 +17,6 @@ from rifflux.session.freshness import note_synced
 from rifflux.session.writing import Writer
 from rifflux.types import Failure, IndexReport, together
 
-__all__ = ["Follower"]
-
 #: How often to look whether folders vanished or came back, and how long stopping may take. In seconds.
 LOOK = 0.5
 #: After this many seconds an embedder that failed is tried again.

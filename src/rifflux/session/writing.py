@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from rifflux.ingest.walk.find import Finder
     from rifflux.models.guarded import GuardedEmbedder
 
-__all__ = ["DOCUMENTS", "SENT_S", "Embedded", "Writer"]
-
 #: Where documents given by a program live; those of files live under their root's path.
 DOCUMENTS = "documents"
 #: Seconds for the vectors of what somebody sent, who waits for an answer.

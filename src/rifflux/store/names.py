@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-__all__ = ["database_of", "is_database"]
-
 _MAGIC = b"SQLite format 3\0"
 #: What names begin with the database's and end in.
 _BESIDE = re.compile(

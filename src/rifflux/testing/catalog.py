@@ -8,8 +8,6 @@ from rifflux.store import ChunkNames, Credited, Edge, FileState, Placed, Store
 from rifflux.testing.making import NeedsStore, change
 from rifflux.types import Filter, Identifier, Link, Part, Ranking, Tag, Why
 
-__all__ = ["CatalogContract"]
-
 
 class CatalogContract(NeedsStore):
     """What every Catalog does. Only `catalog` of the store is used."""

@@ -12,8 +12,6 @@ from rifflux.store import ModelInfo, State, Store
 from rifflux.testing.making import MODEL, NeedsOpened, change, vector_of
 from rifflux.types import Query
 
-__all__ = ["GenerationContract"]
-
 NEXT = ModelInfo("next", "hash", 3, "f2", "next")
 
 

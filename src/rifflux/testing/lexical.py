@@ -11,8 +11,6 @@ from rifflux.store import VARIANT, Store
 from rifflux.testing.making import WEIGHTS, NeedsStore, change, keys_of, words
 from rifflux.types import Filter, Query
 
-__all__ = ["LexicalContract"]
-
 
 class LexicalContract(NeedsStore):
     """What every Lexical does. The store's catalog is filled.

@@ -12,19 +12,6 @@ from rifflux.store import AnalyzedChunk, DocumentChange, FieldWeights, ModelInfo
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Chunk, Document, Query, Ranking, Vectors
 
-__all__ = [
-    "MODEL",
-    "WEIGHTS",
-    "NeedsOpened",
-    "NeedsStore",
-    "change",
-    "embedded",
-    "keys_of",
-    "number_of",
-    "vector_of",
-    "words",
-]
-
 MODEL = ModelInfo("tiny", "hash", 2, "f1", "tiny")
 WEIGHTS = FieldWeights()
 

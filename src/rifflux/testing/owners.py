@@ -15,8 +15,6 @@ from rifflux.store import Catalog, Event, FileState, Lexical, Placed, Registry, 
 from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, vector_of, words
 from rifflux.types import Filter, Identifier, Ids, Link, Query, Ranking, Tag
 
-__all__ = ["OwnerContract", "everything", "filled"]
-
 _WORD = "kingfisher"
 _KEYS = ("a", "b", "a.txt", "/root/a.txt")
 

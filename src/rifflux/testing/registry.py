@@ -23,8 +23,6 @@ from rifflux.store import (
 )
 from rifflux.testing.making import NeedsOpened, NeedsStore, change
 
-__all__ = ["AccountsContract", "LogContract", "RegistryContract", "SharingContract"]
-
 
 class RegistryContract(NeedsStore):
     """What every Registry does for an owner."""

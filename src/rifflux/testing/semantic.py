@@ -12,8 +12,6 @@ from rifflux.store import ModelInfo, Store
 from rifflux.testing.making import MODEL, NeedsStore, change, embedded, keys_of, vector_of
 from rifflux.types import Filter, Query
 
-__all__ = ["SemanticContract"]
-
 
 class SemanticContract(NeedsStore):
     """What every Semantic does. The store's catalog is filled.

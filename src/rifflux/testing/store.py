@@ -14,8 +14,6 @@ from rifflux.testing.registry import RegistryContract
 from rifflux.testing.semantic import SemanticContract
 from rifflux.types import Document
 
-__all__ = ["StoreContract"]
-
 
 class StoreContract(CatalogContract, LexicalContract, SemanticContract, RegistryContract):
     """What every Store does. Needs a fixture `store`: an empty, writable one."""

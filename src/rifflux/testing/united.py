@@ -13,8 +13,6 @@ from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, vector_o
 from rifflux.testing.owners import everything, filled
 from rifflux.types import Ranking, of_owner
 
-__all__ = ["UnitedContract"]
-
 #: The first chunk id of each world: what is mine, what is shared with me, and what is somebody else's.
 _MINE = 1
 _SHARED = 10_000

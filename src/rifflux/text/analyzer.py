@@ -21,18 +21,6 @@ from rifflux.errors import InvalidArgument
 from rifflux.text.memo import Memo
 from rifflux.text.stopwords import stop_words
 
-__all__ = [
-    "CJK",
-    "MATHEMATICS",
-    "REVISIONS",
-    "Analyzer",
-    "analyzer",
-    "checked_language",
-    "idf",
-    "okapi_idf",
-    "plain_math",
-]
-
 #: The characters of scripts without spaces, for use inside [] of an expression.
 CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
 _SYMBOL = "\u2190-\u23ff\u2600-\u27bf\u2900-\u2bff\U0001f000-\U0001faff"

@@ -16,8 +16,6 @@ from functools import cache
 
 from rifflux.text.stopwords import stop_words
 
-__all__ = ["WRITTEN_BY", "Framed", "asks_how", "asks_only", "framed"]
-
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 #: What a formula, a name or a path has next to its letters, and a sentence has not.
 _INSIDE = frozenset("$\\{}^_=+*/|<>@#~&%")

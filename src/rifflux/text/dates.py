@@ -6,8 +6,6 @@ from datetime import UTC, date, datetime, timedelta
 
 from rifflux.errors import InvalidArgument
 
-__all__ = ["parse_time", "timestamp", "whole_day_end"]
-
 
 def parse_time(text: str) -> datetime:
     """Read an ISO 8601 date or time: `2024`, `2024-05`, `2024-05-01`, `2024-05-01T12:00Z`; UTC if no zone is given."""

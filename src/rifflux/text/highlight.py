@@ -10,8 +10,6 @@ from functools import cache
 from rifflux.text.analyzer import CJK, Analyzer
 from rifflux.types import Span
 
-__all__ = ["matches", "stretch", "words_of_question"]
-
 
 @cache
 def _pattern() -> re.Pattern[str]:

@@ -13,8 +13,6 @@ from itertools import dropwhile
 from rifflux.text.stopwords import stop_words
 from rifflux.types import Span
 
-__all__ = ["identifiers", "labelled", "named_results", "numbered_results"]
-
 _NUMBERED = r"(?=[^\W_]{0,40}\d)[^\W_]{1,40}(?:[.\-/:][^\W_]+)+|(?:[^\W\d_]+\d|\d+[^\W\d_])[^\W_]*"
 _IDENTIFIER = re.compile(
     rf"""

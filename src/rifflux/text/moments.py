@@ -9,8 +9,6 @@ from functools import cache
 
 from rifflux.types import Moment
 
-__all__ = ["YEAR_OF_WORK", "dates_in", "moments_in"]
-
 #: A year that a work can be of, and that is no part of a number or a name.
 YEAR_OF_WORK = re.compile(r"(?<![\w.-])(?:1[4-9]|20)\d\d(?![\w-]|\.\d)")
 

@@ -22,8 +22,6 @@ from rifflux.text.symbols import (
     without_accents,
 )
 
-__all__ = ["one_notation"]
-
 #: What a text without any mathematics does not hold.
 _SUSPECT = re.compile(
     r"[\\$^_*~′ØøÆæ]|[^\x00-\xff]|star[- ]|nfinity[- ]|<su[bp]>|->|--|[²³¹·×±¬]|[<>!]=|\([x+]\)"

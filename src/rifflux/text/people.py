@@ -17,17 +17,6 @@ from rifflux.text.stopwords import stop_words
 from rifflux.text.titles import plain
 from rifflux.types import AUTHORS, VENUE
 
-__all__ = [
-    "Named",
-    "Word",
-    "credits_of",
-    "is_venue",
-    "named",
-    "person_key",
-    "spoken",
-    "venue_keys",
-]
-
 #: Identifiers of the authors, one text for each author.
 _AUTHOR_IDS = "author_ids"
 _WORD = re.compile(r"[^\W\d_]+(?:(?:\.[-‐‑]|[-‐‑'’.])[^\W\d_]+)*\.?")

@@ -14,8 +14,6 @@ from typing import Any
 
 from rifflux.types import Hit
 
-__all__ = ["ALIASES", "KINDS", "TAGS", "Said", "beside", "key_names", "said_of"]
-
 #: The kinds of documents whose properties are searched.
 KINDS = frozenset({"docx", "html", "markdown", "notebook", "pdf", "pptx"})
 #: Properties that name the document as its title does, and those that label all of it, not only its beginning.

@@ -15,18 +15,6 @@ from rifflux.errors import InvalidArgument
 from rifflux.text.titles import TITLE
 from rifflux.types import Identifier, Tag
 
-__all__ = [
-    "SCHEMES",
-    "STRONG",
-    "TAG_SCHEMES",
-    "WORDED",
-    "identify",
-    "mentioned_arxiv",
-    "parse_identifier",
-    "subject_scheme",
-    "tagged",
-]
-
 #: Schemes whose identifiers mean the same work wherever they occur, the most telling first. An ISBN does not: chapters
 #: of a book share it.
 STRONG = ("arxiv", "doi", "openalex", "mr", "zbl", "pmid")

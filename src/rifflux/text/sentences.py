@@ -9,8 +9,6 @@ from itertools import pairwise
 
 from rifflux.types import Span
 
-__all__ = ["ITEM", "PROSE", "WHOLE", "Piece", "flowing", "pieces", "sentence_ends"]
-
 #: Prose is quoted by the sentence, and so are the items of a list; a table or a piece of code whole.
 PROSE = "prose"
 ITEM = "item"

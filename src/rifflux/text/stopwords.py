@@ -1,7 +1,5 @@
 """Words too common to tell documents apart, by Snowball language name."""
 
-__all__ = ["stop_words"]
-
 _ENGLISH = """
 a about above after again against all am an and any are as at be because been before being below between both but
 by can could did do does doing don down during each few for from further had has have having he her here hers

@@ -7,17 +7,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-__all__ = [
-    "PLAIN_LETTERS",
-    "SAME",
-    "SUBSCRIPTS",
-    "SUPERSCRIPTS",
-    "greek_commands",
-    "symbol_names",
-    "unicode_commands",
-    "without_accents",
-]
-
 _CHARACTERS = """
 ⊗ otimes ⊕ oplus ⊖ ominus ⊙ odot ⊠ boxtimes ⊞ boxplus ⨂ otimes ⨁ oplus × times ⋊ rtimes ⋉ ltimes ⋈ bowtie ∗ * ⋆ star
 ∘ circ • bullet ∙ bullet ⋅ cdot · cdot ∧ wedge ∨ vee ∩ cap ∪ cup ⋂ cap ⋃ cup ⊔ sqcup ⊓ sqcap ∐ coprod ⨿ coprod ∏ prod

@@ -11,8 +11,6 @@ from itertools import filterfalse, product
 from rifflux.text.analyzer import fold
 from rifflux.text.notation import one_notation
 
-__all__ = ["TITLE", "alike", "families", "person", "plain", "title_keys", "whole_title"]
-
 #: The scheme that parts of a title are stored under, to look for duplicates among few works.
 TITLE = "title"
 _KEY_LENGTH = 24

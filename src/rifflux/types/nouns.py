@@ -12,8 +12,6 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-__all__ = ["json_names", "noun_json"]
-
 #: What a field is called in JSON, where that is otherwise.
 _NAMES = {
     "chunk": "chunk_id",

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from rifflux.evidence.pack import EvidencePack
     from rifflux.works.importers.base import Entry
 
-__all__ = ["WorkRecord", "WorkSummary", "WorksCatalog"]
-
 #: The name of a source, and its works in their order.
 Batch = tuple[str, Iterable["Entry | Failure"]]
 #: The name of the source of works that a program gives.

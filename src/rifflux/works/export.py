@@ -17,8 +17,6 @@ from rifflux.text.titles import plain
 from rifflux.types import Document
 from rifflux.works.model import Work, told_names, work_of
 
-__all__ = ["CITING", "bibtex", "cite_keys", "csl", "style_of", "verify"]
-
 #: The kind of work by what it is called in BibTeX and in CSL; anything else is `misc` and `document`.
 _TYPES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(

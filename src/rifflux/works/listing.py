@@ -10,8 +10,6 @@ from rifflux.text.licenses import Permission
 from rifflux.types import UNTOLD, Document, Filter
 from rifflux.works.model import told_names, work_of
 
-__all__ = ["WorkSummary", "of_whom", "summary"]
-
 
 @dataclass(frozen=True, slots=True)
 class WorkSummary:

@@ -19,19 +19,6 @@ from rifflux.text.schemes import SCHEMES
 from rifflux.text.titles import TITLE, title_keys, whole_title
 from rifflux.types import Document, Identifier, Link, Part, Tag
 
-__all__ = [
-    "ABSTRACT",
-    "PRIMARY",
-    "WORK",
-    "Passage",
-    "Work",
-    "document_of",
-    "names_of",
-    "primary_of",
-    "told_names",
-    "work_of",
-]
-
 #: The kind of a document that is a work, unless its source says which kind of work.
 WORK = "work"
 ABSTRACT = "abstract"

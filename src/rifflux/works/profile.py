@@ -9,8 +9,6 @@ from rifflux.session.profile import Profile
 from rifflux.works.export import CITING
 from rifflux.works.retrieval.candidates import exact_channels, sufficient_reach
 
-__all__ = ["RETRIEVAL", "WORKS"]
-
 WORKS = Profile(
     "works",
     readers="rifflux.works.importers:FORMATS",

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from rifflux.types import Failure
 
-__all__ = ["Doubt", "WorksReport"]
-
 
 @dataclass(frozen=True, slots=True)
 class Doubt:

@@ -36,7 +36,7 @@ from rifflux.surfaces.http.app import create_app
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.testing import everything
 from rifflux.types.nouns import noun_json
-from rifflux.works.retrieval.retriever import RetrievalSettings
+from rifflux.works.retrieval.steps import RetrievalSettings
 from tests.support.exploring import examples
 from tests.support.users import KEYS, QUESTIONS, SECRETS, TEXTS, fill, hide, ids_of, share
 

@@ -13,17 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux import Index
+from rifflux import Index, noun_json
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.pack import digest
 from rifflux.index import open_index
-from rifflux.surfaces.shared.nouns import noun_json
 from rifflux.surfaces.shared.packs import read_pack, retrieval_json
 from rifflux.types import Hit, Identifier, Link, Tag
 from rifflux.works import Passage, Work
 from rifflux.works.export import verify
 from rifflux.works.retrieval.intent import INTENTS, MODES
-from rifflux.works.retrieval.retriever import RetrievalSettings
+from rifflux.works.retrieval.steps import RetrievalSettings
 from tests.support.exploring import examples
 
 SECRET = "zyzzyva"

@@ -17,26 +17,6 @@ from rifflux.errors import InvalidArgument, Unreadable
 from rifflux.text.dates import parse_time
 from rifflux.types import Failure
 
-__all__ = [
-    "Format",
-    "Item",
-    "Outline",
-    "Tally",
-    "date_of",
-    "first_of",
-    "in_parts",
-    "is_outlined",
-    "json_of",
-    "list_of",
-    "mapping_of",
-    "named_file",
-    "outline_of",
-    "records_of",
-    "role_of",
-    "string_of",
-    "text_of",
-]
-
 #: What a reader yields: a conversation or a part of one, or what could not be read.
 Item = Thread | Failure
 #: Seconds since 1970 beyond this are milliseconds.

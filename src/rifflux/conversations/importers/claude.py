@@ -30,8 +30,6 @@ from rifflux.conversations.model import Conversation, Message, Thread
 from rifflux.errors import Unreadable
 from rifflux.types import Failure
 
-__all__ = ["CLAUDE"]
-
 _SOURCE = "claude"
 _THOUGHT = frozenset({"thinking", "redacted_thinking"})
 #: Tools whose input is a document that people see, with the names of the fields that hold it.

@@ -31,8 +31,6 @@ from rifflux.conversations.model import Conversation, Message
 from rifflux.errors import Unreadable
 from rifflux.types import Failure
 
-__all__ = ["DISCORD", "DISCORD_PACKAGE"]
-
 _SOURCE = "discord"
 #: Types of messages that Discord writes itself.
 _NOTICES = frozenset(

@@ -13,8 +13,6 @@ from typing import IO, Protocol
 
 from rifflux.errors import Unreadable
 
-__all__ = ["Export", "Files", "opened"]
-
 #: A file that takes more room than this, and so many times what it is packed in, is no export.
 LARGE = 16_000_000
 MOST_RATIO = 200

@@ -28,8 +28,6 @@ from rifflux.conversations.importers.export import Export
 from rifflux.conversations.model import Conversation, Message, Thread
 from rifflux.types import Failure
 
-__all__ = ["OPENAI"]
-
 _SOURCE = "openai"
 #: Kinds of content that are words of somebody; others are the workings of tools and models.
 _SPOKEN = frozenset({"text", "multimodal_text", "code", ""})

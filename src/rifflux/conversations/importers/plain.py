@@ -25,8 +25,6 @@ from rifflux.conversations.model import Conversation, Message, Thread
 from rifflux.errors import Unreadable
 from rifflux.types import Failure
 
-__all__ = ["JSONL", "MESSAGES"]
-
 _IDS = ("id", "_id", "uuid", "message_id")
 _DATES = ("created_at", "timestamp", "date", "create_time", "time", "ts")
 _LISTS = ("messages", "chat_messages", "turns")

@@ -17,8 +17,6 @@ from rifflux.errors import Unreadable
 from rifflux.ingest.parallel.apart import MOST, Limits, Place, apart, safe_name, sent
 from rifflux.types import Failure
 
-__all__ = ["Read", "read_here", "read_sent"]
-
 #: What an export may take. Its conversations are told one a line, so that but one of them is held here at a time.
 LIMITS = replace(MOST, answer_mb=512)
 #: Bytes of one of them.

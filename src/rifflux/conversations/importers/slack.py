@@ -30,8 +30,6 @@ from rifflux.conversations.model import Conversation, Message
 from rifflux.errors import Unreadable
 from rifflux.types import Failure
 
-__all__ = ["SLACK"]
-
 _SOURCE = "slack"
 _LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
 _DAY = re.compile(r"([^/]+)/\d{4}-\d{2}-\d{2}\.json")

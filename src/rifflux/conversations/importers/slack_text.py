@@ -10,8 +10,6 @@ from typing import Any
 
 from rifflux.conversations.importers.base import list_of, mapping_of, string_of
 
-__all__ = ["Names", "words_of"]
-
 _REFERENCE = re.compile(r"<([^<>|]*)(?:\|([^<>]*))?>")
 #: Elements of rich text that hold others.
 _NESTED = frozenset({"rich_text", "rich_text_section", "rich_text_list", "rich_text_quote", "rich_text_preformatted"})

@@ -9,8 +9,6 @@ from typing import IO
 
 from rifflux.errors import Unreadable
 
-__all__ = ["MOST_CHARACTERS", "JsonReader"]
-
 #: The longest value that is taken into memory as a whole.
 MOST_CHARACTERS = 128_000_000
 _CHUNK = 1 << 16

@@ -21,8 +21,6 @@ from rifflux.conversations.importers.export import Export
 from rifflux.conversations.importers.streaming import JsonReader
 from rifflux.conversations.model import Conversation, Message
 
-__all__ = ["TELEGRAM"]
-
 _SOURCE = "telegram"
 _CHATS = frozenset(
     f"{kind}_{what}" for kind in ("private", "public") for what in ("group", "supergroup", "channel")

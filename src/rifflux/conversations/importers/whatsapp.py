@@ -18,8 +18,6 @@ from rifflux.conversations.importers.export import Export
 from rifflux.conversations.importers.whatsapp_dates import HEAD, Dates, Stamp
 from rifflux.conversations.model import Conversation, Message
 
-__all__ = ["WHATSAPP"]
-
 _SOURCE = "whatsapp"
 #: What WhatsApp writes itself begins with a mark that nobody types.
 _MARK = "\u200e"

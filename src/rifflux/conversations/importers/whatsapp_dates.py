@@ -8,8 +8,6 @@ from datetime import datetime
 
 from rifflux.conversations.importers.base import Tally
 
-__all__ = ["HEAD", "Dates", "Stamp"]
-
 _BEFORE_NOON = "上午|午前|오전|凌晨|早上|ص"
 _AFTER_NOON = "下午|午後|오후|晚上|中午|م"
 #: `[31.12.24, 23:59:59] `, `12/31/24, 11:59 PM - `, `[2024. 12. 31. 오후 11:59:59] ` and what lies between.

@@ -21,8 +21,6 @@ from typing import Any
 
 from rifflux.errors import MissingExtra, RiffluxError, Unreadable
 
-__all__ = ["MOST", "Limits", "Place", "answer", "apart", "safe_name", "sent"]
-
 #: Returns the context in which a file is read: it is entered once there is room for another reader.
 Place = Callable[[], AbstractContextManager[object]]
 

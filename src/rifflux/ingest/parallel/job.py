@@ -24,25 +24,6 @@ from rifflux.types import Document, Failure, LeftOut, Parsed
 if TYPE_CHECKING:
     from rifflux.ingest.parallel.pool import WorkerPool
 
-__all__ = [
-    "MOST_WORKERS",
-    "UNFINISHED",
-    "FileChange",
-    "Given",
-    "Job",
-    "JobResult",
-    "Lines",
-    "Runner",
-    "Task",
-    "assembled",
-    "do",
-    "fingerprint",
-    "is_current",
-    "jobs_of",
-    "lines_of",
-    "scan",
-]
-
 #: How much of a file is looked at to tell whether any reader takes it.
 HEAD_BYTES = 8192
 #: Stands for the hash of a file of which not all is stored yet, so that an interrupted run is noticed.

@@ -24,8 +24,6 @@ from rifflux.ingest.parallel.worker import receive, send
 from rifflux.ingest.prepare import Preparer
 from rifflux.types import Failure
 
-__all__ = ["WorkerPool", "bundled"]
-
 #: Jobs go out together until they are so many, or so many bytes: a message has its price.
 BUNDLE_JOBS = 64
 BUNDLE_BYTES = 2**18

@@ -15,8 +15,6 @@ from rifflux.ingest.read.base import File
 from rifflux.ingest.read.decode import what_is
 from rifflux.types import Block, Document, Failure, Link, Parsed
 
-__all__ = ["read_here", "read_sent"]
-
 _HEAD = 8192
 
 

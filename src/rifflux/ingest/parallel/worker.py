@@ -23,8 +23,6 @@ from rifflux.types import Chunk, Document
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["dumps", "receive", "send", "serve"]
-
 
 def serve() -> None:
     """Do the jobs that come on standard input and answer on standard output, each answer a list of outcomes."""

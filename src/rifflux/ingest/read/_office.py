@@ -9,8 +9,6 @@ from typing import Protocol
 
 from rifflux.errors import Unreadable
 
-__all__ = ["facts_of", "open_archive", "row_text", "table_text"]
-
 #: More than this, unpacked, is no document but an attempt to fill the memory.
 MAX_UNPACKED_BYTES = 1 << 29
 

@@ -8,11 +8,6 @@ from pathlib import PurePosixPath
 
 from rifflux.types import Block, Document, Parsed
 
-__all__ = [
-    *("LONGEST_HEADING", "File", "Outline", "TextBuilder", "document_of", "plain_heading", "readable_stem"),
-    "shortened",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class File:

@@ -13,8 +13,6 @@ from rifflux.ingest.read.decode import decode
 from rifflux.ingest.read.definitions import Definition, by_grammar, by_indentation
 from rifflux.types import Block, Parsed
 
-__all__ = ["LANGUAGES", "code_blocks", "read_code"]
-
 _SUFFIXES = """
 .bash .sh .zsh bash, .c .h c, .cc .cpp .cxx .hpp cpp, .clj clojure, .cs csharp, .css css, .dart dart,
 .erl erlang, .ex .exs elixir, .f90 fortran, .go go, .hs haskell, .java java, .jl julia, .js .jsx .mjs javascript,

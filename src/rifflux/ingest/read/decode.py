@@ -6,8 +6,6 @@ import codecs
 
 from rifflux.errors import Unreadable
 
-__all__ = ["OLE", "ZIP", "decode", "is_encrypted_office", "looks_like_text", "what_is"]
-
 # UTF-32 comes first: its little-endian mark starts with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree
 
-__all__ = ["Definition", "by_grammar", "by_indentation"]
-
 # Shorter classes read better whole than method by method.
 _LONG = 30
 

@@ -15,8 +15,6 @@ from rifflux.ingest.read._office import facts_of, open_archive, table_text
 from rifflux.ingest.read.base import File, TextBuilder
 from rifflux.types import Parsed
 
-__all__ = ["read"]
-
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MATH_TEXT = "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"

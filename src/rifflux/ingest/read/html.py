@@ -17,8 +17,6 @@ from rifflux.ingest.read.base import File, TextBuilder
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Parsed
 
-__all__ = ["add_markup", "read"]
-
 #: What carries no text of the page's own.
 _NOISE = " | ".join(
     [

@@ -14,8 +14,6 @@ from rifflux.ingest.read.code import read_code
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Document, Failure, Link, Parsed
 
-__all__ = ["Records", "read", "read_json", "read_lines"]
-
 _KEY = ("_id", "id", "key")
 _TEXT = ("text", "content", "body")
 _CREATED = ("created_at", "created", "date")

@@ -20,8 +20,6 @@ from rifflux.ingest.read.html import add_markup
 from rifflux.ingest.read.plain import plain_blocks
 from rifflux.types import Parsed
 
-__all__ = ["read_mailbox", "read_message"]
-
 _HEADERS = ("from", "to", "subject", "date", "message-id", "received")
 #: Where a message of a mailbox begins (RFC 4155): at the start, or after a blank line, and before a header.
 _POSTMARK = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n(?=[\w-]+:)")

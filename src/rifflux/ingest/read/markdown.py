@@ -20,8 +20,6 @@ from rifflux.ingest.read.decode import decode
 from rifflux.ingest.read.tags import MOST_TAGS, tags_in
 from rifflux.types import Block, Parsed
 
-__all__ = ["FrontMatter", "date_in", "front_matter", "markdown_blocks", "read_markdown"]
-
 _KINDS = {"fence": "code", "code_block": "code", "table_open": "table", "html_block": "paragraph"}
 _LEAVES = {"paragraph_open", "heading_open", *_KINDS}
 _NEWLINE = re.compile(r"\r\n?|\n")

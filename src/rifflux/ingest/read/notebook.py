@@ -14,8 +14,6 @@ from rifflux.ingest.read.decode import decode
 from rifflux.ingest.read.markdown import read_markdown
 from rifflux.types import Parsed
 
-__all__ = ["read"]
-
 #: Longer outputs are data, and what they say stands in the text around them.
 LONGEST_OUTPUT = 1000
 

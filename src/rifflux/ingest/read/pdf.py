@@ -14,8 +14,6 @@ from rifflux.errors import Unreadable
 from rifflux.ingest.read.base import File, TextBuilder
 from rifflux.types import Parsed
 
-__all__ = ["NO_TEXT", "open_pdf", "properties", "read"]
-
 #: A word cut at the end of a line: by the mark that PDFium leaves for it, or by a hyphen between letters.
 _CUT_WORD = re.compile(r"[\x02\ufffe\xad]\s*\n?|(?<=[^\W\d_])-\n(?=[^\W\d_A-ZÀ-Þ])")
 _JOINT = "\x02"  # marks where a cut word was joined, and goes with the other control characters

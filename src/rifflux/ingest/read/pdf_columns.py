@@ -8,8 +8,6 @@ from itertools import pairwise
 
 from rifflux.ingest.read.pdf_lines import Line, joined
 
-__all__ = ["gutters", "in_columns", "rows"]
-
 #: Points between two places that are tried for a gutter, and the narrowest gutter.
 _STEP = 2.0
 _NARROWEST = 6.0

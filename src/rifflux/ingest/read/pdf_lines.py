@@ -15,8 +15,6 @@ from typing import Any
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-__all__ = ["GAP", "Line", "joined", "page_lines"]
-
 #: Stands in a line's text where a gap is wider than between words.
 GAP = "\t"
 #: In sizes of the font: a gap between two pieces of a line, and how far a character may lie from its line's baseline.

@@ -12,8 +12,6 @@ from rifflux.ingest.read.base import File, document_of
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Block, Parsed
 
-__all__ = ["plain_blocks", "read_plain", "read_separated"]
-
 _BLANK_LINES, _LINES = CODE
 _MARKER = re.compile(r"[ \t]*(?:[-*+•‣◦]|\(?(?:\d{1,4}|[a-zA-Z])[.)])[ \t]")
 _NUMBER = re.compile(r"[-+]?[\d.,:/-]*\d[\d.,:/-]*%?")

@@ -13,8 +13,6 @@ from rifflux.ingest.read._office import facts_of, open_archive, table_text
 from rifflux.ingest.read.base import File, TextBuilder
 from rifflux.types import Parsed
 
-__all__ = ["read"]
-
 
 def read(file: File) -> Iterator[Parsed]:
     """Yield one document; its blocks stand under `Slide 3: Title`. Raises `Unreadable` if the file is broken."""

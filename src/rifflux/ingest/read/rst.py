@@ -14,8 +14,6 @@ from rifflux.ingest.read.base import LONGEST_HEADING, File, Outline, document_of
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Block, Parsed
 
-__all__ = ["read_rst", "rst_blocks"]
-
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1*[ \t]*")
 _EXPLICIT = re.compile(r"[ \t]*\.\.(?:[ \t]+(.*))?$")
 _DIRECTIVE = re.compile(r"(?:\|[^|]+\|[ \t]+)?([\w:.+-]+)::(?:[ \t]|$)")

@@ -10,8 +10,6 @@ from markdown_it import MarkdownIt
 
 from rifflux.types import Block
 
-__all__ = ["MOST_TAGS", "tags_in"]
-
 #: Tags of a document.
 MOST_TAGS = 100
 #: The time to parse a paragraph grows with the square of its brackets. One with more of them has no tags.

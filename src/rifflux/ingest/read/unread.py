@@ -7,8 +7,6 @@ from pathlib import PurePosixPath
 
 from rifflux.ingest.read.decode import what_is
 
-__all__ = ["UNREAD_TEXT", "kind_of", "reason_of"]
-
 #: Why files of a kind are not read.
 _REASONS: Mapping[str, str] = {
     "archive": "an archive: unpack it to have its files read",

@@ -16,8 +16,6 @@ from rifflux.ingest.read._office import open_archive, row_text
 from rifflux.ingest.read.base import File, TextBuilder
 from rifflux.types import Parsed
 
-__all__ = ["read"]
-
 #: The most cells of a sheet, empty ones included, that are laid out in memory. Where a stray cell in the last
 #: row and column makes them more than the memory holds, calamine would end the whole process.
 MAX_CELLS = 5_000_000

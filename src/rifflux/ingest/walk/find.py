@@ -21,9 +21,6 @@ from rifflux.ingest.walk.ignore import IGNORE_FILES, Ignores, lines_in, read_lin
 from rifflux.ingest.walk.inside import Place, Root, open_root
 from rifflux.store import database_of, is_database
 
-__all__ = ["GENERATED", "Finder", "Found", "Links", "Skipped", "belongs_to_index", "real_place"]
-__all__ += ["until_link"]
-
 #: Links that were met, by the places that they lead to.
 Links = dict[Path, set[Path]]
 

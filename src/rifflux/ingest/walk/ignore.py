@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["IGNORE_FILES", "Ignores"]
-
 #: The files that hold rules for their folder; where they disagree, the later one wins.
 IGNORE_FILES = (".gitignore", ".riffluxignore")
 

@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-__all__ = ["Place", "Root", "open_root"]
-
 Identity = tuple[int, int]
 
 #: Whether files can be opened relative to a folder that is held open.

@@ -21,8 +21,6 @@ from rifflux.retrieve.pipeline import Plan, Stopwatch
 from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates
 from rifflux.types import Ids, Ranking
 
-__all__ = ["changes"]
-
 #: Nobody reads on for longer.
 LONGEST_PAGE = 500
 _WEIGHTS = np.arange(101) / 100

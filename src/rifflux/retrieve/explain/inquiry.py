@@ -28,8 +28,6 @@ from rifflux.text.analyzer import idf
 from rifflux.text.numbers import ordinal
 from rifflux.types import Clause, Hit, Ids, Notice, Query, Ranking, Trace
 
-__all__ = ["Inquiry", "Place", "Whole", "deep"]
-
 #: A chunk's id, rank and score in a channel.
 Place = tuple[int, int, float]
 

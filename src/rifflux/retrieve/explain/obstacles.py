@@ -13,8 +13,6 @@ from rifflux.retrieve.query.reading import shown
 from rifflux.store import Store
 from rifflux.types import Clause, Filter, Hit, Ids, Query
 
-__all__ = ["Obstacle", "Tells", "obstacles"]
-
 #: Whether fields of a chunk's document may be told.
 Tells: TypeAlias = Callable[[Hit, Collection[str]], bool]
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from rifflux.types import Hit, Trace
 
-__all__ = ["Change", "QueryTerm", "Verdict"]
-
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:

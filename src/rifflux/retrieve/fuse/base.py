@@ -20,19 +20,6 @@ from rifflux.types import Clause, Ids, Query, Ranking, Scores
 if TYPE_CHECKING:
     from rifflux.retrieve.scale import VectorScale
 
-__all__ = [
-    "NO_EVIDENCE",
-    "Evidence",
-    "Fuse",
-    "StoreEvidence",
-    "Weights",
-    "chunks_of",
-    "frequencies_of",
-    "fused",
-    "weighed",
-    "weights_of",
-]
-
 
 class Evidence(Protocol):
     """What a fusion may ask about candidates besides their ranks and scores; looked up only when asked."""

@@ -22,18 +22,6 @@ from rifflux.types import Ranking, Scores
 if TYPE_CHECKING:
     from rifflux.retrieve.scale import VectorScale
 
-__all__ = [
-    "FUSIONS",
-    "Adaptive",
-    "Balanced",
-    "Linear",
-    "ReciprocalRank",
-    "checked_weights",
-    "dump_fusion",
-    "is_finite",
-    "load_fusion",
-]
-
 #: Weights beyond this cannot be meant, and their sums would not be finite.
 LARGEST = 1e6
 

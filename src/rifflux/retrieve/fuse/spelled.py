@@ -17,8 +17,6 @@ from rifflux.retrieve.fuse.base import Fuse
 from rifflux.retrieve.fuse.fusions import BY_SPECIFICITY, FUSIONS
 from rifflux.retrieve.table import LEXICAL, SEMANTIC
 
-__all__ = ["fusion_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:

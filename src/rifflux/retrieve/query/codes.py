@@ -10,8 +10,6 @@ from typing import Protocol
 from rifflux.text.analyzer import fold
 from rifflux.types import Clause, Query
 
-__all__ = ["Frequencies", "Vocabulary", "codes", "parted", "shortened", "spelled_code"]
-
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _SHORTENED = re.compile(r"\b([^\W\d_]{1,6})(\.?)\s?(\d+)")
 #: What codes are joined by, and how many digits a number is filled to.

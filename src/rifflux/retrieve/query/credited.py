@@ -10,8 +10,6 @@ from rifflux.store import Store
 from rifflux.text.people import is_venue, named, person_key, venue_keys
 from rifflux.types import AUTHORS, VENUE, Credit, Filter, Query
 
-__all__ = ["in_any_spelling", "named_by"]
-
 #: Spellings of a name that are told.
 MOST_TOLD = 3
 

@@ -18,8 +18,6 @@ from rifflux.text.asking import WRITTEN_BY, asks_only
 from rifflux.text.moments import YEAR_OF_WORK
 from rifflux.types import AUTHORS, VENUE, Credit
 
-__all__ = ["CreditsRead", "read_credits"]
-
 YEAR = "year"
 #: Evidence of so much makes a name that lifts works, and one that nothing else can be meant by.
 ENOUGH = 2

@@ -29,18 +29,6 @@ from rifflux.types import Clause, Query
 if TYPE_CHECKING:
     from rifflux.retrieve.query.codes import Frequencies, Vocabulary
 
-__all__ = [
-    "Synonyms",
-    "Variant",
-    "distance",
-    "expand",
-    "formulas",
-    "known_synonyms",
-    "read_synonyms",
-    "spellings",
-    "synonyms",
-]
-
 #: A word may differ by one letter from this length on, by two from the other.
 SHORTEST = 4
 SHORTEST_FOR_TWO = 8

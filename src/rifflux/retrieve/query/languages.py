@@ -14,8 +14,6 @@ from rifflux.text.analyzer import Analyzer
 from rifflux.text.stopwords import stop_words
 from rifflux.types import Clause, Query
 
-__all__ = ["in_other_languages", "of_question"]
-
 _EDGES = ".,;:!?()[]{}'\"-*"
 
 

@@ -16,8 +16,6 @@ from rifflux.text.people import Named, Word, is_particle, is_venue, named, spoke
 from rifflux.text.stopwords import stop_words
 from rifflux.types import AUTHORS, VENUE, Clause
 
-__all__ = ["APPEARED", "GAP", "MASKED", "Mention", "Sentence", "Tells", "Token", "Vocabulary", "of_one_word"]
-
 #: Whether the facts of a work of a namespace under a license are told.
 Tells = Callable[[str, str | None], bool]
 #: A pasted page names nobody: so many words are looked up.

@@ -21,8 +21,6 @@ from operator import attrgetter
 from rifflux.text.analyzer import fold, idf
 from rifflux.types import Clause
 
-__all__ = ["Atom", "Title", "Titles", "atoms", "held_of", "letters_of", "likeness", "of_word"]
-
 _PIECE = re.compile(r"\b[^\W\d_](?![^\W\d_])(?:[.\s]+[^\W\d_](?![^\W\d_]))+|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]+|\d+")

@@ -30,19 +30,6 @@ from rifflux.types import Clause, Filter, Query, Understanding
 if TYPE_CHECKING:
     from rifflux.retrieve.query.codes import Frequencies
 
-__all__ = [
-    "COLLECTION",
-    "KnownFrequencies",
-    "Words",
-    "as_typed",
-    "classify",
-    "collections_in",
-    "parted",
-    "shown",
-    "understand",
-    "within",
-]
-
 
 #: The facet that names what a caller has or reads, and not what a document says of itself.
 COLLECTION = "collection"

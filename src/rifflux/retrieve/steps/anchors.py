@@ -24,8 +24,6 @@ from rifflux.text.memo import Memo
 from rifflux.text.properties import key_names
 from rifflux.types import Clause, Ids, Query, Scores
 
-__all__ = ["STAGE", "Anchors", "checked_boosts"]
-
 STAGE = "anchors"
 #: Names are looked for among the titles of so many of the best by words, and of so many of the best at all.
 LOOKED_AT = 100

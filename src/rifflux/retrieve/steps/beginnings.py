@@ -21,8 +21,6 @@ from rifflux.retrieve.table import BEGINS, CREDITED, LEXICAL, OUTRIGHT, PLACE, R
 from rifflux.store import ChunkNames
 from rifflux.types import Query, Scores
 
-__all__ = ["COLUMNS", "RECORD", "STAGE", "Keeping", "KeptUp", "begun"]
-
 STAGE = "beginning"
 #: How much of a title or key was asked: a beginning of it, or all of it.
 BEGINNING = 1.0

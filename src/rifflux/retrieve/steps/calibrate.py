@@ -46,19 +46,6 @@ if TYPE_CHECKING:
     from rifflux.models import Embedder
     from rifflux.models.scale import ModelScale
 
-__all__ = [
-    "FEATURES",
-    "MEANING",
-    "STORED",
-    "WORDS",
-    "Calibration",
-    "PassageTerms",
-    "Relevance",
-    "at_least",
-    "calibration_of",
-    "terms_of",
-]
-
 #: The file of a model's calibration, in the model's folder.
 STORED = "relevance.json"
 #: The most that a hit may have which lacks a number or code of the question.

@@ -17,8 +17,6 @@ from rifflux.retrieve.table import NAMED, OUTRIGHT, SCORE, Candidates, declare, 
 from rifflux.store import CodePiece, Store
 from rifflux.types import Hit, Query, Scores
 
-__all__ = ["STAGE", "Definitions", "OnlyDefining", "led_by_signatures", "parts"]
-
 STAGE = "code"
 declare("code/*", "factor", "the factor for a definition that was asked for, and for tests, copies and vendored code")
 

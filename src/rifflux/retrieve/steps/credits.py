@@ -12,8 +12,6 @@ from rifflux.retrieve.table import CREDITED, RELEVANCE, SCORE, Candidates, decla
 from rifflux.store import Store
 from rifflux.types import Credit, Ids, Query, Ranking, Scores
 
-__all__ = ["STAGE", "CreditedChannel", "Credits", "credited", "kept_first", "rated_as_asked", "with_credited"]
-
 STAGE = "credits"
 declare(
     "credits/*", "factor", "the factor for being by the author, in the venue or of the year that the question names"

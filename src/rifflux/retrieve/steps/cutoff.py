@@ -16,8 +16,6 @@ from rifflux.errors import InvalidArgument
 from rifflux.text.dates import timestamp
 from rifflux.types import Hit, Results
 
-__all__ = ["SHARE", "cut", "finishing", "newest_first"]
-
 #: The share that `cutoff=True` asks for: on judged pages it keeps .985 of the DCG and leaves out .25 of the text.
 SHARE = 0.5
 

@@ -19,8 +19,6 @@ from rifflux.retrieve.table import OTHERS, RANK, SCORE, Candidates, declare
 from rifflux.store import Store
 from rifflux.types import Hit, Query, Scores, Vectors
 
-__all__ = ["CHUNK", "DOCUMENT", "REPEATING", "Diversity", "Mmr", "NearDuplicates", "one_per_document", "resemblance"]
-
 #: What a page may be grouped by: every chunk for itself, or the best chunk of each document.
 CHUNK = "chunk"
 DOCUMENT = "document"

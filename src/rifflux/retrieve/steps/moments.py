@@ -14,8 +14,6 @@ from rifflux.text.dates import timestamp
 from rifflux.text.moments import dates_in
 from rifflux.types import Hit, Moment, Query, Scores
 
-__all__ = ["STAGE", "Moments", "lifting_times"]
-
 STAGE = "moments"
 declare("moments/*", "factor", "the factor for being of a time that the question names: by its date, name or text")
 #: What a date in the text counts, which may be that of something else, where one's own counts 1.

@@ -25,20 +25,6 @@ if TYPE_CHECKING:
     from rifflux.store.sqlite.connection.engine import GenerationCache
     from rifflux.store.sqlite.connection.view import View
 
-__all__ = [
-    "POSTINGS",
-    "Terms",
-    "among",
-    "best",
-    "by_table",
-    "numbers_of",
-    "passing",
-    "required_forms",
-    "where",
-    "words_of",
-    "worths_of",
-]
-
 Condition = tuple[str, dict[str, object]]
 
 # What FTS5's tokenizer takes for a space, besides spaces.

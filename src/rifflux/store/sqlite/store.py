@@ -33,8 +33,6 @@ from rifflux.store.sqlite.semantic.vector_index import VectorIndex
 from rifflux.store.store import BESIDE, PART, Store
 from rifflux.types import Ids, Notice, Progress, Vectors
 
-__all__ = ["SqliteStore"]
-
 #: Vectors of named owners that are kept in memory, in bytes.
 MOST_VECTORS = 256 << 20
 #: Owners whose sample of vectors is kept in memory.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rifflux import noun_json
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, Query, app
-from rifflux.surfaces.shared.nouns import noun_json
 from rifflux.surfaces.shared.verdicts import understanding_line
 
 

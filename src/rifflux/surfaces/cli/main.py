@@ -9,8 +9,6 @@ from importlib import import_module
 
 from rifflux import RiffluxError
 
-__all__ = ["COMMANDS", "main", "needed"]
-
 #: 1 is "done with failures", so what went wrong before anything was done is 2, as usage errors are.
 UNUSABLE = 2
 INTERRUPTED = 130

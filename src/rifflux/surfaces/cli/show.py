@@ -15,24 +15,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from rifflux import Analyzer, Failure, Generation, LeftOut, Progress, Trace, VectorReport
-__all__ = [
-    "console",
-    "counted",
-    "excerpt",
-    "failures",
-    "from_here",
-    "listed",
-    "named",
-    "note",
-    "notes",
-    "outcome",
-    "pairs",
-    "print_json",
-    "progress",
-    "safe",
-    "table",
-    "vectors",
-]
 
 EXCERPT = 420
 MOST_LISTED = 20

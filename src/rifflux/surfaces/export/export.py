@@ -27,8 +27,6 @@ from rifflux.surfaces.shared.config import Settings
 if TYPE_CHECKING:
     from rifflux import Progress
 
-__all__ = ["Exported", "export"]
-
 _TOKENS = "tokens.json"
 #: Settings of where things are and how files are found, which mean nothing elsewhere.
 _OF_THIS_PLACE = ("db", "state", "threads", "hidden", "exclude", "max_file_mb", "synonyms", "rerank_model")

@@ -14,8 +14,6 @@ from pathlib import Path
 
 from rifflux import DiskFull, InvalidArgument, NotFound, UnusableIndex
 
-__all__ = ["FACTS", "SUMS", "made_anew", "sums"]
-
 #: What every export has: the hashes of its files, and facts about it.
 SUMS = "SHA256SUMS"
 FACTS = "export.json"

@@ -11,8 +11,6 @@ from packaging.utils import canonicalize_name
 from rifflux import MissingExtra
 from rifflux.surfaces.export.wheel import OURS
 
-__all__ = ["needed"]
-
 
 def needed(requirements: Collection[str], extras: Collection[str]) -> dict[str, str]:
     """Return the packages that meet our requirements with some extras, and what they need, each with its version.

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-__all__ = ["render"]
-
 
 def render(template: str, values: Mapping[str, object]) -> str:
     """Return a template with its values; one that it names and that is not given is an error."""

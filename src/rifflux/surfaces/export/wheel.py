@@ -22,8 +22,6 @@ from typing import Any
 import rifflux
 from rifflux import NotFound
 
-__all__ = ["OURS", "rebuild", "requirements"]
-
 #: The name of our own package.
 OURS = rifflux.__name__
 #: Facts about an installation and not about the package.

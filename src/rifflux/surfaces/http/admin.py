@@ -17,8 +17,6 @@ from rifflux.surfaces.http.shapes import Request
 from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["router"]
-
 router = make_router("/admin", tags=["administration"])
 
 

@@ -40,8 +40,6 @@ from rifflux.surfaces.http.service import Service
 from rifflux.surfaces.http.shapes import ERRORS
 from rifflux.surfaces.web import layout, page
 
-__all__ = ["create_app"]
-
 log = structlog.get_logger("rifflux.http")
 
 #: In the order of the documentation.

@@ -20,21 +20,6 @@ from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.wording import error_for_clients
 from rifflux.surfaces.shared.bearer import EXPIRED
 
-__all__ = [
-    "Admin",
-    "Asked",
-    "Refused",
-    "User",
-    "address_of",
-    "admit",
-    "bearer",
-    "caller",
-    "cookie_name",
-    "credentials_of",
-    "service_of",
-    "token_of",
-]
-
 #: Methods that change nothing.
 _SAFE = frozenset({"GET", "HEAD"})
 _COOKIE = "cookie"

@@ -27,8 +27,6 @@ from rifflux.surfaces.shared.beside import beside
 from rifflux.surfaces.shared.config import finder, load, open_configured
 from rifflux.surfaces.shared.network import bound
 
-__all__ = ["browse"]
-
 HOST = "127.0.0.1"
 #: Nobody else asks, and a page that is typed in asks often.
 RATE = 60_000.0

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from starlette.concurrency import run_in_threadpool
 
 from rifflux import AnswerEvent, Done, Failed, InvalidArgument, Sources
-from rifflux.surfaces.http.auth import Asked, Refused, User, address_of
+from rifflux.surfaces.http.auth import Asked, User, address_of
+from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import MAX_QUERY, FilterIn, Request, Text
@@ -22,8 +23,6 @@ from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.answers import answer_json
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.shapes import AnswerShape
-
-__all__ = ["router", "told_to_clients"]
 
 router = make_router(tags=["answers"])
 

@@ -16,8 +16,6 @@ from rifflux.surfaces.http.shapes import Request
 from rifflux.surfaces.shared.nouns import collection_json
 from rifflux.surfaces.shared.shapes import CollectionShape, Shape
 
-__all__ = ["router"]
-
 router = make_router(tags=["collections"])
 
 Member = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_USER)]

@@ -12,8 +12,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rifflux.surfaces.http.problems import Refused, problem
 
-__all__ = ["MOST_CONNECTIONS", "STOPPING", "Connection", "Ending", "ending_of"]
-
 #: What a request is told that the server stops before it is answered.
 STOPPING = Refused(503, "stopping", "the service is being stopped: try again in a moment", {"Retry-After": "5"})
 #: The share of its time to stop that a server leaves requests under way; in the rest they are told, and end.

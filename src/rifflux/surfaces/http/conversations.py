@@ -20,8 +20,6 @@ from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
-__all__ = ["router"]
-
 router = make_router(tags=["conversations"])
 
 Project = Annotated[str | None, Query(max_length=1_000)]

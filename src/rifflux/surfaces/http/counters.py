@@ -13,8 +13,6 @@ from prometheus_client.registry import Collector
 
 from rifflux import AnswerEvent, Done, Failed, Retrieval, Trace
 
-__all__ = ["BOUNDS", "CONTENT_TYPE", "LIMIT_P50_S", "LIMIT_P95_S", "Availability", "Counters"]
-
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 #: What `/retrieve` shall stay within, in half and in nineteen of twenty requests.
 LIMIT_P50_S = 0.06

@@ -14,8 +14,6 @@ from rifflux.surfaces.http.operation import OnlineRow, online_rows
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["router"]
-
 router = make_router(tags=["operation"])
 
 #: Days of online measures that the page shows.

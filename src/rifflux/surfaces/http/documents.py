@@ -10,7 +10,7 @@ from pydantic import Field, Json, StringConstraints
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as Incoming
 
-from rifflux import Document, Failure, Intake, NotFound
+from rifflux import Document, Failure, Intake, NotFound, noun_json
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.paging import After, Limit, Next
@@ -20,10 +20,8 @@ from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import Date, Name, Request
 from rifflux.surfaces.http.uploads import bodies, body_of
 from rifflux.surfaces.http.wording import Told
-from rifflux.surfaces.shared.nouns import JsonObject, document_at_json, document_json, noun_json
+from rifflux.surfaces.shared.nouns import JsonObject, document_at_json, document_json
 from rifflux.surfaces.shared.shapes import ChunkShape, Shape
-
-__all__ = ["router"]
 
 router = make_router(prefix="/documents", tags=["documents"])
 

@@ -20,8 +20,6 @@ from rifflux.surfaces.http.service import SEND_S, Service, ServiceSettings
 from rifflux.surfaces.http.streaming import GIVEN_UP_S
 from rifflux.surfaces.shared.network import TWO_LENGTHS, has_two_lengths
 
-__all__ = ["Observe", "RequestGuard"]
-
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]

@@ -17,12 +17,10 @@ from starlette.concurrency import run_in_threadpool
 
 from rifflux import Intake, Progress
 from rifflux.service.jobs import CANCELLED, INTERRUPTED, JobRecord, Outcome, Stopped
-from rifflux.surfaces.http.auth import Refused
+from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.shapes import Shape
-
-__all__ = ["ACCEPTED", "PATIENT", "JobOut", "accepted", "do_as_job"]
 
 Answer = TypeVar("Answer")
 

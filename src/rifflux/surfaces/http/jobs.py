@@ -15,8 +15,6 @@ from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["router"]
-
 router = make_router("/jobs", tags=["jobs"])
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import apsw
 
-__all__ = ["Buckets", "Leases"]
-
 _TABLE = (
     "create table if not exists bucket (name text primary key, level real not null, at real not null) without rowid"
 )

@@ -10,8 +10,6 @@ from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.nouns import nouns_json
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["router"]
-
 router = make_router(tags=["administration"])
 
 

@@ -7,13 +7,11 @@ from typing import Annotated
 from fastapi import Query
 from pydantic import Field
 
-from rifflux import __version__
+from rifflux import __version__, noun_json
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.shared.nouns import noun_json, nouns_json
+from rifflux.surfaces.shared.nouns import nouns_json
 from rifflux.surfaces.shared.shapes import Shape
-
-__all__ = ["router"]
 
 router = make_router(tags=["operation"])
 

@@ -8,17 +8,15 @@ from typing import Annotated
 from fastapi import Query
 from pydantic import Field
 
-from rifflux import Memory
+from rifflux import Memory, noun_json
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Deadline, Diagnostics, Fusion, Name, Request, Text
 from rifflux.surfaces.http.wording import Told
-from rifflux.surfaces.shared.nouns import noun_json, nouns_json, trace_json
+from rifflux.surfaces.shared.nouns import nouns_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
-
-__all__ = ["router"]
 
 router = make_router("/memories", tags=["memories"])
 

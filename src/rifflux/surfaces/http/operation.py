@@ -14,8 +14,6 @@ from rifflux.surfaces.http.usage import DateQuery
 from rifflux.surfaces.shared.nouns import version_json
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["OnlineRow", "online_rows", "router"]
-
 router = make_router(tags=["operation"])
 
 

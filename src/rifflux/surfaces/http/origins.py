@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["is_own_origin"]
-
 _PORTS = {"http": ":80", "https": ":443"}
 
 

@@ -12,8 +12,6 @@ from fastapi import APIRouter, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, Response
 
-__all__ = ["page_headers", "router"]
-
 router = APIRouter()
 
 #: The files of Swagger UI, as a package brings them, by the path they are served at.

@@ -11,8 +11,6 @@ from pydantic import Field
 
 from rifflux import InvalidArgument
 
-__all__ = ["MOST_LISTED", "After", "Limit", "Next", "number_of", "page"]
-
 Entry = TypeVar("Entry")
 
 #: Entries of a list that are told at once.

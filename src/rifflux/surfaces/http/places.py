@@ -11,8 +11,6 @@ from typing import Any
 
 import apsw
 
-__all__ = ["Places"]
-
 _TABLES = """
 create table if not exists ticket (id integer primary key autoincrement, user text not null, until real not null,
     holds integer not null default 0);

@@ -25,8 +25,6 @@ from rifflux import (
 )
 from rifflux.surfaces.http.wording import error_for_clients
 
-__all__ = ["DISK_FULL", "Refused", "is_disk_full", "problem", "problem_of", "refusal_of"]
-
 log = structlog.get_logger("rifflux.http")
 
 #: The nearest class of an error decides.

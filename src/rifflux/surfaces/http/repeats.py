@@ -14,8 +14,6 @@ from starlette.concurrency import run_in_threadpool
 from rifflux.surfaces.http.auth import service_of
 from rifflux.surfaces.http.importing import accepted
 
-__all__ = ["REPEATABLE", "once", "repeatable"]
-
 _ACCEPTED = 202
 
 Key = Annotated[

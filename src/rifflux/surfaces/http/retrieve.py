@@ -15,8 +15,6 @@ from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.packs import checked_json, retrieval_json
 from rifflux.surfaces.shared.shapes import RetrievalShape, VerifiedShape
 
-__all__ = ["router"]
-
 router = make_router(tags=["works"])
 
 

@@ -16,8 +16,6 @@ from rifflux import InvalidArgument
 from rifflux.surfaces.http.auth import admit, caller, credentials_of
 from rifflux.surfaces.http.repeats import once, repeatable
 
-__all__ = ["Route", "make_router", "refuse_repeated"]
-
 
 class Route(APIRoute):
     """A route that admits a request, or refuses it, before its body is read."""

@@ -26,8 +26,6 @@ from rifflux.surfaces.http.shapes import (
 from rifflux.surfaces.shared.nouns import JsonObject, found_json, hit_json, trace_json
 from rifflux.surfaces.shared.shapes import ChunkShape, FoundShape, Shape, StepShape
 
-__all__ = ["router"]
-
 router = make_router(tags=["search"])
 
 TYPING = Field(default=False, description="The question is still being typed: what comes of it is not measured")

@@ -30,8 +30,6 @@ from rifflux.surfaces.shared.network import bound, is_loopback
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["SETTINGS", "announce", "build", "follow", "serve", "worker"]
-
 log = structlog.get_logger("rifflux.http")
 
 #: The variable that holds the service's settings: a new process gets nothing but the environment.

@@ -79,8 +79,6 @@ _POSITIVE = (
     "workers",
 )
 
-__all__ = ["Caller", "Service", "ServiceSettings", "Visit"]
-
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:

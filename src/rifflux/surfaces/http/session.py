@@ -12,11 +12,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from rifflux.surfaces.http.auth import Refused, admit, cookie_name, credentials_of, service_of, token_of
+from rifflux.surfaces.http.auth import admit, cookie_name, credentials_of, service_of, token_of
+from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.service import Caller
 from rifflux.surfaces.http.uploads import FORM, JSON
-
-__all__ = ["router"]
 
 router = APIRouter()
 

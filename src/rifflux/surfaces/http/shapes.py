@@ -13,20 +13,6 @@ from rifflux.surfaces.http.wording import Told
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = [
-    "ERRORS",
-    "Date",
-    "Diagnostics",
-    "FilterIn",
-    "Fusion",
-    "Mode",
-    "Name",
-    "RankedIn",
-    "Request",
-    "Share",
-    "Text",
-]
-
 MAX_QUERY = 2_000
 Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUERY)]
 Share = Annotated[float, Field(ge=0, le=1)]

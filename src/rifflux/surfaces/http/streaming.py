@@ -19,8 +19,6 @@ from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.shared.answers import event_json
 from rifflux.surfaces.shared.nouns import JsonObject
 
-__all__ = ["CHAT_S", "GIVEN_UP_S", "EventStream", "Events", "frame"]
-
 #: Seconds that an answer may take, and after which it is given up if it does not keep to them.
 CHAT_S = 90.0
 GIVEN_UP_S = 100.0

@@ -8,15 +8,12 @@ from typing import Annotated, Literal
 from fastapi import Query, Response
 from pydantic import Field
 
-from rifflux import Token
+from rifflux import Token, noun_json
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Request
-from rifflux.surfaces.shared.nouns import noun_json
 from rifflux.surfaces.shared.shapes import Shape
-
-__all__ = ["router"]
 
 router = make_router("/tokens", tags=["administration"])
 

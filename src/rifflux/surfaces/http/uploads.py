@@ -11,10 +11,8 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
-from rifflux.surfaces.http.auth import Refused
+from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.shared.nouns import JsonObject
-
-__all__ = ["Sent", "bodies", "body_of", "file_of"]
 
 FORM = "multipart/form-data"
 JSON = "application/json"

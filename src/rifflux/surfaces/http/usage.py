@@ -10,11 +10,10 @@ from pydantic import Field
 
 from rifflux.service.registry import period
 from rifflux.service.usage import summed
-from rifflux.surfaces.http.auth import Asked, Refused, User
+from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.shapes import Shape
-
-__all__ = ["DateQuery", "router"]
 
 router = make_router(tags=["usage"])
 

@@ -8,8 +8,6 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator
 
-__all__ = ["Told", "error_for_clients", "for_clients", "worded"]
-
 ASK = "ask an administrator"
 SEND = f"send something, or {ASK} to index or share something"
 #: Commands with a cure that a client has too, and that cure.

@@ -21,8 +21,6 @@ from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.nouns import JsonObject, work_json
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["router"]
-
 router = make_router("/works", tags=["works"])
 
 MOST_RECORDS = 1_000

@@ -17,8 +17,6 @@ from rifflux import OutOfScope, RiffluxError, Scope, TokenExpired
 from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.surfaces.mcp.workspace import OpenIndex, Workspace
 
-__all__ = ["Caller", "Callers"]
-
 #: Users whose view of the index is kept between calls, with the models of its rerankers.
 MOST_VIEWS = 256
 _log = logging.getLogger(__name__)

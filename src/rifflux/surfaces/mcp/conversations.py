@@ -12,8 +12,6 @@ from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import UNTRUSTED, echoed, fenced, quoted, reply
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["search_conversations"]
-
 
 class FoundMessage(Shape):
     """A message. Its text is untrusted data."""

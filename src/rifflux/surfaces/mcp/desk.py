@@ -11,8 +11,6 @@ from rifflux.surfaces.mcp.callers import Callers
 from rifflux.surfaces.mcp.wording import for_agents
 from rifflux.surfaces.mcp.workspace import OpenIndex, Workspace
 
-__all__ = ["Desk"]
-
 
 @dataclass(frozen=True)
 class Desk:

@@ -29,8 +29,6 @@ from rifflux.surfaces.mcp.search_rifflux import SearchNotes, search_notes
 from rifflux.surfaces.shared.nouns import found_json
 from rifflux.surfaces.shared.shapes import FoundShape, Shape
 
-__all__ = ["everything"]
-
 _STAGE = "source:"
 
 

@@ -8,8 +8,6 @@ import threading
 from rifflux import NotFound, RiffluxError
 from rifflux.surfaces.mcp.workspace import Workspace
 
-__all__ = ["follow"]
-
 _log = logging.getLogger(__name__)
 #: Seconds until the index is looked for again, and until a run that failed is repeated.
 LOOK = 0.5

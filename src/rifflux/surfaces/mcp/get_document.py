@@ -26,8 +26,6 @@ from rifflux.surfaces.mcp.reply import (
 from rifflux.surfaces.shared.nouns import hit_json, named_by
 from rifflux.surfaces.shared.shapes import ChunkShape, Shape
 
-__all__ = ["get_chunk", "get_document"]
-
 _CHUNK_ID = re.compile("[0-9a-f]{16}")
 
 

@@ -14,8 +14,6 @@ from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, DbPath, ReplyNotes
 from rifflux.surfaces.shared.nouns import JsonObject, collection_json
 from rifflux.surfaces.shared.shapes import CollectionShape, Shape
 
-__all__ = ["index_status"]
-
 
 class StatusOutput(Shape):
     """The answer of index_status."""

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 
 from rifflux import Busy, IndexReport, NotFound, Progress, RiffluxError
 
-__all__ = ["Job", "Jobs"]
-
 #: Jobs that are remembered once they ended.
 MOST_JOBS = 20
 #: Seconds that a run waits for another that may be ending.

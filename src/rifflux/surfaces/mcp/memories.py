@@ -7,13 +7,10 @@ from typing import Annotated
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from rifflux import Memories
+from rifflux import Memories, noun_json
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import UNTRUSTED, ReplyNotes, echoed, fenced, quoted, reply
-from rifflux.surfaces.shared.nouns import noun_json
 from rifflux.surfaces.shared.shapes import Shape
-
-__all__ = ["edit_memory", "forget", "get_memory", "recall", "remember"]
 
 
 class Remembered(Shape):

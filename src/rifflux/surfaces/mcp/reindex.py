@@ -18,8 +18,6 @@ from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, reply
 from rifflux.surfaces.mcp.tool import ToolContext
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["ReindexOutput", "asked_places", "reindex", "report_output"]
-
 SECONDS_BETWEEN_REPORTS = 0.2
 ABOUT_LANGUAGE = "Language of these files, such as german; null: the one they have, else that of the index"
 

@@ -15,8 +15,6 @@ from rifflux.surfaces.mcp.reindex import ReindexOutput, asked_places, report_out
 from rifflux.surfaces.mcp.reply import reply
 from rifflux.surfaces.shared.shapes import Shape
 
-__all__ = ["reindex_job"]
-
 
 class JobOutput(Shape):
     """The answer of reindex_job."""

@@ -26,8 +26,6 @@ from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.packs import checked_json, retrieval_json
 from rifflux.surfaces.shared.shapes import RankedWork, RetrievalShape, VerifiedShape, WorkCandidate
 
-__all__ = ["retrieve", "verify"]
-
 
 class RetrieveOutput(RetrievalShape):
     """The answer of retrieve. `candidates` are there only if they were asked for."""

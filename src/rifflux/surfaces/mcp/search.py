@@ -31,8 +31,6 @@ from rifflux.surfaces.mcp.workspace import OpenIndex
 from rifflux.surfaces.shared.nouns import found_json
 from rifflux.surfaces.shared.shapes import FoundShape, Shape
 
-__all__ = ["block", "search"]
-
 _DATE = "ISO 8601, such as 2024-05-01"
 
 

@@ -29,8 +29,6 @@ from rifflux.surfaces.mcp.reply import (
 from rifflux.surfaces.mcp.workspace import OpenIndex
 from rifflux.surfaces.shared.shapes import ROOT, ClassifiedShape, Shape
 
-__all__ = ["SearchNotes", "classify_query", "search_notes", "search_rifflux"]
-
 
 class Bm25(Shape):
     """How a search by words ranked a result."""

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from rifflux import Finder
     from rifflux.surfaces.shared.config import Opening
 
-__all__ = ["Callers", "Workspace", "serve", "server"]
-
 #: Tokens are made by `rifflux tokens create`, by no authorization server; the SDK wants the address of one.
 ISSUER = "http://localhost"
 

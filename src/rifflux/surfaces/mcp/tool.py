@@ -18,8 +18,6 @@ from rifflux import RiffluxError
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.shared.nouns import JsonObject
 
-__all__ = ["ToolContext", "tool"]
-
 #: Tools whose answers are described key by key.
 CONTRACT = frozenset({"search_rifflux", "reindex"})
 #: Calls that are worked on at the same time.

@@ -23,8 +23,6 @@ from rifflux import TokenExpired
 from rifflux.surfaces.shared.bearer import EXPIRED
 from rifflux.surfaces.shared.network import TWO_LENGTHS, bound, has_two_lengths
 
-__all__ = ["Server", "serve_http", "serve_stdio"]
-
 #: Nothing that follows is read as a request.
 _CLOSE = {"Connection": "close"}
 Server: TypeAlias = MCPServer[Any]

@@ -13,8 +13,6 @@ from rifflux.surfaces.mcp.reply import UNTRUSTED, DbPath, Mode, ReplyNotes, TopK
 from rifflux.surfaces.shared.shapes import VerdictShape
 from rifflux.surfaces.shared.verdicts import verdict_json, verdict_lines
 
-__all__ = ["why"]
-
 
 class WhyOutput(VerdictShape):
     """The answer of why."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["for_agents"]
-
 #: Commands that a tool stands for, and how the tool is named in their place.
 _ALWAYS = ((re.compile(r"an id from 'rifflux memories list'"), "an id from recall"),)
 _TOOLS = (

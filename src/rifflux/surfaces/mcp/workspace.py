@@ -15,8 +15,6 @@ from rifflux import Finder, Index, InvalidArgument, NotFound, OutsideRoots, Sear
 from rifflux.surfaces.mcp.jobs import Jobs
 from rifflux.surfaces.shared.config import Opening, view_of
 
-__all__ = ["OpenIndex", "Workspace"]
-
 #: Device and inode: they tell a file from its replacement.
 _Identity = tuple[int, int]
 

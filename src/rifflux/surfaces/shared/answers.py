@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from rifflux import Answer, AnswerEvent, Cited, Done
-from rifflux.surfaces.shared.nouns import JsonObject, noun_json
-
-__all__ = ["answer_json", "event_json"]
+from rifflux import Answer, AnswerEvent, Cited, Done, noun_json
+from rifflux.surfaces.shared.nouns import JsonObject
 
 
 def answer_json(answer: Answer) -> JsonObject:

@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-__all__ = ["EXPIRED"]
-
 #: The header WWW-Authenticate for a token that expired (RFC 6750, section 3.1).
 EXPIRED = 'Bearer error="invalid_token", error_description="the token expired"'

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-__all__ = ["beside"]
-
 
 @contextmanager
 def beside(work: Callable[[threading.Event], None], name: str) -> Iterator[None]:

@@ -16,8 +16,6 @@ from typing import Any
 from rifflux import InvalidArgument, NotFound, Unreadable
 from rifflux.surfaces.shared.nouns import JsonObject
 
-__all__ = ["CLIENTS", "Client", "Edit", "client_of", "server_command"]
-
 #: What the server is called in each file.
 NAME = "rifflux"
 

@@ -20,23 +20,6 @@ from rifflux.surfaces.shared.nouns import JsonObject
 if TYPE_CHECKING:
     from rifflux import ChatModel, Embedder, Finder, Index, RerankSettings
 
-__all__ = [
-    "FOLDER",
-    "Opening",
-    "Settings",
-    "configured_as",
-    "configured_chat",
-    "configured_model",
-    "configured_prices",
-    "configured_rerankers",
-    "find_above",
-    "finder",
-    "load",
-    "open_configured",
-    "opening",
-    "view_of",
-]
-
 FOLDER = ".rifflux"
 _INDEX = Path(FOLDER, "index.db")
 _FILE = Path(FOLDER, "config.toml")

@@ -16,8 +16,6 @@ from rifflux import ReciprocalRank, named_mode
 if TYPE_CHECKING:
     from rifflux import Hit, Index, Results, Verdict, Why
 
-__all__ = ["SearchService", "contract_results", "score_breakdown"]
-
 
 def _twice(top_k: int) -> int:
     return 2 * top_k

@@ -12,8 +12,6 @@ from typing import Any
 
 from rifflux import InvalidArgument
 
-__all__ = ["TWO_LENGTHS", "bound", "has_two_lengths", "is_loopback"]
-
 TWO_LENGTHS = "Content-Length and Transfer-Encoding exclude each other: send one of them"
 
 

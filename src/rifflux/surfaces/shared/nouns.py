@@ -25,24 +25,6 @@ if TYPE_CHECKING:
         WorkRecord,
     )
 
-__all__ = [
-    "API_VERSION",
-    "JsonObject",
-    "collection_json",
-    "document_at_json",
-    "document_json",
-    "found_json",
-    "found_messages_json",
-    "hit_json",
-    "named_by",
-    "noun_json",
-    "nouns_json",
-    "search_json",
-    "trace_json",
-    "version_json",
-    "work_json",
-]
-
 #: Characters of a snippet, about, and of the text around a passage.
 SNIPPET = 320
 LONGEST_TEXT = 200_000

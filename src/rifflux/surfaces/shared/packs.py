@@ -6,13 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rifflux import EvidenceItem, EvidencePack, InvalidArgument, json_names
-from rifflux.surfaces.shared.nouns import JsonObject, noun_json, trace_json
+from rifflux import EvidenceItem, EvidencePack, InvalidArgument, json_names, noun_json
+from rifflux.surfaces.shared.nouns import JsonObject, trace_json
 
 if TYPE_CHECKING:
     from rifflux import Hit, Index, Replay, Retrieval
-
-__all__ = ["checked_json", "read_pack", "retrieval_json", "verified_json"]
 
 _CHANNELS = ("lexical", "semantic", "cited")
 #: What the diagnostics hold that says nothing of the ranking: times, and sentences, whose codes the pack has.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["implied_roots"]
-
 
 def implied_roots() -> list[Path]:
     """Return the working directory, which may be read unless it is all of a disk or of a home.

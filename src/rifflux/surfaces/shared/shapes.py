@@ -9,29 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rifflux.surfaces.shared.nouns import JsonObject
 
-__all__ = [
-    "ROOT",
-    "AnswerShape",
-    "ChangeShape",
-    "ChunkShape",
-    "ClassifiedShape",
-    "CollectionShape",
-    "EvidencePassage",
-    "EvidenceShape",
-    "FoundShape",
-    "PassageShape",
-    "RankedWork",
-    "ReaderShape",
-    "RetrievalDiagnostics",
-    "RetrievalShape",
-    "Shape",
-    "StepShape",
-    "TermShape",
-    "VerdictShape",
-    "VerifiedShape",
-    "WorkCandidate",
-]
-
 _WITHHELD = "No license is recorded that permits it, so no text is shown"
 _COLLECTION = "What you call the collection that it is in: library, wiki, or bob/wiki for another's"
 ROOT = "The folder that path is relative to, of another's collection its name alone; null where it is no file"

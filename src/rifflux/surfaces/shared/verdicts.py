@@ -11,8 +11,6 @@ from rifflux.text.numbers import ordinal
 if TYPE_CHECKING:
     from rifflux import QueryTerm, Understanding, Verdict, Why
 
-__all__ = ["explanation_lines", "understanding_line", "verdict_json", "verdict_lines"]
-
 _MARGIN = 16
 #: Keys that a verdict and its JSON have in common, and those of its hit with what they are without one.
 _SAME = (

@@ -12,8 +12,6 @@ from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Request
 from rifflux.surfaces.web.markup import layout
 
-__all__ = ["router"]
-
 router = make_router(tags=["page"])
 
 #: Texts of one request, and characters of all of them: a long document's, or the messages of a page.

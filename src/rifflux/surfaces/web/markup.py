@@ -17,8 +17,6 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-__all__ = ["Node", "layout"]
-
 #: What nests deeper, a text of more tokens, and a passage of more characters are left as they are typed.
 DEEPEST = 24
 MOST_TOKENS = 60_000

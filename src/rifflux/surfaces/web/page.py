@@ -23,8 +23,6 @@ from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.wording import for_clients
 from rifflux.surfaces.shared.nouns import JsonObject, document_at_json, found_json
 
-__all__ = ["ASSETS", "router"]
-
 router = APIRouter()
 
 ASSETS = files("rifflux.surfaces.web").joinpath("assets")

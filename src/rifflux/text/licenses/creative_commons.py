@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["creative_commons"]
-
 _VERSION = r"(?P<version>1\.0|2\.0|2\.1|2\.5|3\.0|4\.0)"
 #: The jurisdictions that have ports.
 _PORT = (

@@ -14,8 +14,6 @@ from functools import lru_cache
 from rifflux.text.licenses.names import built_in, is_exception, named
 from rifflux.text.licenses.rules import NO_RULES, Permission, Rules, ruled
 
-__all__ = ["is_known", "joined", "license_of", "permission_of"]
-
 #: A longer text is the license itself or a contract, and not read.
 LONGEST = 400
 #: What sources write where they know of none.

@@ -10,8 +10,6 @@ from importlib.resources import files
 from rifflux.text.licenses.creative_commons import creative_commons
 from rifflux.text.licenses.rules import Permission
 
-__all__ = ["built_in", "is_exception", "named"]
-
 #: Of arXiv's own licenses, the first lets arXiv alone show the text. Its metadata, abstracts among them, is CC0
 #: (<https://info.arxiv.org/help/api/tou.html>).
 _ARXIV = re.compile(

@@ -9,8 +9,6 @@ from typing import TypeAlias
 
 from rifflux.errors import InvalidArgument
 
-__all__ = ["NO_LICENSE_OPENS", "NO_RULES", "Permission", "Rules", "checked_rules", "ruled", "rules_in", "spelled"]
-
 
 class Permission(IntEnum):
     """What may be shown of a work to somebody who does not own it, besides its title and identifiers."""

@@ -16,8 +16,6 @@ from rifflux.works.importers.base import Entry, Placed, Problems, Record, codes
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import readable
 
-__all__ = ["entry", "shows"]
-
 _AUTHORS = re.compile(r"\s*,\s*and\s+|\s*,\s*|\s+and\s+")
 _AFFILIATION = re.compile(r"\s*\([^()]*\)")
 #: What a record says that has these fields of another sort, too.

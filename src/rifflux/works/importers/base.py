@@ -18,23 +18,6 @@ from rifflux.text.dates import parse_time
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Work, identify, tagged
 
-__all__ = [
-    "LARGEST",
-    "LINES",
-    "MONTHS",
-    "Entry",
-    "Placed",
-    "Problems",
-    "Reader",
-    "Record",
-    "WorkSource",
-    "codes",
-    "content",
-    "local_link",
-    "month_of",
-    "records",
-]
-
 Record = Mapping[str, Any]
 Noun = TypeVar("Noun")
 #: Works announced for next year are printed with its number already.

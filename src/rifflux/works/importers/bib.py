@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from bibtexparser.model import Entry as RawEntry
     from bibtexparser.model import String
 
-__all__ = ["BibEntry", "entries"]
-
 #: What an entry has from its `crossref`. Never what names the other one: a chapter has not the DOI of its book.
 _INHERITED = (
     "author",

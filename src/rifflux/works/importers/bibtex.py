@@ -14,8 +14,6 @@ from rifflux.works.importers.bib import BibEntry, entries
 from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import readable
 
-__all__ = ["read"]
-
 _VENUE = ("journal", "journaltitle", "booktitle", "series", "publisher", "school", "institution")
 _IDENTIFIERS = {"doi": "doi", "mrnumber": "mr", "zblnumber": "zbl", "zbl": "zbl", "pmid": "pmid", "isbn": "isbn"}
 _IDENTIFIERS |= {"openalex": "openalex", "arxiv": "arxiv", "arxivid": "arxiv"}

@@ -21,8 +21,6 @@ from rifflux.works.importers.names import people_known
 from rifflux.works.importers.readable import unmarked
 from rifflux.works.model import WORK
 
-__all__ = ["entry", "shows"]
-
 #: What Crossref calls the version that a reader has.
 _PUBLISHED = ("vor", "unspecified", None)
 

@@ -13,8 +13,6 @@ from rifflux.types import Failure
 from rifflux.works.importers import arxiv, csl, jsonl, openalex, semanticscholar
 from rifflux.works.importers.base import Entry, Placed, Reader, Record, WorkSource, records
 
-__all__ = ["FORMATS", "SUFFIXES", "TEXTS", "is_known", "read_works"]
-
 #: What makes a work of a record, by the format of the record.
 _ENTRIES: Mapping[str, Callable[[WorkSource, Placed], Entry | Failure]] = {
     "jsonl": jsonl.work_entry,

@@ -35,8 +35,6 @@ from rifflux.works.importers.base import Entry, Placed, Problems, Record, WorkSo
 from rifflux.works.importers.names import listed, people_known
 from rifflux.works.model import WORK
 
-__all__ = ["work_entry"]
-
 #: The names that each field may have, the one that counts first.
 _FIELDS = {
     "key": ("_id", "id", "key"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-__all__ = ["listed", "people", "people_known", "person"]
-
 _AND = re.compile(r"\s+and\s+|\s*;\s*")
 #: Stand for people without a name.
 _OTHERS = re.compile(r"\s*\b(?:and\s+)?(?:others|et\.?\s+al)\.?\s*\Z", re.IGNORECASE)

@@ -16,8 +16,6 @@ from rifflux.works.importers.names import people_known
 from rifflux.works.importers.readable import unmarked
 from rifflux.works.model import WORK
 
-__all__ = ["entry", "shows"]
-
 #: Concepts with less of a score were guessed from few words.
 LEAST_SCORE = 0.3
 #: Positions beyond this are no abstract but a mistake.

@@ -15,8 +15,6 @@ from rifflux.errors import MissingExtra
 if TYPE_CHECKING:
     from pylatexenc.latex2text import LatexNodes2Text
 
-__all__ = ["needed", "readable", "unmarked"]
-
 #: The elements of titles and abstracts as publishers write them: HTML, JATS and MathML.
 _ELEMENT = re.compile(
     r"[abpiu]|em|strong|su[bp]|span|br|tt|small|scp?|italic|bold|roman|title|sec|inline-formula|(?:jats|mml):[\w-]+"

@@ -19,8 +19,6 @@ from rifflux.works.importers.names import people
 from rifflux.works.importers.readable import unmarked
 from rifflux.works.model import WORK
 
-__all__ = ["read"]
-
 _LINE = re.compile(r"([A-Z][A-Z0-9])\s{0,2}-(?:\s(.*))?\Z")
 _KINDS = {
     "JOUR": "article", "BOOK": "book", "CHAP": "chapter", "CONF": "paper-conference", "CPAPER": "paper-conference",

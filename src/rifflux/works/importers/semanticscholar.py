@@ -17,8 +17,6 @@ from rifflux.works.importers.names import people_known
 from rifflux.works.importers.readable import unmarked
 from rifflux.works.model import WORK
 
-__all__ = ["entry", "shows"]
-
 _IDS = {"DOI": "doi", "ArXiv": "arxiv", "PubMed": "pmid"}
 
 

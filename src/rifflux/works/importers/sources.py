@@ -13,8 +13,6 @@ from pathlib import Path
 from rifflux.store import Store
 from rifflux.text.schemes import SCHEMES
 
-__all__ = ["name_sent", "name_source"]
-
 _SETTING = "sources"
 _SAYS_NOTHING = {
     *("corpus", "data", "works", "records", "main", "index", "references", "refs", "ref", "bibliography", "biblio"),

@@ -21,8 +21,6 @@ from rifflux.works.model import WORK
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
-__all__ = ["read"]
-
 _SPACES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "z": "http://www.zotero.org/namespaces/export#",

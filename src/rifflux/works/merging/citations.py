@@ -9,8 +9,6 @@ from rifflux.store import Store
 from rifflux.types import Failure
 from rifflux.works import Work
 
-__all__ = ["Citations", "circles"]
-
 #: Names that are looked up at a time.
 BATCH = 2000
 #: Members of a circle that are named.

@@ -23,8 +23,6 @@ from rifflux.works.merging.matching import Doubts, Matcher, Place, records_of
 from rifflux.works.merging.merge import dump, merged
 from rifflux.works.report import Doubt
 
-__all__ = ["Bring", "ImportTally", "blocks_of_parts", "within_limits"]
-
 #: Works that share a transaction.
 GROUP = 256
 #: Of more failures of one sort than this, only the number is given.

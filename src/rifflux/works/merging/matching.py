@@ -16,8 +16,6 @@ from rifflux.works.merging.merge import load
 from rifflux.works.model import Work
 from rifflux.works.report import Doubt
 
-__all__ = ["Doubts", "Likeness", "MatchVerdict", "Matcher", "Place", "compare", "records_of"]
-
 #: Of works whose titles begin or end alike, more than this are a series, and not one work many times.
 MOST_CANDIDATES = 12
 

@@ -15,8 +15,6 @@ from rifflux.text.people import named
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works.model import WORK, Passage, Work
 
-__all__ = ["dump", "load", "merged"]
-
 
 def merged(records: Mapping[str, Work]) -> Work:
     """Return the work that all records, by the name their source has for it, describe together.

@@ -16,8 +16,6 @@ from rifflux.works.importers import read_works
 from rifflux.works.importers.base import Entry, WorkSource
 from rifflux.works.merging.merge import dump, load
 
-__all__ = ["read_here", "read_sent"]
-
 
 def read_sent(
     name: str, data: bytes, source: str, format: str | None = None, place: Place = nullcontext

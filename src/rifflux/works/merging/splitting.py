@@ -11,8 +11,6 @@ from rifflux.works import Work, parse_identifier
 from rifflux.works.merging.importing import Bring
 from rifflux.works.merging.matching import Doubts, Likeness, Place, compare, records_of
 
-__all__ = ["disown", "named_records", "part"]
-
 Records = Mapping[str, Work]
 
 

@@ -36,8 +36,6 @@ from rifflux.works.retrieval.wording import (
     worded,
 )
 
-__all__ = ["Asked", "Liken", "asked_for"]
-
 #: Gives the likeness of a question to examples; None where no model can tell.
 Liken = Callable[[str], Likeness | None]
 #: What a rule multiplies the odds of an intent by.

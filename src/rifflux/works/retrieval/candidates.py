@@ -37,20 +37,6 @@ from rifflux.works.retrieval.named import CERTAINTY
 from rifflux.works.retrieval.question import NamedWork, Place, Question
 from rifflux.works.retrieval.wording import side_of
 
-__all__ = [
-    "JOINED",
-    "POOL",
-    "SIDE",
-    "SIDES",
-    "CandidateGenerator",
-    "Gathered",
-    "allowed",
-    "exact_channels",
-    "settled",
-    "share",
-    "sufficient_reach",
-]
-
 #: Candidates of each search.
 POOL = 60
 #: The most telling terms of a work stand for it, from so much of its text.

@@ -20,8 +20,6 @@ from rifflux.works.retrieval.named import CERTAINTY, headed
 from rifflux.works.retrieval.question import Place, naming
 from rifflux.works.retrieval.score import SCORED
 
-__all__ = ["Citables", "groups_of"]
-
 #: The metadata that holds the subject of a work without codes.
 _SUBJECTS = ("subject", "field", "chapter")
 #: Documents are read in so many at a time.

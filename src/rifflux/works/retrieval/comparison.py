@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from rifflux.text.analyzer import fold
 
-__all__ = ["Comparison", "comparison_in", "sides_in"]
-
 #: A side of more words is a sentence that happens to say `compared with`.
 MOST_WORDS = 10
 #: What a question is after stands at its beginning: a comparison after more words is mentioned.

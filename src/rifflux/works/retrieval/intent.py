@@ -17,23 +17,6 @@ from rifflux.evidence.choose import Limits
 from rifflux.retrieve.fuse.base import Weights
 from rifflux.session.arguments import checked_share
 
-__all__ = [
-    "ABOUT",
-    "FIRST",
-    "GENERIC",
-    "IN",
-    "INTENTS",
-    "KEYWORDS",
-    "MODES",
-    "MOST_JOINED",
-    "NONE_JOINED",
-    "OUT",
-    "WEIGHTS",
-    "Intent",
-    "adjusted_intents",
-    "fitted_intents",
-]
-
 #: Directions of citations: to what is cited, and to what cites.
 OUT = "out"
 IN = "in"

@@ -22,19 +22,6 @@ import numpy as np
 from rifflux.types import Scores, Vectors
 from rifflux.works.retrieval.pieces import GAP, known_words, pieces
 
-__all__ = [
-    "ARRAYS",
-    "EXAMPLES",
-    "FITTED",
-    "Example",
-    "Likeness",
-    "Wording",
-    "digest_of",
-    "fitted",
-    "read_examples",
-    "unit",
-]
-
 #: The examples as they were written, and what was fitted to them.
 EXAMPLES, FITTED = (Path(__file__).with_name(f"examples.{suffix}") for suffix in ("txt", "npz"))
 #: What is stored of a `Wording`, besides its pieces and the model.

@@ -9,8 +9,6 @@ from rifflux.models import load_embedder
 from rifflux.session.searching import Searcher
 from rifflux.works.retrieval.likeness import Likeness, fitted
 
-__all__ = ["Liking"]
-
 
 @dataclass
 class Liking:

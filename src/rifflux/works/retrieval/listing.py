@@ -10,8 +10,6 @@ from rifflux.evidence.choose import REACH
 from rifflux.retrieve.table import Candidates
 from rifflux.types import Scores
 
-__all__ = ["Listing", "listed"]
-
 Groups = Collection[tuple[str, str]]
 
 

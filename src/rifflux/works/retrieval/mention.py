@@ -6,8 +6,6 @@ import re
 
 from rifflux.works.retrieval.wording import NAME
 
-__all__ = ["identifier_in", "noted", "quoted_title", "titled"]
-
 #: So many words begin with a capital where a question is a title.
 _CAPITALS = 3
 _IDENTIFIER = re.compile(

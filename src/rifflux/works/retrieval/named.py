@@ -12,8 +12,6 @@ from rifflux.text.titles import plain
 from rifflux.types import Hit, Identifier
 from rifflux.works.retrieval.question import Naming, Place, Question, naming
 
-__all__ = ["BY_TITLE", "CERTAINTY", "certain_of", "headed"]
-
 CERTAINTY = declare(
     "certainty", "from 0 to 3", "how surely the question names the work: by identifier, title, subject or heading"
 )

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator
 
 from rifflux.text.analyzer import fold
 
-__all__ = ["GAP", "known_words", "pieces", "untitled"]
-
 #: A gap of an example.
 GAP = re.compile(r"\{\w\}")
 #: What stands for a run of words that are no wording, and for where a question begins and ends.

@@ -27,8 +27,6 @@ from rifflux.works.retrieval.asked import Asked, Liken, asked_for
 from rifflux.works.retrieval.intent import ABOUT, FIRST, GENERIC, Intent
 from rifflux.works.retrieval.wording import is_bare, is_result, works_of
 
-__all__ = ["NamedWork", "Naming", "Place", "Question", "meant", "named_work", "naming", "work_of_author"]
-
 
 @dataclass(frozen=True, slots=True)
 class Question:

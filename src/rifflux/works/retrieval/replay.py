@@ -16,8 +16,6 @@ from rifflux.types.nouns import noun_json
 from rifflux.works.retrieval.retriever import Retrieval, WorksRetriever
 from rifflux.works.retrieval.steps import NO_CITATIONS_FOLLOWED, NO_SCORES, RetrievalSettings
 
-__all__ = ["AGREES", "CHANGED", "DIFFERS", "Replay", "replayed"]
-
 #: How a replay ends: all is as it is claimed, something is not, or the index is not what it was.
 AGREES = "agrees"
 DIFFERS = "differs"

@@ -50,8 +50,6 @@ from rifflux.works.retrieval.steps import CITED, KIND, RetrievalSettings, WorkSt
 if TYPE_CHECKING:
     from rifflux.works.retrieval.replay import Replay
 
-__all__ = ["Retrieval", "RetrievalSettings", "WorksRetriever"]
-
 #: Titles that are told where an identifier is not held.
 NEAREST = 3
 #: The field of a filter that asks for works of an author or a venue: of those, no number is too many.

@@ -45,8 +45,6 @@ from rifflux.works.retrieval.candidates import share
 from rifflux.works.retrieval.named import CERTAINTY
 from rifflux.works.retrieval.question import Question
 
-__all__ = ["NEAR", "SCORED", "VALUE", "WorkScore"]
-
 #: The stage of explanations that tells the score.
 SCORED = "works"
 declare("works/*", "share of the score", "what a component of a work's score adds to it")

@@ -37,15 +37,6 @@ from rifflux.works.retrieval.named import BY_TITLE, CERTAINTY, certain_of
 from rifflux.works.retrieval.question import Place, Question
 from rifflux.works.retrieval.score import NEAR, SCORED, WorkScore
 
-__all__ = [
-    "CITED",
-    "KIND",
-    "NO_CITATIONS_FOLLOWED",
-    "NO_SCORES",
-    "RetrievalSettings",
-    "WorkSteps",
-]
-
 T = TypeVar("T")
 #: The step that leaves out kinds, and the stage of explanations that tells the nearness of a work.
 KIND = "kind"

@@ -15,23 +15,6 @@ from rifflux.text.identifiers import named_results
 from rifflux.types import Clause, Query
 from rifflux.works.retrieval.intent import IN, OUT
 
-__all__ = [
-    "FOUNDATIONAL",
-    "NAME",
-    "RECENT",
-    "asks",
-    "asks_citations",
-    "cited_way",
-    "is_bare",
-    "is_broad",
-    "is_result",
-    "names_one",
-    "said",
-    "side_of",
-    "worded",
-    "works_of",
-]
-
 _ONE = r"(?:paper|article|book|work|publication|preprint|monograph|thesis)"
 _MANY = (
     r"(?:papers|articles|books|works|publications|preprints|monographs|theses|texts|textbooks|references|literature)"

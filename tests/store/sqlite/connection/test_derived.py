@@ -18,16 +18,8 @@ from hypothesis import strategies as st
 
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.connect import connect
-from rifflux.store.sqlite.connection.derived import (
-    Current,
-    Stamp,
-    Unfit,
-    current,
-    forget,
-    location_of,
-    rebuild,
-    touched,
-)
+from rifflux.store.sqlite.connection.derived import Stamp, Unfit, forget, rebuild, touched
+from rifflux.store.sqlite.connection.engine import Current, current, location_of
 from rifflux.store.sqlite.connection.locks import held
 from rifflux.testing import MODEL, change
 

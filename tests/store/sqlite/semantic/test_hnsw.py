@@ -18,7 +18,7 @@ from rifflux.errors import InvalidArgument, MissingExtra
 from rifflux.store import ModelInfo
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.background import BackgroundBuilder
-from rifflux.store.sqlite.connection.derived import location_of
+from rifflux.store.sqlite.connection.engine import location_of
 from rifflux.store.sqlite.semantic import hnsw, vector_index
 from rifflux.store.sqlite.semantic.scan import nearest_rows
 from rifflux.testing import change

@@ -23,7 +23,8 @@ from rifflux.store import ModelInfo, Store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.background import BackgroundBuilder
 from rifflux.store.sqlite.connection.connect import connect
-from rifflux.store.sqlite.connection.derived import Unfit, location_of
+from rifflux.store.sqlite.connection.derived import Unfit
+from rifflux.store.sqlite.connection.engine import location_of
 from rifflux.store.sqlite.semantic import hnsw, scan, vector_index
 from rifflux.store.sqlite.semantic.packed import NAME, sign_words
 from rifflux.store.sqlite.semantic.scan import apart, nearest_rows

@@ -12,8 +12,6 @@ from rifflux.retrieve.steps.rerank.stage import DEADLINES_MS, Rerank, Resources,
 from rifflux.retrieve.table import Candidates
 from rifflux.types import Query
 
-__all__ = ["CrossEncoded", "reranker"]
-
 
 @dataclass(frozen=True)
 class CrossEncoded:

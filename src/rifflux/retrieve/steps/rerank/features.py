@@ -24,19 +24,6 @@ from rifflux.text.analyzer import fold, tokens
 from rifflux.text.dates import timestamp
 from rifflux.types import Query, Scores, Vectors
 
-__all__ = [
-    "COMPONENTS",
-    "WEIGHTS",
-    "FeatureInput",
-    "Features",
-    "dump_weights",
-    "load_weights",
-    "near_the_best",
-    "reranker",
-    "trust",
-    "words_of_the_best",
-]
-
 _DAY = 86_400.0
 _JOINTS = frozenset("._/:")
 #: How many of the best candidates tell what an answer looks like, and by how many words.

@@ -21,8 +21,6 @@ from rifflux.retrieve.steps.rerank.stage import DEADLINES_MS, Rerank, Resources,
 from rifflux.retrieve.table import Candidates
 from rifflux.types import Hit, Query, Scores, Vectors
 
-__all__ = ["MaxSim", "TokenEmbedder", "Windows", "max_sim", "reranker"]
-
 
 @runtime_checkable
 class TokenEmbedder(Protocol):

@@ -22,19 +22,6 @@ from rifflux.retrieve.table import RANK, RELEVANCE, SCORE, Candidates, declare
 from rifflux.text.analyzer import Analyzer, idf
 from rifflux.types import Ids, Query, Scores, Vectors
 
-__all__ = [
-    "DEADLINES_MS",
-    "DEFAULT_RERANKER",
-    "RERANKERS",
-    "Rerank",
-    "RerankSettings",
-    "Resources",
-    "Scored",
-    "Scorer",
-    "checked_reranker",
-    "reranker_of",
-]
-
 _log = logging.getLogger(__name__)
 
 declare("rerank:*/*", "share of the score", "what a component adds to the reranked score")

@@ -43,8 +43,6 @@ from rifflux.types import (
     parted,
 )
 
-__all__ = ["SqliteCatalog"]
-
 # What json.loads does around it takes longer than the decoding of a few words.
 _decoded = json.JSONDecoder().raw_decode
 _COUNTED = ("documents", "chunks", "files")

@@ -19,8 +19,6 @@ from rifflux.store.sqlite.query import POSTINGS, Terms
 from rifflux.text.dates import timestamp
 from rifflux.types import CREDITS, Document
 
-__all__ = ["put_documents"]
-
 # Made once: json.dumps makes an encoder at every call that sets an option.
 _as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
 #: The records of a file mostly share their dates.

@@ -10,8 +10,6 @@ import apsw
 
 from rifflux.store.sqlite.connection.connect import connect, translated
 
-__all__ = ["BackgroundBuilder", "Task"]
-
 #: Seconds without a further change before work begins, and the longest that it waits for such a pause.
 PAUSE = 0.3
 LONGEST_WAIT = 60.0

@@ -14,8 +14,6 @@ import apsw
 
 from rifflux.store.lexical import K1, FieldWeights
 
-__all__ = ["Bm25Scoring", "bm25", "weighed_count"]
-
 
 @dataclass(frozen=True, slots=True)
 class Bm25Scoring:

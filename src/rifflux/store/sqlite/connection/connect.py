@@ -29,8 +29,6 @@ from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, 
 from rifflux.store.sqlite.connection.schema import APPLICATION_ID, check_version, write_schema
 from rifflux.store.sqlite.connection.tables import TABLES, TERM_TABLES
 
-__all__ = ["MEMORY", "connect", "frozen", "raise_ours", "translated"]
-
 #: The engine's way to files without locks.
 UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
 #: What a log that was once longer is cut down to, in bytes.

@@ -36,25 +36,8 @@ from typing import Any
 import apsw
 
 from rifflux.store.sqlite.connection.background import PAUSE, BackgroundBuilder
-from rifflux.store.sqlite.connection.engine import Current, current, location_of, transaction, unmoved
+from rifflux.store.sqlite.connection.engine import Current, current, location_of, transaction
 from rifflux.store.sqlite.connection.locks import held
-
-__all__ = [
-    "STAMP_BYTES",
-    "Current",
-    "DerivedFile",
-    "NotBuilt",
-    "Stamp",
-    "Unfit",
-    "advance",
-    "current",
-    "forget",
-    "location_of",
-    "private",
-    "rebuild",
-    "touched",
-    "unmoved",
-]
 
 #: A stamp takes this much at the start of a file, so that what follows begins on a page of memory.
 STAMP_BYTES = 4096

@@ -20,17 +20,6 @@ import apsw
 from rifflux.store.sqlite.connection.connect import connect, frozen, raise_ours
 from rifflux.store.sqlite.connection.readers import Readers
 
-__all__ = [
-    "Current",
-    "DerivedFiles",
-    "Engine",
-    "GenerationCache",
-    "current",
-    "location_of",
-    "transaction",
-    "unmoved",
-]
-
 #: Owners of whom something small is kept in memory.
 MOST_OWNERS = 4096
 #: How often what is derived follows while a long task goes on, in seconds.

@@ -22,8 +22,6 @@ import apsw
 
 from rifflux.errors import UnusableIndex
 
-__all__ = ["ASIDE", "LONG", "BusyHandler", "WalCheckpointer", "held", "retry_while_busy"]
-
 #: How long anything waits for other connections before it fails with `Busy`.
 BUSY_TIMEOUT_MS = 60_000
 #: One that waits looks again after at most this long, in seconds.

@@ -10,8 +10,6 @@ import apsw
 
 from rifflux.store.sqlite.connection.connect import connect
 
-__all__ = ["Readers"]
-
 #: As many connections are kept for the next thread; each may remember some pages of the file.
 KEPT = 4
 CACHE_KB = 8_000

@@ -10,8 +10,6 @@ import apsw
 from rifflux.errors import NewerIndex, UnusableIndex
 from rifflux.store.sqlite.connection.tables import SCRIPTS, TRIGGERS
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "SCHEMA_VERSION", "check_version", "version_of", "write_schema"]
-
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
 SCHEMA_VERSION = 1

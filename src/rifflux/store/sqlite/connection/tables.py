@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from string import ascii_letters, digits, printable
 
-__all__ = ["PUT_CREDIT", "SCRIPTS", "TABLES", "TERM_TABLES", "TRIGGERS"]
-
 # Terms arrive ready-made and separated by spaces: every other printable ASCII character belongs to them. Quotes never
 # occur in terms, so they may stay separators and need no escaping here.
 _TERM_CHARACTERS = "".join(c for c in printable.strip() if c not in ascii_letters + digits + "'\"")

@@ -22,8 +22,6 @@ from rifflux.store.sqlite.connection.connect import raise_ours
 from rifflux.store.sqlite.connection.engine import Engine
 from rifflux.store.sqlite.connection.locks import ASIDE, LONG
 
-__all__ = ["View"]
-
 #: The number of an owner of whom there is nothing: no row has it.
 NOBODY = -1
 

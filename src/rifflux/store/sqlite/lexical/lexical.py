@@ -30,8 +30,6 @@ from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores
 if TYPE_CHECKING:
     from rifflux.store.sqlite.lexical.united import Found, PostingScorer, Seen
 
-__all__ = ["SqliteLexical"]
-
 # What is given to MATCH is one owner's alone: see `terms`. The owner is named for the index that holds the ids alone:
 # in the table, the chunks of one owner lie far apart.
 MATCH = """

@@ -23,12 +23,11 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, NotBuilt, Stamp, Unfit, private
+from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, Stamp, Unfit, private
+from rifflux.store.sqlite.connection.engine import Current
 from rifflux.store.sqlite.lexical.postings_index import WEIGHTS
 from rifflux.store.sqlite.query import POSTINGS
 from rifflux.types import Ids
-
-__all__ = ["FORMAT", "Postings", "write"]
 
 FORMAT = 1
 #: Terms that are read at a time.

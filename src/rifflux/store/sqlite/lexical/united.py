@@ -22,8 +22,6 @@ from rifflux.store.sqlite.query import MOST_CLAUSES, Terms, required_forms, word
 from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Ids, Query, Scores
 
-__all__ = ["Found", "PostingScorer", "Seen"]
-
 # Of the chunks that changed, those of some owners, each with its words where these changed too.
 _FRESH = """
 select chunk.id, chunk.uid, chunk.document, chunk.owner, coalesce(fresh_terms.title, ''),

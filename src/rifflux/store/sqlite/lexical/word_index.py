@@ -15,12 +15,11 @@ import apsw
 
 from rifflux.store.lexical import FieldWeights
 from rifflux.store.sqlite.connection.connect import MEMORY
-from rifflux.store.sqlite.connection.derived import Current, DerivedFile, Unfit, current, location_of
+from rifflux.store.sqlite.connection.derived import DerivedFile, Unfit
+from rifflux.store.sqlite.connection.engine import Current, current, location_of
 from rifflux.store.sqlite.lexical.word_index_terms import TermDictionary
 from rifflux.store.sqlite.lexical.word_snapshot import WordSnapshot, intact, sound
 from rifflux.store.sqlite.query import Terms
-
-__all__ = ["FORGET_FRESH", "LEAST_CHUNKS", "MOST_FRESH", "Known", "Log", "WordIndex", "WordIndexes", "logged"]
 
 Answer = TypeVar("Answer")
 

@@ -21,8 +21,6 @@ from rifflux.text.analyzer import idf, okapi_idf
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import Clause, Filter, Query
 
-__all__ = ["MOST_EXPANSIONS", "NotHere", "Parser"]
-
 #: Terms that a prefix may stand for.
 MOST_EXPANSIONS = 256
 _NO_MATCH = tantivy.Query.empty_query()

@@ -17,19 +17,6 @@ import tantivy
 from rifflux.store.lexical import FieldWeights
 from rifflux.text.properties import TAGS
 
-__all__ = [
-    "FACET",
-    "ID",
-    "ROW",
-    "TERMS",
-    "TIME",
-    "encoded",
-    "entry",
-    "facets",
-    "own",
-    "schema",
-]
-
 TERMS = "terms"
 FACET = "facet"
 TIME = "time"

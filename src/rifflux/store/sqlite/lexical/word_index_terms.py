@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-__all__ = ["NAME", "TermDictionary", "extend", "write"]
-
 NAME = "terms"
 #: From so many sections on they are made one.
 MOST_SECTIONS = 64

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rifflux.store.sqlite.connection.derived import Current, NotBuilt, Stamp, Unfit
+from rifflux.store.sqlite.connection.derived import NotBuilt, Stamp, Unfit
+from rifflux.store.sqlite.connection.engine import Current
 from rifflux.store.sqlite.query import Terms
 from rifflux.types import Query, Ranking
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     import tantivy
 
     from rifflux.store.sqlite.lexical.word_index_query import Parser
-
-__all__ = ["FORMAT", "WordSnapshot", "intact", "sound", "stamp_file"]
 
 #: The version of what `word_index_schema` says is written.
 FORMAT = 2

@@ -15,8 +15,6 @@ from rifflux.errors import DamagedIndex, InvalidArgument
 from rifflux.store.sqlite.connection.connect import translated
 from rifflux.types import Progress
 
-__all__ = ["backup", "new_file"]
-
 #: Pages copied between two tellings of progress.
 STEP = 1_000
 

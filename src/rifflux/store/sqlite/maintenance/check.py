@@ -13,22 +13,6 @@ from rifflux.store.mending import REVISION, Analysis, Problem, StoredChunk
 from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
 from rifflux.types import Vectors
 
-__all__ = [
-    "INDEXES",
-    "REPAIR",
-    "SALVAGE",
-    "WORDS",
-    "changed_chunks",
-    "check",
-    "damage",
-    "damaged_words",
-    "incomplete",
-    "missing_terms",
-    "revised",
-    "strange_vectors",
-    "stray_terms",
-]
-
 REPAIR = "run 'rifflux doctor --repair'"
 SALVAGE = "run 'rifflux doctor --repair': it puts what can be read into a new file and keeps this one"
 _REINDEX = "run 'rifflux index'"

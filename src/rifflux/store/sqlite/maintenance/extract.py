@@ -18,8 +18,6 @@ from rifflux.store.sqlite.maintenance.backup import backup, new_file
 from rifflux.store.sqlite.maintenance.check import WORDS
 from rifflux.types import Progress
 
-__all__ = ["extract"]
-
 _OWNERS = "select id from owner where name in (select value from json_each(:names))"
 # In this order: documents outlive their files, and what hangs on owners goes before them.
 _OTHERS = (

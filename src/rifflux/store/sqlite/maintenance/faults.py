@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import apsw
 
-__all__ = ["FAULTS", "Fault", "orphans"]
-
 
 @dataclass(frozen=True, slots=True)
 class Fault:

@@ -13,8 +13,6 @@ from rifflux.store.mending import Problem
 from rifflux.store.sqlite.connection.connect import translated
 from rifflux.store.sqlite.maintenance.check import REPAIR
 
-__all__ = ["close", "exposure", "seal"]
-
 _OTHERS = 0o007
 
 

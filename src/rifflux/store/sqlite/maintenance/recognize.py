@@ -13,8 +13,6 @@ from pathlib import Path
 from rifflux.errors import NotAnIndex
 from rifflux.store.sqlite.connection.schema import APPLICATION_ID
 
-__all__ = ["check_is_index"]
-
 #: How much of a file whose header says nothing is searched for pages of an index.
 MOST_BYTES = 64 * 2**20
 #: The size of an index's pages.

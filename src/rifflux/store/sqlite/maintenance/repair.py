@@ -16,8 +16,6 @@ from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
 from rifflux.store.sqlite.query import Terms
 from rifflux.store.sqlite.registry.registry import PUT_SETTING
 
-__all__ = ["mend"]
-
 _CREATE = "select sql from sqlite_master where name = ?"
 _SOME = f"""
 select chunk.id, chunk.owner, document.title, chunk.headings, iif(chunk.span_end, chunk.text, ''),

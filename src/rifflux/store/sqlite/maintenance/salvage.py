@@ -24,8 +24,6 @@ from rifflux.store.sqlite.connection.locks import held
 from rifflux.store.sqlite.connection.schema import APPLICATION_ID
 from rifflux.store.sqlite.maintenance.recognize import check_is_index
 
-__all__ = ["Salvaged", "salvage"]
-
 #: Rows that are read at a time, and stored in one transaction.
 BATCH = 256
 #: Row numbers that are tried one by one where a page is damaged: no page has room for more rows.

@@ -20,8 +20,6 @@ from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.registry.registry import SqliteRegistry
 from rifflux.store.sqlite.registry.sharing import SqliteSharing
 
-__all__ = ["ApartRegistry", "open_state"]
-
 #: The setting of a state that has the tokens it begins with.
 _BEGUN = "state"
 _HOLDS_DOCUMENTS = "select exists (select 1 from document)"

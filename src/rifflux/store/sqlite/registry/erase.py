@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from rifflux.store.sqlite.connection.view import View
 
-__all__ = ["drop_collection", "erase"]
-
 #: The user and all parts of what they have.
 _OWNERS = "select id from owner where name = :user or substr(name, 1, length(:part)) = :part"
 

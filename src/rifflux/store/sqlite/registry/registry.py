@@ -29,8 +29,6 @@ from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.locks import held
 from rifflux.store.sqlite.connection.view import View
 
-__all__ = ["SqliteRegistry", "append"]
-
 #: How long an entry is kept, and how many of each user who acts: nobody can push out what others did.
 KEPT_SECONDS = 2 * 365 * 86_400.0
 KEPT_EACH = 10_000

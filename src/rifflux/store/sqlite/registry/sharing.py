@@ -9,8 +9,6 @@ from rifflux.store.registry import EVERYONE, CollectionRecord, Erased, Grant, Lo
 from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.registry.registry import append
 
-__all__ = ["SqliteSharing"]
-
 _OF = "select owner, user, name, description, created_at from collection where user = :user order by name"
 
 _ALL = "select owner, user, name, description, created_at from collection order by user, name"

@@ -13,8 +13,6 @@ from rifflux.store.sqlite.connection.derived import forget
 if TYPE_CHECKING:
     from rifflux.store.sqlite.connection.view import View
 
-__all__ = ["SqliteGenerations"]
-
 _ALL = """
 select model.name, model.backend, model.dimension, model.fingerprint, model.spec, model.state,
     (select count(*) from vector where vector.model = model.id) as vectors, (select count(*) from chunk) as chunks

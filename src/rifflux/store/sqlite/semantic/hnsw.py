@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import MissingExtra
-from rifflux.store.sqlite.connection.derived import NotBuilt, Stamp, Unfit, current, rebuild
+from rifflux.store.sqlite.connection.derived import NotBuilt, Stamp, Unfit, rebuild
+from rifflux.store.sqlite.connection.engine import current
 from rifflux.store.sqlite.semantic.packed import NAME as VECTORS
 from rifflux.store.sqlite.semantic.packed import Packed
 from rifflux.store.sqlite.semantic.scan import FEW, nearest_rows
@@ -35,8 +36,6 @@ from rifflux.types import Ids, Scores, Vectors
 
 if TYPE_CHECKING:
     from usearch.index import Index
-
-__all__ = ["NAME", "Proximity", "keep", "known", "needed", "verify"]
 
 #: What begins like the packed vectors is forgotten with them.
 NAME = f"{VECTORS}-graph"

@@ -15,8 +15,6 @@ from rifflux.store.sqlite.query import among, best
 from rifflux.store.sqlite.semantic.packed import rounded
 from rifflux.types import Ids, Ranking, Vectors
 
-__all__ = ["Allowed", "Matrix", "rounded_all", "scanned"]
-
 #: Rows read at a time where all are only looked at once.
 BLOCK = 4096
 #: Rounding moves a cosine by less than this.

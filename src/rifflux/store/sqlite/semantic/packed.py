@@ -24,10 +24,9 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.sqlite.connection.derived import STAMP_BYTES, Current, NotBuilt, Stamp, Unfit, private
+from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, Stamp, Unfit, private
+from rifflux.store.sqlite.connection.engine import Current
 from rifflux.types import Ids, Scores, Vectors
-
-__all__ = ["FORMAT", "NAME", "Packed", "rounded", "sign_words", "write"]
 
 NAME = "vectors"
 FORMAT = 1

@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from rifflux.store.sqlite.semantic.packed import Packed, sign_words
 from rifflux.types import Ids, Scores, Vectors
 
-__all__ = ["apart", "nearest_among", "nearest_rows"]
-
 #: Shares of the best rows: those expected to be left out, and those that the outer half of what is looked at may hold.
 CLOSE = 0.01, 0.06
 #: The same where more than so many are asked for.

@@ -13,8 +13,7 @@ import numpy as np
 
 from rifflux.errors import ModelMismatch, OutOfScope
 from rifflux.store.semantic import ModelInfo, Pending, Semantic, State
-from rifflux.store.sqlite.connection.derived import unmoved
-from rifflux.store.sqlite.connection.engine import GenerationCache
+from rifflux.store.sqlite.connection.engine import GenerationCache, unmoved
 from rifflux.store.sqlite.connection.view import View
 from rifflux.store.sqlite.query import Terms, by_table, numbers_of, passing
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
@@ -24,8 +23,6 @@ from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.semantic.vector_index import VectorIndex
-
-__all__ = ["SqliteSemantic"]
 
 HOLDING_ALL = "select rowid from {table} where {table} match :terms"
 

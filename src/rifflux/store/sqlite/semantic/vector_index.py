@@ -15,27 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
-from rifflux.store.sqlite.connection.derived import (
-    Current,
-    DerivedFile,
-    NotBuilt,
-    Unfit,
-    current,
-    forget,
-    location_of,
-    rebuild,
-    touched,
-    unmoved,
-)
-from rifflux.store.sqlite.connection.engine import GenerationCache
+from rifflux.store.sqlite.connection.derived import DerivedFile, NotBuilt, Unfit, forget, rebuild, touched
+from rifflux.store.sqlite.connection.engine import Current, GenerationCache, current, location_of, unmoved
 from rifflux.store.sqlite.query import best
 from rifflux.store.sqlite.semantic import hnsw
 from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, rounded_all
 from rifflux.store.sqlite.semantic.packed import FORMAT, NAME, Packed, write
 from rifflux.store.sqlite.semantic.scan import nearest_among, nearest_rows
 from rifflux.types import Ids, Ranking, Vectors
-
-__all__ = ["LEAST", "WAYS", "VectorIndex", "VectorSnapshot"]
 
 #: How packed vectors are searched: all of them, or along a graph where there are very many.
 WAYS = ("scan", "hnsw")

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from rifflux.works.importers.latex.tex import INPUT, LABEL, target, without_comments
 
-__all__ = ["is_part", "labels_of", "packages"]
-
 #: What only a whole document has.
 _WHOLE = re.compile(r"\\begin\s*\{document\}|\\bye\b|\\enddocument\b")
 _PACKAGES = re.compile(r"\\(?:usepackage|RequirePackage|documentclass|LoadClass)\s*(?:\[[^\[\]]*\])?\s*\{([^{}]+)\}")

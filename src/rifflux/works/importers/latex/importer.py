@@ -23,8 +23,6 @@ from rifflux.works.importers.latex.outline import PaperOutline
 from rifflux.works.importers.latex.tex import LABEL, Macros, Manuscript, argument, bracketed, macros_of, manuscript
 from rifflux.works.importers.readable import readable
 
-__all__ = ["read"]
-
 _REFERENCE = re.compile(r"\\(?:eq|page|auto|name|[cC])?ref\*?\s*\{([^{}]+)\}")
 _CITATION = re.compile(r"\\[cC]ite[a-zA-Z]*\*?\s*(?:\[[^\[\]]*\]\s*){0,2}\{([^{}]+)\}")
 _BIBLIOGRAPHY = re.compile(r"\\(?:bibliography|addbibresource)\s*\{([^{}]+)\}")

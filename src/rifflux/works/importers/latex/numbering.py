@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from rifflux.works.importers.latex.tex import argument
 from rifflux.works.importers.readable import readable
 
-__all__ = ["LEVELS", "USUAL", "Numbering", "Theorem", "numbering"]
-
 #: What statements are called where the document does not say.
 USUAL = (
     *("theorem", "lemma", "proposition", "corollary", "definition", "remark", "example", "conjecture", "claim"),

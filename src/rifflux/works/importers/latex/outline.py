@@ -12,8 +12,6 @@ from rifflux.works.importers.latex.terms import DEFINITION, defined_terms
 from rifflux.works.importers.latex.tex import LABEL, argument, bracketed, unmatched
 from rifflux.works.importers.readable import readable
 
-__all__ = ["PaperOutline"]
-
 PROOF = "proof"
 ABSTRACT = "abstract"
 _MARK = re.compile(

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from rifflux.text.analyzer import fold
 from rifflux.text.notation import one_notation
 
-__all__ = ["DEFINITION", "defined_terms"]
-
 #: The kind of works and passages that define something.
 DEFINITION = "definition"
 

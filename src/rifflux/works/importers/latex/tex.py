@@ -13,18 +13,6 @@ from rifflux.errors import Unreadable
 from rifflux.ingest.read.decode import decode
 from rifflux.works.importers.base import content
 
-__all__ = [
-    "Macros",
-    "Manuscript",
-    "argument",
-    "bracketed",
-    "macros_of",
-    "manuscript",
-    "target",
-    "unmatched",
-    "without_comments",
-]
-
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*")
 #: What is there and not part of the document; a branch of a condition is followed by `\\else` or `\\fi`.
 _HIDING = re.compile(r"\\iffalse(?![A-Za-z])|(\\begin\{comment\})")

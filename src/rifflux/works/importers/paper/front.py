@@ -14,8 +14,6 @@ from rifflux.works.importers.paper.pages import ABSTRACT, Pages, block_text, pla
 from rifflux.works.importers.paper.people import people_in
 from rifflux.works.importers.paper.sections import Heading, is_numbered
 
-__all__ = ["Front", "front_of"]
-
 #: In sizes of the body: a title is larger, and one of a word so large.
 _TITLE_SIZE = 1.12
 _LARGE_TITLE = 1.4

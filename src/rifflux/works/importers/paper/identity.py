@@ -26,8 +26,6 @@ from rifflux.types import Identifier
 from rifflux.works.importers.paper.front import Front
 from rifflux.works.importers.paper.pages import SMALL, Pages, block_text, plain_line
 
-__all__ = ["Identity", "Stamp", "identity_of", "stamp_of"]
-
 _STAMP = re.compile(
     r"arXiv:\s*(?P<id>[\w./-]+?\d)(?:v\d+)?\s*\[(?P<category>[\w.-]+)\]\s*\d{1,2}\s*\w{3}\s*(?P<year>\d{4})"
 )

@@ -26,8 +26,6 @@ from rifflux.works.importers.paper.pages import REFERENCES, Pages, block_text, p
 from rifflux.works.importers.paper.references import link_of, listed
 from rifflux.works.importers.paper.sections import Heading, Paragraph, headings, paragraphs
 
-__all__ = ["read"]
-
 _YEAR = re.compile(r"(?<![\d.-])(?:19[5-9]\d|20[0-4]\d)(?![\d-])")
 #: Lines at the head and foot of a first page, and characters around a year, that may date a paper.
 _EDGE = 6

@@ -15,8 +15,6 @@ import pypdfium2
 from rifflux.ingest.read.pdf_columns import in_columns, rows
 from rifflux.ingest.read.pdf_lines import GAP, Line, page_lines
 
-__all__ = ["ABSTRACT", "CAPTION", "REFERENCES", "SMALL", "Pages", "block_text", "plain_line", "read_pages", "words_of"]
-
 #: Rows at the top and at the foot of a page that may be its head or foot, and pages that a repeated one stands on.
 _EDGE_ROWS = 2
 _REPEATED = 2

@@ -6,8 +6,6 @@ import re
 
 from rifflux.ingest.read.pdf_lines import Line
 
-__all__ = ["people_in"]
-
 #: What no name of a person has: signs, and words of places, titles and dates.
 _SIGNS = re.compile(r"[@\d:{}\[\]|=+/\\<>%]")
 _PLACE = re.compile(

@@ -13,8 +13,6 @@ from rifflux.text.titles import TITLE, whole_title
 from rifflux.types import Link
 from rifflux.works.importers.paper.pages import Pages, block_text
 
-__all__ = ["link_of", "listed", "title_of"]
-
 #: What numbers a reference: `[12]`, `[Lam78]`, `12.`, `(12)`, or a number alone.
 _LABELS = (
     re.compile(r"\[\s*(\d{1,3})\s*\](?:\s+|(?=[^\W\d_]))"),

@@ -11,8 +11,6 @@ from itertools import groupby, pairwise
 from rifflux.ingest.read.pdf_lines import GAP, Line
 from rifflux.works.importers.paper.pages import ABSTRACT, CAPTION, REFERENCES, SMALL, Pages, block_text, plain_line
 
-__all__ = ["Heading", "Paragraph", "headings", "is_numbered", "paragraphs"]
-
 #: Headings that papers have, whatever they look like.
 _KNOWN = re.compile(
     r"(?:introduction|background|related work|(?:materials?\s+and\s+)?methods?(?:\s+and\s+materials?)?|results"
