@@ -218,7 +218,7 @@ def _joined(hits: Sequence[Hit], document: Document) -> Iterator[Hit]:
         while count < JOINED and (beside := _beside(span, left, document.text)):
             left.remove(beside)
             span = (min(span[0], beside.span[0]), max(span[1], beside.span[1]))
-            count = count + 1
+            count += 1
         yield best if count == 1 else replace(best, span=span, content=document.text[slice(*span)])
 
 

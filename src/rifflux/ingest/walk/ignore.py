@@ -127,10 +127,10 @@ def _translate(pattern: str) -> str:
             if i + 1 == len(pattern):
                 raise ValueError("nothing to escape")
             piece = re.escape(pattern[i + 1])
-            i = i + 2
+            i += 2
         else:
             piece = "[^/]" if char == "?" else re.escape(char)
-            i = i + 1
+            i += 1
         out.append(piece)
     return "".join(out)
 
