@@ -52,8 +52,8 @@ MESSAGES = (
 )
 #: Marks a function's code; the bodies of modules and classes have it not.
 OPTIMIZED = 0x02
-#: Functions in Python 3.11, part of the function around them in later ones.
-COMPREHENSIONS = {"<listcomp>", "<dictcomp>", "<setcomp>"}
+#: Comprehensions and generator expressions, which Python runs as functions, or part of the function around them.
+COMPREHENSIONS = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}
 
 Request = Callable[[], object]
 
