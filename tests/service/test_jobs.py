@@ -11,6 +11,7 @@ import pytest
 from rifflux.service.jobs import CANCELLED, DONE, INTERRUPTED, RUNNING, Jobs, Outcome, Stopped
 from rifflux.store import Store, open_store
 from rifflux.types import Progress
+from tests.support.commands import PATIENCE
 
 
 class Clock:
@@ -118,3 +119,67 @@ def test_its_end_is_told_before_whoever_waits_goes_on(jobs: list[Jobs]) -> None:
     found = other.get(job.record.id)
     assert found
     assert (found.state, found.status, found.report) == (DONE, 201, '{"a": 1}')
+
+
+def test_one_that_does_not_stop_in_time_writes_nothing_after_closing(
+    stores: list[Store], clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("rifflux.service.jobs.GRACE_S", 0.05)
+    described: list[Exception] = []
+
+    def describe(error: Exception) -> tuple[int, str]:
+        described.append(error)
+        return 500, "{}"
+
+    here = Jobs(stores[0].registry, describe, now=clock)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(progress: Progress) -> Outcome:
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        stores[0].registry.set("stored", "late")
+        return Outcome(200, "{}")
+
+    job = here.begin("ann", "works")
+    assert job
+    here.run(job, work)
+    assert begun.wait(PATIENCE)
+    here.close()
+    stores[0].close()
+    go_on.set()
+    assert job.outcome.exception(PATIENCE) is not None
+    assert (described, caplog.text) == ([], "")
+    clock.moment += 100.0
+    found = stores[1].registry.job(job.record.id)
+    assert found
+    assert found.state == RUNNING
+    assert [each.state for each in Jobs(stores[1].registry, describe, now=clock).list("ann")] == [INTERRUPTED]
+
+
+@pytest.mark.parametrize("step", range(4))
+def test_nothing_is_written_about_a_job_once_closing_returned(
+    stores: list[Store], clock: Clock, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    monkeypatch.setattr("rifflux.service.jobs.GRACE_S", 0.05)
+    here = Jobs(stores[0].registry, lambda error: (500, "{}"), now=clock)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(progress: Progress) -> Outcome:
+        for done in range(1, 5):
+            if done == step + 1:
+                begun.set()
+                assert go_on.wait(PATIENCE)
+            progress("store", done, 4)
+        return Outcome(200, "{}")
+
+    job = here.begin("ann", "works")
+    assert job
+    here.run(job, work)
+    assert begun.wait(PATIENCE)
+    here.close()
+    before = stores[1].registry.job(job.record.id)
+    go_on.set()
+    with pytest.raises(Stopped):
+        job.outcome.result(PATIENCE)
+    here._write()
+    assert stores[1].registry.job(job.record.id) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -148,3 +149,18 @@ def test_prices_are_read_or_refused() -> None:
     for wrong in ("model", "model=", "=1", "model=-1", "model=nan", "model=inf"):
         with pytest.raises(InvalidArgument, match="MODEL=PRICE"):
             read_prices([wrong])
+
+
+def test_a_call_that_ends_after_closing_writes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = open_store(tmp_path / "index.db")
+    ledger = Ledger(store.registry, Prices({"big": 1.0}), budget=10.0)
+    reserved = ledger.bill("ann", "big", "search", lambda: 1_000_000, here=False)
+    noted = ledger.bill("ann", "free", "search", lambda: 10, here=False)
+    ledger.close()
+    store.close()
+    reserved.settle(5)
+    noted.settle(5)
+    assert caplog.text == ""
+    with closing(open_store(tmp_path / "index.db")) as again:
+        # What was held against the budget remains: it was spent, as far as anybody knows.
+        assert [(each.model, each.tokens) for each in again.registry.spent(None, 0.0, None)] == [("big", 1_000_000)]

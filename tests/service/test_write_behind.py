@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from rifflux.service.write_behind import Batch
+from rifflux.service.write_behind import Batch, WriteGate
 from tests.support.commands import PATIENCE
 
 
@@ -84,3 +84,44 @@ def test_what_another_thread_writes_is_written_when_a_flush_returns() -> None:
     asked.join(30)
     other.join(30)
     assert written == ["one"]
+
+
+def test_what_comes_after_it_was_closed_is_not_written() -> None:
+    written: list[list[int]] = []
+    batch = Batch(written.append, seconds=0.01, now=lambda: 0.0)
+    batch.add(1)
+    batch.close()
+    batch.add(2)
+    batch.flush()
+    assert written == [[1]]
+
+
+def test_closing_is_not_kept_from_by_what_cannot_be_written(caplog: pytest.LogCaptureFixture) -> None:
+    def write(entries: list[int]) -> None:
+        raise OSError("the disk is full")
+
+    batch = Batch(write, seconds=60.0, now=lambda: 0.0)
+    batch.add(1)
+    batch.close()
+    assert "the disk is full" in caplog.text
+
+
+def test_a_gate_waits_for_those_who_passed_and_lets_nobody_pass_after() -> None:
+    gate = WriteGate()
+    begun, may_end = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with gate.passing() as passed:
+            assert passed
+            begun.set()
+            assert may_end.wait(PATIENCE)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert begun.wait(PATIENCE)
+    assert not gate.close(0.01)
+    with gate.passing() as passed:
+        assert not passed
+    may_end.set()
+    assert gate.close(PATIENCE)
+    writer.join(PATIENCE)

@@ -77,6 +77,8 @@ class Index:
 
     def close(self) -> None:
         """Close the index; everything it was given is on disk already. In a scope, this closes nothing."""
+        if self._view.user:
+            return
         self._view.session.close()
         self._view.store.close()
 

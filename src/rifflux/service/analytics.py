@@ -183,6 +183,10 @@ class Diary:
         """Write what waits."""
         self._batch.flush()
 
+    def close(self) -> None:
+        """Write what waits, and drop what comes later."""
+        self._batch.close()
+
     def _write(self, questions: list[QuestionDigest]) -> None:
         self._register.ask(questions, self._batch.now() - KEPT_S)
 

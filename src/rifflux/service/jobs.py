@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rifflux.service.write_behind import WriteGate
 from rifflux.store import JobRecord as JobRecord
 from rifflux.store import Registry
 from rifflux.types import Progress
@@ -124,6 +125,7 @@ class Jobs:
         self._writing = threading.Lock()
         self._local: dict[str, Job] = {}
         self._closing = threading.Event()
+        self._gate = WriteGate()
         self._beat: threading.Thread | None = None
 
     def begin(self, user: str, kind: str, name: str = "") -> Job | None:
@@ -132,13 +134,18 @@ class Jobs:
         record = JobRecord(secrets.token_hex(8), user, kind, name, created_at=now, seen_at=now)
         if not self._registry.begin_job(record, self.most, now - LOST_S, now - KEPT_S):
             return None
-        job = Job(record, self._now, lambda latest: self._registry.put_jobs([latest]))
+        job = Job(record, self._now, self._count)
         with self._lock:
             self._local[record.id] = job
             if self._beat is None:
                 self._beat = threading.Thread(target=self._keep_writing, name="jobs", daemon=True)
                 self._beat.start()
         return job
+
+    def _count(self, record: JobRecord) -> Sequence[str]:
+        """Write about one job, in the transaction that is open; return its id if it is to stop."""
+        with self._gate.passing() as passed:
+            return self._registry.put_jobs([record]) if passed else [record.id]
 
     def run(self, job: Job, work: Callable[[Progress], Outcome]) -> None:
         """Start the work of a job in a thread of its own."""
@@ -162,8 +169,12 @@ class Jobs:
             job.end(INTERRUPTED if self._closing.is_set() else CANCELLED)
         except Exception as error:
             failure = error
-            status, described = self._describe(error)
-            job.end(FAILED, status, error=described)
+            if self._gate.is_closed:
+                # The index was closed below it: that is no fault to be looked for.
+                job.end(INTERRUPTED)
+            else:
+                status, described = self._describe(error)
+                job.end(FAILED, status, error=described)
         self._write()
         if outcome is not None:
             job.outcome.set_result(outcome)
@@ -202,7 +213,11 @@ class Jobs:
         return True
 
     def close(self) -> None:
-        """End what runs here; what it did so far is kept, and it can be told from what was finished."""
+        """End what runs here; what it did so far is kept, and it can be told from what was finished.
+
+        Nothing is written about a job that does not stop in time, once this returns: its process ends with it, and
+        others tell it as interrupted.
+        """
         self._closing.set()
         until = time.monotonic() + GRACE_S
         jobs = [*self._local.values()]
@@ -212,6 +227,8 @@ class Jobs:
             if job.thread:
                 job.thread.join(max(until - time.monotonic(), 0.0))
         self._write()
+        if not self._gate.close(GRACE_S):
+            _log.warning("the state of a job is still being written: the index is closed meanwhile")
 
     def _keep_writing(self) -> None:
         while not self._closing.wait(BEAT_S):
@@ -236,10 +253,11 @@ class Jobs:
 
     def _written(self, records: Sequence[JobRecord]) -> Sequence[str] | None:
         """Write records, and return the ids of those that are to stop; None if they cannot be written now."""
-        if not records:
-            return ()
-        try:
-            return self._registry.put_jobs(records)
-        except Exception as error:  # whatever keeps it from being written, such as an index that was closed meanwhile
-            _log.warning("the state of jobs was not written: %s", error)
-            return None
+        with self._gate.passing() as passed:
+            if not records or not passed:
+                return ()
+            try:
+                return self._registry.put_jobs(records)
+            except Exception as error:  # whatever keeps it from being written, such as a disk that is full
+                _log.warning("the state of jobs was not written: %s", error)
+                return None

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from rifflux.errors import InvalidArgument, RiffluxError
 from rifflux.models.guarded import NO_BILL, Bill, Refused
-from rifflux.service.write_behind import Batch, Later
+from rifflux.service.write_behind import Batch, Later, WriteGate
 from rifflux.store import Registry, Spending, SpendingSum
 
 _MILLION = 1_000_000
@@ -20,6 +20,8 @@ _MILLION = 1_000_000
 GROUPS = ("day", "user", "feature", "model")
 #: Seconds that spendings of a service wait to be written together.
 TOGETHER_S = 1.0
+#: Seconds that closing waits for what is being settled.
+CLOSE_S = 10.0
 _log = logging.getLogger(__name__)
 
 
@@ -58,7 +60,7 @@ class Ledger:
     A call that costs something is held against the `budget` before it is made, in one transaction with all that was
     spent by any process, and taken back if it comes to nothing. Every call that costs something or leaves this process
     is recorded; those of a service (`served`) without exception. What cannot be written is not recorded, unless there
-    is a budget: then it is not called. Safe to share between threads.
+    is a budget: then it is not called. Calls that end after `close` are not recorded. Safe to share between threads.
     """
 
     def __init__(
@@ -75,11 +77,12 @@ class Ledger:
         self._register = register
         self._read_only = read_only
         self._served = self._free = False
+        self._settling = WriteGate()
         self._batch: Batch[Spending] = Batch(register.spend, seconds=0.0, now=now, later=_if_it_can)
 
     def served(self, later: Later, *, seconds: float = TOGETHER_S) -> None:
         """Record every call from now on, those of so many seconds together, and have `later` do the writing."""
-        self.close()
+        self._batch.close()
         self._served = True
         self._batch = Batch(self._register.spend, seconds=seconds, now=self._batch.now, later=later)
 
@@ -123,15 +126,19 @@ class Ledger:
 
     def settle(self, id: int, spending: Spending | None) -> None:
         """Record what a reserved call came to; None for nothing."""
-        _if_it_can(lambda: self._register.settle(id, spending))
+        with self._settling.passing() as passed:
+            if passed:
+                _if_it_can(lambda: self._register.settle(id, spending))
 
     def flush(self) -> None:
         """Write what waits."""
         self._batch.flush()
 
     def close(self) -> None:
-        """Write what waits, if that can be."""
-        _if_it_can(self.flush)
+        """Write what waits, if that can be, and nothing after that: the index is going to be closed."""
+        self._batch.close()
+        if not self._settling.close(CLOSE_S):
+            _log.warning("what models cost is still being written: the index is closed meanwhile")
 
     def forget(self, user: str) -> None:
         """Drop what waits of a user who is going to be deleted."""
@@ -141,12 +148,12 @@ class Ledger:
         """Return the rest of a user's budget of this month; infinite without one."""
         if math.isinf(self.budget):
             return math.inf
-        self.close()
+        _if_it_can(self.flush)
         return self.budget - self._register.cost(user, month_start(self._batch.now()))
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
         """Spendings by day, user, feature and model; of one user, or of all."""
-        self.close()
+        _if_it_can(self.flush)
         return self._register.spent(user, since, until)
 
 

@@ -1,4 +1,4 @@
-"""Entries of a record that are written together, so that few who cause one wait for a write."""
+"""Entries of a record that are written together, and writes that end before what they write to is closed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,42 @@ import logging
 import operator
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Generic, TypedDict, TypeVar
 
 Entry = TypeVar("Entry")
 _log = logging.getLogger(__name__)
 #: Does a piece of work: at once, or where nobody waits for it.
 Later = Callable[[Callable[[], None]], object]
+
+
+class WriteGate:
+    """Lets writes pass until it is closed, and closing waits for those that passed. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._under_way = 0
+        self.is_closed = False
+
+    @contextmanager
+    def passing(self) -> Iterator[bool]:
+        """Count a write as under way until the block ends; False if the gate is closed and nothing may be written."""
+        with self._changed:
+            passed = not self.is_closed
+            self._under_way += passed
+        try:
+            yield passed
+        finally:
+            with self._changed:
+                self._under_way -= passed
+                self._changed.notify_all()
+
+    def close(self, seconds: float) -> bool:
+        """Let no write pass from now on; True once those under way ended, which is waited for at most some seconds."""
+        with self._changed:
+            self.is_closed = True
+            return self._changed.wait_for(lambda: not self._under_way, max(seconds, 0.0))
 
 
 class BatchOptions(TypedDict, total=False):
@@ -27,7 +56,7 @@ class Batch(Generic[Entry]):
     """Gathers entries and has `write` write them, in their order. Safe to share between threads.
 
     `seconds` is how long one may wait at most, and `later` does the writing then. A crash loses what waited; what could
-    not be written waits on.
+    not be written waits on. Entries that come after `close` are dropped.
     """
 
     def __init__(
@@ -47,11 +76,15 @@ class Batch(Generic[Entry]):
         self._waiting: list[Entry] = []
         self._flushed = now()
         self._timer: threading.Timer | None = None
+        self._closed = False
 
     def add(self, entry: Entry) -> None:
         """Have an entry written before long."""
         now = self.now()
         with self._lock:
+            if self._closed:
+                _log.info("an entry came after the record was closed, and was dropped")
+                return
             self._waiting.append(entry)
             due = now - self._flushed >= self._seconds
             if due:
@@ -88,6 +121,17 @@ class Batch(Generic[Entry]):
                 with self._lock:
                     self._waiting = [*waiting, *self._waiting]
                 raise
+
+    def close(self) -> None:
+        """Write what waits, if that can be, and drop what comes later: no write is under way when this returns."""
+        with self._lock:
+            self._closed = True
+        try:
+            self.flush()
+        except Exception as error:  # whatever keeps it from being written, such as a disk that is full
+            _log.warning("what waited was not written: %s", error)
+            with self._lock:
+                self._waiting = []
 
     def drop(self, unwanted: Callable[[Entry], bool]) -> None:
         """Leave unwritten those waiting entries that are unwanted."""

@@ -131,7 +131,7 @@ class Session:
         )
 
     def close(self) -> None:
-        """Write what is kept for the record."""
+        """Write what is kept for the record, and nothing after that."""
         if "ledger" in vars(self):
             self.ledger.close()
 

@@ -57,7 +57,7 @@ REQUEST_CHUNKS = 500_000
 #: Seconds that the body of an upload may take to arrive, on top of what a request may take.
 SEND_S = 30.0
 #: Seconds after which the place of a process that was reading a file is free again: reading may take half of them.
-PLACE_S = 60.0
+PLACE_S = 240.0
 #: Answers that a user may have under way at a time.
 STREAMS = 2
 #: Seconds for which the service is not ready after a request met damage.
@@ -240,7 +240,7 @@ class Service:
         self.counters = Counters()
         self.damage = Damage(settings.shared or None)
         self.jobs = Jobs(registry, self._described)
-        # Each file that is read may take half a gigabyte for half a minute; a user alone never has all places.
+        # Each file that is read may take half a gigabyte for two minutes; a user alone never has all places.
         self.places = Places(settings.shared or None, max(os.cpu_count() or 1, 2), PLACE_S)
         self._refused = ""
         self._views: OrderedDict[tuple[str, bool], Index] = OrderedDict()
@@ -370,9 +370,9 @@ class Service:
     def close(self) -> None:
         """End what goes on, write what waits, and close the index and the counts."""
         self.jobs.close()
+        self.ledger.close()
+        self.diary.close()
         self._writer.shutdown()
-        self.ledger.flush()
-        self.diary.flush()
         self.buckets.close()
         self.streams.close()
         self.places.close()
