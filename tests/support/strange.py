@@ -5,15 +5,28 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["environment", "fill", "flood", "hang", "prints", "stop"]
+__all__ = ["compute", "dawdle", "environment", "fill", "flood", "hang", "prints", "stop"]
 
 
 def hang(path: Path) -> None:
     """Never end."""
     threading.Event().wait()
+
+
+def compute(path: Path) -> None:
+    """Compute without end."""
+    while True:
+        pass
+
+
+def dawdle(path: Path) -> str:
+    """Wait for longer than may be computed, as on a machine that is busy with something else."""
+    time.sleep(2)
+    return path.read_text()
 
 
 def stop(path: Path) -> None:

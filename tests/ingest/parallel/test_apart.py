@@ -12,6 +12,7 @@ from rifflux.ingest.parallel import sent as sent_files
 from rifflux.ingest.parallel.apart import Limits, apart, safe_name, sent
 from rifflux.ingest.parallel.sent import read_sent
 from rifflux.ingest.read import File, read
+from tests.support.commands import PATIENCE
 from tests.support.files import make_docx, make_mail, make_notebook, make_pdf, make_pptx, make_xlsx
 
 FILES = {
@@ -63,6 +64,7 @@ def test_what_cannot_be_read_is_refused_with_the_reason(name: str, data: bytes, 
     ("name", "reason"),
     [
         ("hang", r"given up after 1 s .* split it"),
+        ("compute", r"given up after 1 s .* split it"),
         ("stop", "ended the process .* split it"),
         ("fill", "takes more than 256 MB of memory .* split it"),
         ("flood", "ended the process .* 1 MB of text"),
@@ -70,8 +72,14 @@ def test_what_cannot_be_read_is_refused_with_the_reason(name: str, data: bytes, 
     ],
 )
 def test_what_exceeds_its_limits_is_ended(name: str, reason: str, path: Path) -> None:
+    seconds = 1 if name == "hang" else PATIENCE
+    processor_s = 1 if name == "compute" else 30
     with pytest.raises(Unreadable, match=reason):
-        call(name, path, seconds=1 if name == "hang" else 30, memory_mb=256, answer_mb=1)
+        call(name, path, seconds=seconds, processor_s=processor_s, memory_mb=256, answer_mb=1)
+
+
+def test_time_in_which_others_compute_is_not_counted(path: Path) -> None:
+    assert call("dawdle", path, processor_s=1) == "the content"
 
 
 def test_what_a_library_prints_is_no_answer(path: Path) -> None:

@@ -2,13 +2,15 @@
 
 Parsers of PDF and Office files are large and written in C: a file made for it can hang them, fill the memory, or take
 the process over. So the process reads one file, has no environment, keys or open index, is held to a time, to an
-amount of memory and to so much of an answer, and what it answers is JSON: data, whatever wrote it.
+amount of memory and to so much of an answer, and what it answers is JSON: data, whatever wrote it. Its time is that of
+the processor, so that a machine with other work to do refuses no file that it would read when it is idle.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -41,9 +43,14 @@ _NO_NAME = str.maketrans(dict.fromkeys(map(chr, range(32)), "_") | dict.fromkeys
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The time and memory of the process that reads a file, and the size of what it answers."""
+    """The time and memory of the process that reads a file, and the size of what it answers.
 
-    seconds: float = 30.0
+    `processor_s` counts seconds in which the process computes, where the system can limit them; `seconds` counts all,
+    and ends a process that waits for something that never comes.
+    """
+
+    processor_s: int = 30
+    seconds: float = 120.0
     memory_mb: int = 512
     answer_mb: int = 64
 
@@ -108,22 +115,32 @@ def _asked(path: Path, limits: Limits, asked: Mapping[str, Any]) -> object:
             # Of its own group, so that Ctrl-C is this process's to answer.
             process_group=0 if os.name == "posix" else None,
         )
-        asking = {**asked, "paths": paths, "memory": limits.memory_mb * _MB, "answer": limits.answer_mb * _MB}
+        asking = {
+            **asked,
+            "paths": paths,
+            "processor": limits.processor_s,
+            "memory": limits.memory_mb * _MB,
+            "answer": limits.answer_mb * _MB,
+        }
         try:
             process.communicate(json.dumps(asking).encode() + b"\n", timeout=limits.seconds)
         except subprocess.TimeoutExpired:
-            raise Unreadable(
-                f"was given up after {limits.seconds:g} s of reading: split it, or save it in a plainer format"
-            ) from None
+            raise Unreadable(_late(limits.seconds)) from None
         finally:
             process.kill()
             process.wait()
+    if os.name == "posix" and process.returncode == -signal.SIGXCPU:
+        raise Unreadable(_late(limits.processor_s))
     if told.stat().st_size > limits.answer_mb * _MB:
         return None
     with suppress(ValueError, RecursionError):
         # What is no number has no place in JSON, nor in what is stored.
         return json.loads(told.read_bytes(), parse_constant=lambda _: None)
     return None
+
+
+def _late(seconds: float) -> str:
+    return f"was given up after {seconds:g} s of reading: split it, or save it in a plainer format"
 
 
 def _lost(limits: Limits) -> str:
@@ -138,7 +155,7 @@ def _lost(limits: Limits) -> str:
 
 def answer(asked: Mapping[str, Any]) -> None:
     """Do what is asked, within limits, and print the answer as JSON."""
-    _limit(asked["memory"], asked["answer"])
+    _limit(asked["processor"], asked["memory"], asked["answer"])
     private = os.dup(sys.stdout.fileno())
     # What a library prints is no answer.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -156,14 +173,20 @@ def _done(asked: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"error": "MemoryError", "message": f"takes more than {memory} MB of memory to read: split it"}
 
 
-def _limit(memory: int, answer: int) -> None:
+def _limit(processor: int, memory: int, answer: int) -> None:
     """Hold this process to limits, where the system knows of them."""
     if sys.platform == "win32":
         return
     import resource
 
-    wanted = {resource.RLIMIT_AS: memory, resource.RLIMIT_FSIZE: answer, resource.RLIMIT_CORE: 0}
+    # The signal of the first limit of time says why the process ended; the second ends one that ignores it.
+    wanted = {
+        resource.RLIMIT_CPU: (processor, processor + 1),
+        resource.RLIMIT_AS: (memory, memory),
+        resource.RLIMIT_FSIZE: (answer, answer),
+        resource.RLIMIT_CORE: (0, 0),
+    }
     for kind, most in wanted.items():
         # Some systems refuse some of them.
         with suppress(ValueError, OSError):
-            resource.setrlimit(kind, (most, most))
+            resource.setrlimit(kind, most)
