@@ -228,8 +228,6 @@ class _Run:
         limit = time.perf_counter() + REWRITE_S
         if self.asked.deadline:
             limit = min(limit, self.asked.deadline)
-        else:
-            limit = limit
         messages = rewriting(question, self.asked.history)
         try:
             said = "".join(

@@ -245,8 +245,6 @@ class Documents:
         namespace, owner = parted(places[0][0])
         if owner is None:
             owner = reader.store.owner
-        else:
-            owner = owner
         if PurePath(namespace).is_absolute():
             folder = told_namespace(namespace, owned=reader.view.owns(owner))
             raise InvalidArgument(

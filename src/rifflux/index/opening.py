@@ -180,8 +180,6 @@ def _settled(store: Store, profile: Profile, language: str, *, explicit: bool) -
     if store.registry.setting("language") is None:
         if language:
             profile = replace(profile, language=language)
-        else:
-            profile = profile
         if not store.read_only:
             for name in _ANALYSIS:
                 store.registry.set(name, getattr(profile, name))

@@ -62,8 +62,6 @@ def _outline(chunks: Sequence[Hit]) -> Iterator[Heading]:
         same = next((depth for depth, pair in enumerate(zip(before, path, strict=False)) if pair[0] != pair[1]), None)
         if same is None:
             same = min(len(before), len(path))
-        else:
-            same = same
         for depth, title in enumerate(path[same:], same + 1):
             yield Heading(title, depth, hit.chunk_id, hit.span[0])
         before = path

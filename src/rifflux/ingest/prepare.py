@@ -132,8 +132,6 @@ def _heading_terms(analyzer: Analyzer, title: str, headings: Sequence[str], name
     # A breadcrumb that starts with the title adds nothing to the title field by saying it again.
     if headings[:1] == (title,):
         headings = headings[1:]
-    else:
-        headings = headings
     return analyzer.joined(" \n".join([*headings, *names]))
 
 

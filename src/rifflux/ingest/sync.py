@@ -154,8 +154,6 @@ class Sync:
             if job.lines:
                 if job.lines.first == 1:
                     records = Records(job.name)
-                else:
-                    records = records
                 outcome = assembled(records, job, outcome)
             tally.failed += outcome.failures
             if outcome.left_out:
@@ -340,8 +338,6 @@ def absorb(store: Store, target: Target) -> None:
             continue
         if mine is None:
             mine = store.catalog.files(str(target.root))
-        else:
-            mine = mine
         below = inner.relative_to(target.root).as_posix()
         held = store.catalog.files(root)
         taken = [path for path in held if f"{below}/{path}" in mine]

@@ -220,8 +220,6 @@ class Endpoint:
     def _failed(self, message: str, said: str, *, passing: bool = False, asked_pause: float = 0.0) -> _Failed:
         if self.api_key:
             said = said.replace(self.api_key, "***")
-        else:
-            said = said
         error = ModelError(f"{self.model} {message}", cause=f"{self.url} {message}" + f" [{said}]" * bool(said))
         return _Failed(error, passing, asked_pause)
 

@@ -149,8 +149,6 @@ class Guard:
             )
         if seconds is None:
             seconds = self.question_s
-        else:
-            seconds = seconds
         begun = time.perf_counter()
         if deadline is None:
             until = begun + seconds

@@ -125,8 +125,6 @@ class HttpEmbedder:
         body = {"model": self.model, "input": [well_formed(text) for text in texts]}
         if retries is None:
             retries = self.retries
-        else:
-            retries = retries
         answer = self._endpoint.post(body, self.timeout, retries=retries, backoff=self.backoff)
         try:
             vectors = _read_vectors(json.loads(answer), len(texts))

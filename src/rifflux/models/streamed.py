@@ -100,8 +100,6 @@ class Streaming:
         callers = deadline is not None and deadline < until
         if deadline is not None:
             until = min(until, deadline)
-        else:
-            until = until
         while not gone():
             try:
                 piece = call.pieces.get(timeout=LOOK_S)

@@ -237,9 +237,7 @@ class WordPiece:
 
     def _parts(self, text: str) -> Iterable[tuple[int, ...]]:
         """Return the tokens of a text by what stands between two spaces: no token reaches across one."""
-        if text.isascii():
-            text = text
-        else:
+        if not text.isascii():
             text = well_formed(text)
         if any(each in text for each in DELETED):
             return [self._ids(text)]

@@ -141,8 +141,6 @@ class Candidates:
         missing = len(self.ids) - len(values)
         if missing > 0:
             values = np.concatenate([values, np.full(missing, np.nan)])
-        else:
-            values = values
         return Candidates(self.ids, {**self.columns, name: values}, self.rankings, self.passages)
 
     def with_stage(self, stage: str, parts: Mapping[str, Scores]) -> Candidates:

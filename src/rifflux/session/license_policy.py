@@ -51,8 +51,6 @@ class LicensePolicy:
         owner = parted(namespace)[1]
         if owner is None and self.store:
             owner = self.store.owner
-        else:
-            owner = owner
         return self.mine is None or owner in self.mine
 
     @cached_property

@@ -70,8 +70,6 @@ class Names:
         query = understand(read.rest if read else text, self.analyzer, facets, limits, self.held, self.others)
         if query.filter.metadata:
             query = replace(query, filter=self.spelled(query.filter))
-        else:
-            query = query
         if read is None:
             return query
         from rifflux.retrieve.query.credited import named_by

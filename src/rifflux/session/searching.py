@@ -143,9 +143,7 @@ class Searcher:
         with searcher.store.memoized():
             asked = searcher.timed(query, filter, clock, deadline)
             results, _ = searcher.answer(asked, top_k, clock, way, offset)
-        if min_score is None:
-            results = results
-        else:
+        if min_score is not None:
             results = at_least(min_score, results)
         if finish:
             return finish(results)
@@ -206,16 +204,12 @@ class Searcher:
         analyzer, others = self._analyzers(text)
         if limits:
             limits = resolved(self.view, limits)
-        else:
-            limits = limits
         # Of a part of a question, who is named was read in the whole.
         named = replace(self.named, analyzer=analyzer, others=others)
         query = named.understood(text, self._facets, limits, apart=understanding is not None)
         # Those of other collections were left out before: see `narrowed`.
         if query.filter.collections:
             query = replace(query, filter=replace(query.filter, collections=()))
-        else:
-            query = query
         frequencies = KnownFrequencies(store, [*chain.from_iterable((*query.clauses, *query.required))])
         counts = store.counts()
         sort = understanding or classify(query, analyzer, frequencies, counts["chunks"], self._held)

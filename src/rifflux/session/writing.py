@@ -482,8 +482,6 @@ class Writer:
             namespace, owner = parted(namespace)
             if owner is None:
                 owner = reader.store.owner
-            else:
-                owner = owner
             if owner != self.view.store.owner and owner not in writable:
                 label = reader.view.labels[owner]
                 raise OutOfScope(f"{name!r} is in {label}, which is to be read only: ask its owner to remove it")

@@ -170,8 +170,6 @@ WRITTEN_BY: Mapping[str, frozenset[str]] = {language: frozenset(by.split()) for 
 def _words_of(language: str) -> _Words | None:
     if language == "porter":
         language = "english"
-    else:
-        language = language
     if language not in _LISTS:
         return None
     verbs, doubtful, nouns, closing, fillers, kinds = (frozenset(each.split()) for each in _LISTS[language])
@@ -207,8 +205,6 @@ def asks_only(words: Iterable[str], language: str) -> bool:
     """Return True if words only ask for works: `articles written by`, `what did … publish`."""
     if language == "porter":
         language = "english"
-    else:
-        language = language
     known = _words_of(language)
     writing = frozenset(_WRITING.get(language, ("", ""))[0].split())
     if known is None:

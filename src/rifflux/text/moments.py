@@ -253,7 +253,5 @@ def _bounded(moment: Moment, before: str, clock: Callable[[], date]) -> Moment:
     else:
         if word == "after":
             since = until + timedelta(days=1)
-        else:
-            since = since
         until = max(now, until)
     return Moment(f"{word} {moment.words}", since, until)

@@ -170,8 +170,6 @@ def _date(value: Any) -> str | None:
     seconds = float(value)
     if abs(seconds) > _MILLISECONDS:
         seconds = seconds / 1000
-    else:
-        seconds = seconds
     if math.isfinite(seconds):
         return datetime.fromtimestamp(seconds, UTC).isoformat()
     return None

@@ -67,8 +67,6 @@ def _title(export: Export, name: str) -> str:
     called = export.called(name)
     if called.lstrip("_").lower() == "chat":
         called = export.stem
-    else:
-        called = called
     called = "".join(filter(str.isprintable, called))
     return _CALLED.sub("", _COPY.sub("", called)).strip() or called
 
@@ -146,8 +144,6 @@ def _spoken(rest: str, tally: Tally) -> tuple[str, str]:
     ours = words.startswith(_MARK)
     if words.count("<") and not _OMITTED.match(_bare(words)):
         words = _EDITED.sub("", words)
-    else:
-        words = words
     for pattern in _ATTACHED:
         if attached := pattern.search(_bare(words)):
             caption = pattern.sub("", _bare(words)).strip()

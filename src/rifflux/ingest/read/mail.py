@@ -51,8 +51,6 @@ def read_mailbox(file: File) -> Iterator[Parsed]:
         key = f"{file.path}#{_text(message, 'message-id').strip('<>') or number}"
         if key in keys:
             key = f"{file.path}#{number}"
-        else:
-            key = key
         keys.add(key)
         yield _parsed(file, message, key)
 

@@ -25,8 +25,6 @@ def read(file: File) -> Iterator[Parsed]:
     # python-pptx's own template carries this title into every file that is made from it.
     if title == "PowerPoint Presentation":
         title = ""
-    else:
-        title = title
     yield build.parsed(file, "pptx", title, slides=len(deck.slides), **facts_of(properties))
 
 

@@ -391,8 +391,6 @@ class _Walk:
                 return False
             if is_folder:
                 folder = self._ruled(folder.child(name))
-            else:
-                folder = folder
         return True
 
     def _unwanted(self, folder: _Folder, name: str, is_folder: bool) -> bool:

@@ -174,8 +174,6 @@ class Inquiry:
         degraded = (*trace.degraded, *left_out_notices(self.left_out))
         if RERANK in self.left_out:
             trace = replace(trace, reranker=None)
-        else:
-            trace = trace
         return replace(
             trace, milliseconds=self.plan.clock.milliseconds, counts=counted(self.candidates), degraded=degraded
         )
@@ -249,9 +247,7 @@ class Inquiry:
 
     def _hit(self, row: Candidates) -> Hit:
         """Return a row as a hit with its explanation; a chunk that is no candidate has no score."""
-        if SCORE in row:
-            row = row
-        else:
+        if SCORE not in row:
             row = row.with_column(SCORE, np.zeros(1))
         return page(row if row.passages else self.plan.pipeline.read(row), [self._first])[0]
 

@@ -302,8 +302,6 @@ def _scaled(table: Candidates, channel: str, low: float | None = None) -> Scores
     high = float(ranking.scores[0])
     if low is None:
         low = float(ranking.scores[-1])
-    else:
-        low = low
     return np.nan_to_num((known - low) / (high - low) if high > low else known - low + 1.0)
 
 

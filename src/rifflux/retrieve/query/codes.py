@@ -139,8 +139,6 @@ def parted(query: Query) -> str:
             ways = [way for way, beside in zip(query.variants, query.beside, strict=False) if beside == terms]
             if len(ways) == 1:
                 text = text.replace(token, " ".join(ways[0]))
-            else:
-                text = text
     return text
 
 

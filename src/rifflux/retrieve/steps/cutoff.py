@@ -25,9 +25,7 @@ def finishing(cutoff: bool | float, *, newest: bool) -> Callable[[Results], Resu
     share = _share(cutoff)
 
     def finished(results: Results) -> Results:
-        if share is None:
-            results = results
-        else:
+        if share is not None:
             results = cut(results, share)
         if newest:
             return newest_first(results)

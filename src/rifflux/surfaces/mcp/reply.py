@@ -75,8 +75,6 @@ def reply(output: Shape, text: str | None = None) -> CallToolResult:
     """Return a tool's result for both kinds of client; without `text`, both get the JSON. Keys not set stay away."""
     if text is None:
         text = output.model_dump_json(exclude_unset=True)
-    else:
-        text = text
     return CallToolResult(
         content=[TextContent(type="text", text=text)],
         structured_content=output.model_dump(mode="json", exclude_unset=True),

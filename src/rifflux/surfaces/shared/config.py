@@ -156,8 +156,6 @@ def load(environment: Mapping[str, str] | None = None, **flags: Any) -> Settings
     """Return the settings in force; `flags` that are None were not given."""
     if environment is None:
         environment = os.environ
-    else:
-        environment = environment
     values: JsonObject = {}
     origins: dict[str, str] = {}
     path = _config_file(environment)

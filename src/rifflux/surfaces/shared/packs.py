@@ -83,8 +83,6 @@ def read_pack(text: str) -> EvidencePack:
         raise _no_pack(str(error)) from None
     if isinstance(told, dict):
         told = told.get("evidence_pack", told.get("pack", told))
-    else:
-        told = told
     if not isinstance(told, dict) or "query" not in told or not isinstance(told.get("items"), list):
         raise _no_pack("it is not an object with a query and a list of items")
     # Without a digest it can be read, and is not sound: nothing vouches for what it claims.

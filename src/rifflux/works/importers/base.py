@@ -244,8 +244,6 @@ def _from_list(path: Path) -> Iterator[Placed | Failure]:
         value = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), [value])
     if isinstance(value, dict):
         value = [value]
-    else:
-        value = value
     if not isinstance(value, list):
         raise Unreadable(f"holds no list of works: give one, or an object that has it as one of {', '.join(_LISTS)}")
     yield from (_placed(f"{path}:{number}", each) for number, each in enumerate(value, start=1))

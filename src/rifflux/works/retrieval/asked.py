@@ -89,8 +89,6 @@ def asked_for(
         raise InvalidArgument(f"no mode {mode!r}; choose one of {', '.join(MODES)}, or none: the wording decides then")
     if words is None:
         words = Words(analyzer())
-    else:
-        words = words
     part = asking_part(text)
     if mode:
         name = mode

@@ -78,8 +78,6 @@ def nearest_among(
     if len(rows) > max(FEW, limit):
         if signs is None:
             signs = packed.signs[:, rows]
-        else:
-            signs = signs
         places, cosines = _likely(signs, None, vector, limit, lambda some: packed.cosines(rows[some], vector))
         return rows[places], cosines
     return rows, packed.cosines(rows, vector)

@@ -134,8 +134,6 @@ def _can_be_title(lines: Sequence[Line], pages: Pages) -> bool:
     few, many = _TITLE_WORDS
     if lines[0].size > _LARGE_TITLE * pages.body:
         few = 1
-    else:
-        few = few
     return (
         letters >= _TITLE_LETTERS
         and few <= len(text.split()) <= many
@@ -284,8 +282,6 @@ def _abstract(pages: Pages, found: Sequence[Heading], start: int, limit: int) ->
                 text = block_text(lines[begin:end], pages.words)
                 if rest:
                     text = ABSTRACT.sub("", text, count=1)
-                else:
-                    text = text
                 if _is_abstract(text):
                     return re.sub(r"(?<=[.!?])\d{1,2}$", "", text.strip()), place, end
     following = next((each.start for each in found if each.start > start and _begins(each)), 0)

@@ -51,8 +51,6 @@ def listed(lines: Sequence[Line], pages: Pages) -> list[str]:
         closed = _closed(lines)
         if len(closed) > _MOSTLY * len(lines):
             lines = closed
-        else:
-            lines = lines
         starts = _hanging(lines) or _apart(lines, pages)
     if not starts:
         return []
@@ -150,8 +148,6 @@ def title_of(reference: str) -> str:
     for label in _LABELS[:3]:
         if label.match(text):
             text = label.sub("", text, count=1)
-        else:
-            text = text
     quoted = _QUOTED.search(text)
     if quoted:
         return _title(next(filter(None, quoted.groups())))
