@@ -63,7 +63,7 @@ class Message:
 
     @property
     def label(self) -> str:
-        """Return the name shown for the speaker."""
+        """Return the display name of the speaker."""
         return self.speaker or self.role
 
 
@@ -234,7 +234,7 @@ def message_of(row: Document, conversation_id: str) -> Message:
 
 
 def branch_of(row: Document) -> str:
-    """Return the branch of a stored message; none for what was shown last."""
+    """Return the branch of a stored message; empty for the active branch."""
     return str(row.metadata.get("branch", ""))
 
 
@@ -261,7 +261,7 @@ def as_edited(given: Document, known: Document | None) -> Document:
 
 
 def as_imported(given: Document, known: Document | None) -> Document:
-    """Return the row of another import, with the user's own changes and additions kept."""
+    """Return the row of another import, with the user's own changes and additions preserved."""
     if known is None:
         return given
     edited = _edited(known)

@@ -265,10 +265,10 @@ class MessagePreparer:
 
     def _embedded(self, row: Document, text: str, before: Sequence[Document]) -> str:
         """Return the window: the message's own turn, and as many of those before it as there is room for."""
-        turns = [_said(row, text)]
+        turns = [_labelled_text(row, text)]
         room = self.window.tokens - self.count(turns[0])
         for each in reversed(before):
-            said = _said(each, each.text)
+            said = _labelled_text(each, each.text)
             size = self.count(said)
             if size > room:
                 said = _last_words(said, room / size)
@@ -285,7 +285,7 @@ def _terms(analyzer: Analyzer, text: str) -> Sequence[str]:
     return analyzer.terms(text)
 
 
-def _said(row: Document, text: str) -> str:
+def _labelled_text(row: Document, text: str) -> str:
     return f"{_label(row)}: {text}"
 
 

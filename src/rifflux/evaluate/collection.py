@@ -78,14 +78,14 @@ def read_beir(folder: str | Path, qrels: str = "test", *, scope: str | None = No
     corpus = _file(folder, "corpus.jsonl")
     judgements = _judgements(folder, qrels)
     documents = {record["_id"]: record.get("metadata") or {} for _, record in _records(corpus)}
-    asked = _asked(_file(folder, "queries.jsonl"))
+    queries = _read_queries(_file(folder, "queries.jsonl"))
     grades = _grades(judgements)
-    _refuse_unknown(judgements, "queries", grades, asked)
+    _refuse_unknown(judgements, "queries", grades, queries)
     judged = dict.fromkeys(document for graded in grades.values() for document in graded)
     _refuse_unknown(judgements, "documents", judged, documents)
     questions = tuple(
         JudgedQuestion(id, record["text"], grades[id], record.get("metadata") or {})
-        for id, record in asked.items()
+        for id, record in queries.items()
         if any(grade > 0 for grade in grades.get(id, {}).values())
     )
     if not questions:
@@ -136,15 +136,15 @@ def _records(path: Path) -> Iterator[tuple[str, Record]]:
         yield place, record
 
 
-def _asked(path: Path) -> dict[str, Record]:
-    asked: dict[str, Record] = {}
+def _read_queries(path: Path) -> dict[str, Record]:
+    queries: dict[str, Record] = {}
     for place, record in _records(path):
         if not isinstance(record.get("text"), str) or not record["text"].strip():
             raise InvalidArgument(f'{place}: query {record["_id"]!r} has no "text"')
-        if record["_id"] in asked:
+        if record["_id"] in queries:
             raise InvalidArgument(f"{place}: query {record['_id']!r} comes twice")
-        asked[record["_id"]] = record
-    return asked
+        queries[record["_id"]] = record
+    return queries
 
 
 def _grades(path: Path) -> dict[str, dict[str, int]]:

@@ -34,9 +34,9 @@ class TakenFor:
 
     @property
     def right(self) -> bool:
-        """Return True if it is what was said; words without a sentence are generic too."""
-        said = self.question.intent
-        return said in (self.intent, _PLAIN.get(self.intent))
+        """Return True if the intent is the labelled one; words without a sentence count as generic, too."""
+        label = self.question.intent
+        return label in (self.intent, _PLAIN.get(self.intent))
 
 
 def read_labelled(path: str | Path, intents: Sequence[str]) -> list[LabelledQuestion]:

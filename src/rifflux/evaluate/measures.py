@@ -44,7 +44,7 @@ def measured(questions: Sequence[JudgedQuestion], rankings: Rankings) -> Mapping
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """Resampling the questions with replacement: what would other questions of the same kind have shown?
+    """Resampling the questions with replacement: an estimate for other questions of the same kind.
 
     Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 13 and 16; for retrieval see Smucker,
     Allan and Carterette, "A Comparison of Statistical Significance Tests for Information Retrieval Evaluation",

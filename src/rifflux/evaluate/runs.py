@@ -59,7 +59,7 @@ class Run:
         return self.options.get("mode") == RETRIEVE
 
     def view(self, index: Index) -> Index:
-        """Return an existing index, asked through the run's own profile."""
+        """Return an existing index with the run's own profile."""
         profile = index.profile
         if self.profile is not None:
             profile = replace(find_profile(self.profile), language=profile.language)
@@ -95,13 +95,13 @@ def _works_ablation() -> tuple[Run, ...]:
     """
     both: tuple[str, ...] = ("lexical", "semantic")
     added = {"+ citations": "citation", "+ subjects": "field_match", "+ authority": "authority"}
-    parts = accumulate(added.values(), lambda held, part: (*held, part), initial=both)
+    parts = accumulate(added.values(), lambda parts, part: (*parts, part), initial=both)
     return (
         Run("words", {"mode": LEXICAL}, WORKS),
         Run("meaning", {"mode": SEMANTIC}, WORKS),
         *(
-            Run(name, {"mode": RETRIEVE, "parts": held}, WORKS)
-            for name, held in zip(("both", *added), parts, strict=True)
+            Run(name, {"mode": RETRIEVE, "parts": parts}, WORKS)
+            for name, parts in zip(("both", *added), parts, strict=True)
         ),
         Run(RETRIEVE, {"mode": RETRIEVE}, WORKS),
     )

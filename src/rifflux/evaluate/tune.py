@@ -165,7 +165,7 @@ class Tuner:
             for ranking, documents in zip(rankings, self._ranked(question, choices), strict=True):
                 ranking[question.id] = documents
         values = np.stack([measured(self.questions, ranking)[PRIMARY] for ranking in rankings])
-        after = held_out(values.shape[1], lambda known, asked: values[_best(values[:, known]), asked])
+        after = cross_validated(values.shape[1], lambda known, others: values[_best(values[:, known]), others])
         return FittedChoice.between(choices[_best(values)], values[0], after, self.bootstrap)
 
     def features(self) -> FittedChoice[Weights]:
@@ -174,9 +174,9 @@ class Tuner:
         present = WEIGHTS.but(**self.index.profile.features)
         start = column(present)
 
-        def after(known: Ids, asked: Ids) -> Scores:
+        def after(known: Ids, others: Ids) -> Scores:
             fitted = climbed([cases[place] for place in known], start, FITTED)
-            return np.ravel(_ndcg([cases[place] for place in asked], fitted))
+            return np.ravel(_ndcg([cases[place] for place in others], fitted))
 
         found = climbed(cases, start, FITTED)
         fitted = Weights(dict(zip(ORDER, found[:, 0].tolist(), strict=True)))
@@ -184,7 +184,7 @@ class Tuner:
             choice = present
         else:
             choice = fitted
-        return FittedChoice.between(choice, _ndcg(cases, start)[0], held_out(len(cases), after), self.bootstrap)
+        return FittedChoice.between(choice, _ndcg(cases, start)[0], cross_validated(len(cases), after), self.bootstrap)
 
     def _each(self, stage: str) -> Iterator[JudgedQuestion]:
         """Yield the questions, and report each when it is done."""
@@ -194,7 +194,7 @@ class Tuner:
                 self.progress(stage, number, len(self.questions))
 
     def _ranked(self, question: JudgedQuestion, choices: Sequence[Fuse]) -> Iterator[list[str]]:
-        """Yield the documents that each choice finds, best first; the channels are asked once."""
+        """Yield the documents that each choice finds, best first; each channel is searched once."""
         plan = self.index.admin.searcher.plan(question.text, filter=self.collection.filter(question))
         found = gather(plan.query, plan.pipeline.channels, Stopwatch())
         clock = Stopwatch()
@@ -234,7 +234,7 @@ def _best(values: Scores) -> int:
     return int(np.argmax(np.round(values.mean(axis=1), 9)))
 
 
-def held_out(count: int, judge: Callable[[Ids, Ids], Scores]) -> Scores:
+def cross_validated(count: int, judge: Callable[[Ids, Ids], Scores]) -> Scores:
     """Return the value of each question as `judge` has it of a fold, given the places in the others and in this."""
     folds = np.random.default_rng(FOLDS).permutation(count) % FOLDS
     values = np.zeros(count)

@@ -18,7 +18,7 @@ import numpy as np
 from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.evaluate.measures import PRIMARY, Bootstrap, measured
 from rifflux.evaluate.retrieving import PARTS, Retriever
-from rifflux.evaluate.tune import FittedChoice, Judged, answerable, climbed, held_out, ideal_gain
+from rifflux.evaluate.tune import FittedChoice, Judged, answerable, climbed, cross_validated, ideal_gain
 from rifflux.index import Index
 from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.steps.rerank.features import dump_weights
@@ -89,24 +89,24 @@ class WorksTuner:
         places = range(len(PARTS))
         before = self._measured(self.index, self.questions, "tune works: as it is")
         cases = [self._scored(question, present) for question in self.questions]
-        told = [place for place, case in enumerate(cases) if case]
+        complete = [place for place, case in enumerate(cases) if case]
 
         def best(known: Sequence[int] | Ids) -> Scores:
             return climbed([case for place in known if (case := cases[place])], start, places)
 
-        def after(known: Ids, asked: Ids) -> Scores:
+        def after(known: Ids, others: Ids) -> Scores:
             found = best(known)
             if np.array_equal(found, start):
-                return before[asked]
+                return before[others]
             index = self.index.using(replace(self.index.profile, components=_weights(found).by_name))
-            return self._measured(index, [self.questions[place] for place in asked], "tune works: as fitted")
+            return self._measured(index, [self.questions[place] for place in others], "tune works: as fitted")
 
-        found = best(told)
+        found = best(complete)
         if np.array_equal(found, start):
             choice = present
         else:
             choice = _weights(found)
-        return FittedChoice.between(choice, before, held_out(len(cases), after), bootstrap)
+        return FittedChoice.between(choice, before, cross_validated(len(cases), after), bootstrap)
 
     def _present(self) -> Weights:
         """Return the weights that the index has, whatever the configuration changes of an intent."""

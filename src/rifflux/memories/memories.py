@@ -272,7 +272,7 @@ class Memories:
             trusted = self.rules.least_confidence
         else:
             trusted = confidence
-        asked = _asked(category, importance, trusted)
+        asked = _filter_of(category, importance, trusted)
         return replace(asked, bounds=(*asked.bounds, Bound("expires_at", least=self._now())), without=_SUPERSEDED)
 
     def get(self, id: str) -> Memory:
@@ -293,7 +293,7 @@ class Memories:
         """Return the memories in force, the newest first; `everything` lists the others too."""
         asked = (category, min_importance, min_confidence)
         if everything:
-            filter = _asked(*asked)
+            filter = _filter_of(*asked)
         else:
             filter = self.in_force(*asked)
         documents = self._store.catalog.documents(MEMORIES, filter)
@@ -361,8 +361,8 @@ class Memories:
 _SUPERSEDED = ("superseded_by",)
 
 
-def _asked(category: str | None, importance: int | None, confidence: float | None) -> Filter:
-    """Return the filter of what a caller asks for. Raises `InvalidArgument`."""
+def _filter_of(category: str | None, importance: int | None, confidence: float | None) -> Filter:
+    """Return the filter for the requested bounds. Raises `InvalidArgument`."""
     bounds = []
     if importance is not None:
         checked_whole("min_importance", importance, 1, 10)

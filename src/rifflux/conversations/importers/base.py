@@ -23,7 +23,7 @@ Item = Thread | Failure
 _MILLISECONDS = 1e11
 #: Who speaks, by other names that exports have for it.
 _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}
-#: So many messages are held before they are handed on.
+#: The number of messages that are collected before they are passed on.
 PART = 5_000
 
 
@@ -40,20 +40,20 @@ class Tally:
         """Count something that is left out, such as `notices`."""
         self.skipped[what] += count
 
-    def add(self, told: Mapping[str, Any]) -> None:
-        """Add what another process counted and `told`."""
-        self.recognized.update(told["recognized"])
-        self.skipped.update(told["skipped"])
-        self.notes.update(dict.fromkeys(told["notes"]))
-        self.undated += told["undated"]
+    def add(self, counts: Mapping[str, Any]) -> None:
+        """Add the tally of another process, in the form of `as_json`."""
+        self.recognized.update(counts["recognized"])
+        self.skipped.update(counts["skipped"])
+        self.notes.update(dict.fromkeys(counts["notes"]))
+        self.undated += counts["undated"]
 
-    def told(self) -> dict[str, Any]:
-        """Return all of it as JSON has it."""
+    def as_json(self) -> dict[str, Any]:
+        """Return the tally as a JSON object."""
         counts = {"recognized": dict(self.recognized), "skipped": dict(self.skipped)}
         return {**counts, "notes": [*self.notes], "undated": self.undated}
 
     def note(self, text: str) -> None:
-        """Tell something about the import once."""
+        """Add a note about the import, once."""
         self.notes[text] = None
 
 
@@ -233,11 +233,11 @@ def first_of(record: Mapping[str, object], names: Sequence[str]) -> object:
 
 
 def in_parts(found: Iterable[tuple[Conversation, Message] | Failure]) -> Iterator[Item]:
-    """Yield messages by their conversations, in parts, so that only some of them are held at a time.
+    """Yield messages by their conversations, in parts, so that only some are in memory at a time.
 
     What was read before a fault is yielded before it is raised.
     """
-    held: dict[str, tuple[Conversation, list[Message]]] = {}
+    pending: dict[str, tuple[Conversation, list[Message]]] = {}
     count = 0
     try:
         for each in found:
@@ -245,20 +245,20 @@ def in_parts(found: Iterable[tuple[Conversation, Message] | Failure]) -> Iterato
                 yield each
                 continue
             conversation, message = each
-            held.setdefault(conversation.id, (conversation, []))[1].append(message)
+            pending.setdefault(conversation.id, (conversation, []))[1].append(message)
             count += 1
             if count == PART:
-                yield from _threads(held)
-                held = {}
+                yield from _threads(pending)
+                pending = {}
                 count = 0
     except Unreadable:
-        yield from _threads(held)
+        yield from _threads(pending)
         raise
-    yield from _threads(held)
+    yield from _threads(pending)
 
 
-def _threads(held: Mapping[str, tuple[Conversation, list[Message]]]) -> Iterator[Thread]:
-    for conversation, messages in held.values():
+def _threads(pending: Mapping[str, tuple[Conversation, list[Message]]]) -> Iterator[Thread]:
+    for conversation, messages in pending.values():
         dates = [message.created_at for message in messages if message.created_at]
         began = conversation.created_at or min(dates, default=None)
         yield Thread(replace(conversation, created_at=began), tuple(messages))

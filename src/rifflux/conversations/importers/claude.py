@@ -138,19 +138,19 @@ def _thread(record: Mapping[str, Any], projects: Mapping[str, str], default_id: 
 
 
 def _branches(turns: list[_Turn], leaf: str) -> dict[str, str]:
-    """Return the turn that each turn's branch begins with; none for those of the branch that was shown last."""
+    """Return the turn that each turn's branch begins with; none for the turns of the active branch."""
     parents = {turn.id: turn.parent for turn in turns}
     if not any(parent in parents for parent in parents.values()):
         return dict.fromkeys(parents, "")
-    shown: set[str] = set()
+    active: set[str] = set()
     node = leaf if leaf in parents else turns[-1].id
-    while node in parents and node not in shown:
-        shown.add(node)
+    while node in parents and node not in active:
+        active.add(node)
         node = parents[node]
     found: dict[str, str] = {}
     for turn in turns:
         # Parents stand before their children.
-        found[turn.id] = "" if turn.id in shown else found.get(turn.parent) or turn.id
+        found[turn.id] = "" if turn.id in active else found.get(turn.parent) or turn.id
     return found
 
 

@@ -82,8 +82,8 @@ def _project(gizmo: str) -> str:
 
 
 def _branches(nodes: Mapping[str, Any], current: Any) -> dict[str, str]:
-    """Return all nodes, parents before children, each with the node that its branch begins with; none if shown."""
-    shown = set(_shown(nodes, current))
+    """Return all nodes, parents before children, each with the first node of its branch; none in the active branch."""
+    active = set(_active_branch(nodes, current))
     found: dict[str, str] = {}
     roots = [key for key in nodes if _parent(nodes, key) not in nodes]
     # Nodes that are their own ancestors, which no export should have, come last.
@@ -92,15 +92,15 @@ def _branches(nodes: Mapping[str, Any], current: Any) -> dict[str, str]:
         key, branch = waiting.pop()
         if key in found or key not in nodes:
             continue
-        branch = "" if key in shown else branch or key
+        branch = "" if key in active else branch or key
         found[key] = branch
         children = [child for child in list_of(mapping_of(nodes[key]).get("children")) if isinstance(child, str)]
         waiting += [(child, branch) for child in reversed(children)]
     return found
 
 
-def _shown(nodes: Mapping[str, Any], current: Any) -> Iterator[str]:
-    """Yield the nodes of the branch that was shown last; where none is named, of the newest one."""
+def _active_branch(nodes: Mapping[str, Any], current: Any) -> Iterator[str]:
+    """Yield the nodes of the active branch; of the newest one if no branch is named."""
     if isinstance(current, str) and current in nodes:
         node = current
     else:
@@ -135,14 +135,14 @@ def _created(node: Mapping[str, Any]) -> float:
 
 
 def _message(key: str, node: Any, conversation_id: str, branch: str, tally: Tally) -> Message | None:
-    """Return the message of a node; what nobody said or saw is counted, and None."""
+    """Return the message of a node, or None for one that nobody saw, which is counted."""
     message = mapping_of(mapping_of(node).get("message"))
     if not message:
         return None
-    content, author, held = (mapping_of(message.get(name)) for name in ("content", "author", "metadata"))
+    content, author, metadata = (mapping_of(message.get(name)) for name in ("content", "author", "metadata"))
     role = role_of(author.get("role"))
     kind = string_of(content.get("content_type"))
-    if reason := _unseen(role, kind, held):
+    if reason := _unseen(role, kind, metadata):
         tally.skip(reason)
         return None
     recipient = message.get("recipient")
@@ -154,7 +154,7 @@ def _message(key: str, node: Any, conversation_id: str, branch: str, tally: Tall
         role = "assistant"
         reason = "output of tools"
     else:
-        text = _said(content, held)
+        text = _visible_text(content, metadata)
         reason = "messages without words"
     if not text:
         tally.skip(reason)
@@ -170,11 +170,11 @@ def _message(key: str, node: Any, conversation_id: str, branch: str, tally: Tall
     )
 
 
-def _unseen(role: str, kind: str, held: Mapping[str, Any]) -> str:
+def _unseen(role: str, kind: str, metadata: Mapping[str, Any]) -> str:
     """Return why nobody saw a message, nothing if somebody did."""
     if role == "system" or kind in _SETTING:
         return "system messages and settings"
-    if held.get("is_visually_hidden_from_conversation"):
+    if metadata.get("is_visually_hidden_from_conversation"):
         return "hidden messages"
     if kind in _THOUGHT:
         return "thoughts of models"
@@ -183,13 +183,13 @@ def _unseen(role: str, kind: str, held: Mapping[str, Any]) -> str:
     return f"content of type {kind}"
 
 
-def _said(content: Mapping[str, Any], held: Mapping[str, Any]) -> str:
-    """Return the words of a message, and the names of what came with it."""
+def _visible_text(content: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+    """Return the text of a message, followed by the names of its attachments."""
     parts = content.get("parts", [content.get("text", "")])
-    files = [named_file(mapping_of(each).get("name")) for each in list_of(held.get("attachments"))]
+    files = [named_file(mapping_of(each).get("name")) for each in list_of(metadata.get("attachments"))]
     heard = any(mapping_of(part).get("content_type") == "audio_transcription" for part in list_of(parts))
-    told = [_part(part, named=bool(files), heard=heard) for part in list_of(parts)]
-    return "\n".join(filter(None, (*(each.strip() for each in told), *files)))
+    texts = [_part(part, named=bool(files), heard=heard) for part in list_of(parts)]
+    return "\n".join(filter(None, (*(each.strip() for each in texts), *files)))
 
 
 def _part(part: object, *, named: bool, heard: bool) -> str:
@@ -212,13 +212,13 @@ def _part(part: object, *, named: bool, heard: bool) -> str:
 
 
 def _pictures(content: Mapping[str, Any]) -> str:
-    """Return what a tool showed: pictures, with what they were asked for. Its words are for the model."""
+    """Return the pictures of a tool with their prompts; the tool's text is meant for the model."""
     parts = [part for part in list_of(content.get("parts")) if isinstance(part, Mapping)]
     return "\n".join(filter(None, (_part(part, named=False, heard=False) for part in parts)))
 
 
 def _called(recipient: str, content: Mapping[str, Any]) -> str:
-    """Return what people see of a call of a tool: a document beside the conversation, or what a picture shall show."""
+    """Return what people see of a tool call: a document beside the conversation, or the prompt of a picture."""
     words = "\n".join(part for part in [*list_of(content.get("parts")), content.get("text")] if isinstance(part, str))
     try:
         given = mapping_of(json.loads(words, strict=False))

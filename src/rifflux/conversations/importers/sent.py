@@ -17,7 +17,7 @@ from rifflux.errors import Unreadable
 from rifflux.ingest.parallel.apart import MOST, Limits, Place, apart, safe_name, sent
 from rifflux.types import Failure
 
-#: What an export may take. Its conversations are told one a line, so that but one of them is held here at a time.
+#: What an export may take. Conversations are written one a line, so that only one is in memory at a time.
 LIMITS = replace(MOST, answer_mb=512)
 #: Bytes of one of them.
 LONGEST_LINE = 64_000_000
@@ -71,13 +71,14 @@ def read_here(path: Path, format: str | None) -> dict[str, Any]:
     count = messages = characters = 0
     with _lines(path).open("w", encoding="ascii") as lines:
         for item in read([path], format, tally):
-            told = item.within(path.parent) if isinstance(item, Failure) else item
+            if isinstance(item, Failure):
+                item = item.within(path.parent)
             count += 1
-            if isinstance(told, Thread):
-                messages += len(told.messages)
-                characters += sum(len(message.text) for message in told.messages)
-            lines.write(json.dumps(asdict(told)) + "\n")
-    return {**tally.told(), "count": count, "messages": messages, "characters": characters}
+            if isinstance(item, Thread):
+                messages += len(item.messages)
+                characters += sum(len(message.text) for message in item.messages)
+            lines.write(json.dumps(asdict(item)) + "\n")
+    return {**tally.as_json(), "count": count, "messages": messages, "characters": characters}
 
 
 def _lines(path: Path) -> Path:
@@ -95,8 +96,8 @@ def _items(path: Path, name: str) -> Iterator[Item]:
                 return
 
 
-def _item(told: Mapping[str, Any]) -> Item:
-    if "conversation" not in told:
-        return Failure(**told)
-    messages = tuple(Message(**each) for each in told["messages"])
-    return Thread(Conversation(**told["conversation"]), messages, told["whole"] is True)
+def _item(item: Mapping[str, Any]) -> Item:
+    if "conversation" not in item:
+        return Failure(**item)
+    messages = tuple(Message(**each) for each in item["messages"])
+    return Thread(Conversation(**item["conversation"]), messages, item["whole"] is True)

@@ -102,10 +102,10 @@ def _rich(names: Names, element: Mapping[str, Any]) -> str:
 
 def _plain(names: Names, text: object) -> str:
     """Return a text as people see it: references by their names."""
-    return unescape(_REFERENCE.sub(lambda found: _shown(names, found[1], found[2]), string_of(text))).strip()
+    return unescape(_REFERENCE.sub(lambda found: _display_name(names, found[1], found[2]), string_of(text))).strip()
 
 
-def _shown(names: Names, target: str, label: str | None) -> str:
+def _display_name(names: Names, target: str, label: str | None) -> str:
     if target.startswith("@"):
         return f"@{label or names.users.get(target[1:]) or target[1:]}"
     if target.startswith("#"):

@@ -102,13 +102,13 @@ class JsonReader:
         return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _NEAR
 
     def _more(self) -> bool:
-        """Read on, as much again as is held; returns False at the end of the file."""
-        held = len(self._text) - self._at
-        if held > MOST_CHARACTERS:
+        """Read as much again as is buffered; return False at the end of the file."""
+        buffered = len(self._text) - self._at
+        if buffered > MOST_CHARACTERS:
             raise Unreadable(f"holds a value of more than {MOST_CHARACTERS:,} characters: no conversation is so long")
         while not self._ended:
             before = len(self._text) - self._at
-            self._take(self._file.read(max(_CHUNK, held)))
+            self._take(self._file.read(max(_CHUNK, buffered)))
             if len(self._text) - self._at > before:
                 return True
         return False

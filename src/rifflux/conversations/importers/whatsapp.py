@@ -134,7 +134,7 @@ def _moment(dates: Dates, stamp: Stamp, tally: Tally) -> str | None:
 
 
 def _spoken(rest: str, tally: Tally) -> tuple[str, str]:
-    """Return who said something, and what; nothing if nobody did."""
+    """Return the speaker and the text of a line; two empty strings for a notice."""
     found = _SENDER.match(rest)
     if not found:
         tally.skip("notices")

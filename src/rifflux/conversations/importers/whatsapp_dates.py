@@ -88,7 +88,7 @@ class Dates:
                 tally.note(f"the file does not tell days from months: dates were read with the {self.first} first")
 
     def read(self, stamp: Stamp) -> datetime | None:
-        """Return when something was said, by the clock of the phone; None for no date."""
+        """Return the time of a message, by the clock of the phone; None for an invalid date."""
         one, two, three = stamp.numbers
         if one > 31:
             year = one
