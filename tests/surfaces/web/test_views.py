@@ -232,6 +232,34 @@ class TestLibrary:
         expect(told).to_contain_text(re.compile(r"storing… \d+ of 3000"), timeout=180_000)
         expect(told).to_contain_text("3000 conversations", timeout=180_000)
 
+    def test_a_file_is_read_in_the_language_that_is_named(self, tab: Tab, tmp_path: Path) -> None:
+        ann = tab("ann")
+        view(ann.page, "Library")
+        file = tmp_path / "umzug.md"
+        file.write_text("# Umzug\n\nAlte Bibliotheken werden verkauft.", "utf-8")
+        upload = ann.page.get_by_role("region", name="Upload")
+        upload.get_by_label("Files").set_input_files(file)
+        upload.get_by_label("Language").fill("german")
+        upload.get_by_label("License").fill("CC-BY-4.0")
+        upload.get_by_role("button", name="Upload").click()
+        expect(upload.get_by_role("status")).to_contain_text("umzug.md: 1 passage stored")
+        # Another form of the word, which no English stemmer makes of it.
+        ann.page.goto(f"{ann.url}/?q=Bibliothekens&mode=lexical")
+        expect(ann.page.locator(".hits")).to_contain_text("Alte Bibliotheken")
+
+    def test_only_what_is_sent_is_asked_for(self, tab: Tab) -> None:
+        ann = tab("ann")
+        view(ann.page, "Library")
+        upload = ann.page.get_by_role("region", name="Upload")
+        for kind, labels in (
+            ("an export of conversations", []),
+            ("a list of works", ["License"]),
+            ("a document of any kind", ["Into", "License", "Language"]),
+        ):
+            upload.get_by_label("Each is").select_option(kind)
+            for label in ("Into", "License", "Language"):
+                expect(upload.get_by_label(label)).to_be_visible(visible=label in labels)
+
     def test_what_cannot_be_read_is_told(self, tab: Tab, tmp_path: Path) -> None:
         ann = tab("ann")
         ann.forgiven.append("422")

@@ -5,7 +5,13 @@ import {act, card, choice, dialog, field, fill, form, h, input, paged, say, soft
 import {address} from "./page.js";
 import {unfolds} from "./why.js";
 
-const SORTS = [["documents", "a document of any kind"], ["conversations/import", "an export of conversations"], ["works/import", "a list of works"]];
+/** What is sent where, with the fields that are asked for. */
+const SORTS = [
+  ["documents", "a document of any kind", ["collection", "language", "license"]],
+  ["conversations/import", "an export of conversations", []],
+  ["works/import", "a list of works", ["license"]],
+];
+const asked = (sort) => SORTS.find(([name]) => name === sort)[2];
 
 export async function show(place, given, {signal}) {
   const list = h("div", {class: "stack"}), into = h("select", {name: "collection"});
@@ -75,10 +81,11 @@ async function listed(each) {
 
 function upload(into, again) {
   const told = h("ul", {class: "outline"}), files = h("input", {type: "file", name: "file", multiple: true, required: true});
-  const sort = choice({name: "sort", value: "documents", onchange: () => (only.hidden = sort.value !== "documents")}, SORTS), only = field("Into", into);
+  const fields = {collection: field("Into", into), license: input("license", "License", {placeholder: "such as CC-BY-4.0"}), language: input("language", "Language", {placeholder: "such as german"})};
+  const sort = choice({name: "sort", onchange: () => { for (const name in fields) fields[name].hidden = !asked(sort.value).includes(name); }}, SORTS);
   return h("section", {class: "card stack", "aria-label": "Upload", ondragover: (event) => event.preventDefault(), ondrop: (event) => { event.preventDefault(); files.files = event.dataTransfer.files; }},
     h("h2", null, "Put files in"), soft("PDF, Office, HTML, notebooks, code, mail, text. Drop them here, or choose them."),
-    form(null, [field("Files", files), field("Each is", sort), only, input("license", "License", {placeholder: "such as CC-BY-4.0"})], "Upload", async (given, made) => {
+    form(null, [field("Files", files), field("Each is", sort), Object.values(fields)], "Upload", async (given, made) => {
       for (const file of files.files) {
         const line = h("li", null, `${file.name}: reading…`);
         told.append(line);
@@ -94,12 +101,12 @@ const STAGES = {wait: "waiting for its turn", read: "reading", store: "storing"}
 /** How far an import is. */
 const progress = ({stage, done, total}) => `${STAGES[stage] ?? stage}…${total > 1 ? ` ${done} of ${total}` : ""}`;
 
-async function sent(file, {sort, collection, license}, told) {
+async function sent(file, given, told) {
+  const {sort} = given;
   const body = new FormData();
   body.append("file", file);
-  if (license && sort !== "conversations/import") body.append("license", license);
+  for (const name of asked(sort)) if (given[name]) body.append(name, given[name]);
   if (sort === "documents") {
-    body.append("collection", collection);
     const stored = await bring("PUT", at`documents/${file.name}`, body, told);
     return [`${some(stored.chunks, "passage")} stored`, ...stored.degraded, ...stored.failed.map((each) => each.reason)].join("; ");
   }

@@ -1,7 +1,7 @@
 // The page: who is signed in, which view the address asks for, and the keys that work everywhere.
 
 import {get, post, root} from "./api.js";
-import {dialog, fill, h, note, problem, say} from "./dom.js";
+import {dialog, fill, h, note, problem} from "./dom.js";
 import * as chat from "./chat.js";
 import * as dashboard from "./dashboard.js";
 import * as library from "./library.js";
