@@ -15,7 +15,7 @@ The client is a thread for each connection on bare sockets: it sends bytes made 
 answer, and its own share of the processor is printed. Connections are opened one after the other, each with a first
 request. Documents are sentences of the standard library's documentation, recombined by chance.
 
-Fails if a request fails or a ratio misses its goal.
+Fails if a request fails or a ratio misses its target.
 """
 
 from __future__ import annotations
@@ -273,7 +273,7 @@ def report(rounds: Sequence[Round], count: int, before: float, client: float) ->
         return f"{min(values):.2f} to {max(values):.2f}"
 
     cells = [
-        ("", "one worker", "two workers", "ratio", "rounds", "goal"),
+        ("", "one worker", "two workers", "ratio", "rounds", "target"),
         ("---", "---:", "---:", "---:", "---:", "---:"),
         (
             "`/health`, p50 over one connection, ms",
@@ -312,7 +312,7 @@ def report(rounds: Sequence[Round], count: int, before: float, client: float) ->
 
 
 def faults(rounds: Sequence[Round]) -> list[str]:
-    """Return what misses its goal."""
+    """Return what misses its target."""
     health_ratio = statistics.median(each.health_ratio for each in rounds)
     searches_ratio = statistics.median(each.searches_ratio for each in rounds)
     found = []

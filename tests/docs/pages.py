@@ -20,7 +20,11 @@ _CHANGING = (
     (re.compile(r"rfx_\w+"), "TOKEN"),
     (re.compile(r"\bm?[0-9a-f]{16}\b"), "ID"),
     (re.compile(r"(?<![\w/])/(?:[\w.@+-]+/)+[\w.@+-]*"), "PATH"),
-    (re.compile(r"\d[\d.,:]*(?:[TZ+-]+\d[\d:.]*Z?)*"), "0"),
+    # Dates and times, durations and sizes; fractions and what they order, which differ among processors.
+    (re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-][\d:]+)?)?|\b\d\d?:\d\d(?::\d\d)?\b"), "0"),
+    (re.compile(r"\b\d[\d.,]*(?= ?(?:s|ms|kB|MB|GB|bytes|seconds|milliseconds|minutes)\b)"), "0"),
+    (re.compile(r"\d+\.\d[\d.]*(?:e-?\d+)?"), "0"),
+    (re.compile(r"\brank \d+"), "rank 0"),
     (re.compile(r"\s+"), " "),
 )
 
