@@ -5,10 +5,9 @@
 a) A Markdown file becomes a stored vector, b) a question becomes a hit, c) two works are retrieved with evidence, and
 d) two messages are imported into a scope. Every function of the package that is entered is noted, in order, threads
 included. `moves` are the entries into another module than the one before, and `back` those among them into a module
-that was entered earlier; lambdas and generators are functions, comprehensions and generator expressions are not, and a generator is entered each
-time it goes on. Each
-request was made once before on another index with the bundled model, so that nothing is imported or loaded while it is
-counted.
+that was entered earlier. Lambdas and generators are functions, comprehensions and generator expressions are not; a
+generator is entered each time it goes on. Each request was made once before on another index with the bundled model, so
+that nothing is imported or loaded while it is counted.
 
 `--hot` lists the modules and functions of the named journeys, those most entered first. `--tree` traces the package of
 another checkout.
