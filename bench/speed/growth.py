@@ -36,7 +36,7 @@ from rifflux.store.sqlite.connection.engine import location_of
 from rifflux.store.sqlite.lexical import word_index as words
 from rifflux.store.sqlite.query import best
 from rifflux.store.sqlite.semantic import vector_index
-from rifflux.store.sqlite.semantic.packed import Packed
+from rifflux.store.sqlite.semantic.packed import PackedVectors
 from rifflux.testing import change
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Chunk, Document, Query, Ranking, Vectors
@@ -307,7 +307,7 @@ def _recalled(path: Path, texts: Sequence[str]) -> Figures:
     }
 
 
-def _exactly(packed: Packed, vectors: Vectors, limit: int) -> list[Ranking]:
+def _exactly(packed: PackedVectors, vectors: Vectors, limit: int) -> list[Ranking]:
     found = [Ranking.empty() for _ in vectors]
     for first in range(0, len(packed), 50_000):
         rows = np.arange(first, min(first + 50_000, len(packed)))

@@ -34,7 +34,7 @@ from rifflux.store.sqlite.connection.engine import current, location_of
 from rifflux.store.sqlite.query import best
 from rifflux.store.sqlite.semantic import hnsw
 from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix
-from rifflux.store.sqlite.semantic.packed import NAME, Packed
+from rifflux.store.sqlite.semantic.packed import NAME, PackedVectors
 from rifflux.store.sqlite.semantic.scan import apart
 from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
 from rifflux.testing import change
@@ -84,11 +84,11 @@ class opened:  # noqa: N801
         self._connection, _ = connect(str(path), create=False)
         self._path = path
 
-    def __enter__(self) -> Packed:
+    def __enter__(self) -> PackedVectors:
         known = current(self._connection, NAME)
         assert known is not None
         model = self._connection.execute("select id from model where state = 'active'").get
-        return Packed.open(location_of(self._path, NAME), known, model)
+        return PackedVectors.open(location_of(self._path, NAME), known, model)
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
@@ -108,7 +108,7 @@ def _packing(store: SqliteStore, path: Path) -> None:
         tell("to open, ms", (time.perf_counter() - start) * 1000)
 
 
-def _scanning(packed: Packed, vectors: Sequence[Vectors]) -> None:
+def _scanning(packed: PackedVectors, vectors: Sequence[Vectors]) -> None:
     timed("scan of the bits alone, ms", lambda vector: apart(packed.signs, vector), vectors)
     codes = np.ascontiguousarray(packed.signs.T).view(np.uint8)
     for name, scan in _peers(codes).items():

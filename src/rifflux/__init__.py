@@ -83,7 +83,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.index.status import Status as Status
     from rifflux.index.status import VectorReport as VectorReport
     from rifflux.ingest.walk.find import Finder as Finder
-    from rifflux.ingest.walk.find import Found as Found
+    from rifflux.ingest.walk.find import FoundFile as FoundFile
     from rifflux.ingest.walk.find import Skipped as Skipped
     from rifflux.ingest.walk.inside import Place as Place
     from rifflux.memories import Memories as Memories
@@ -98,7 +98,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.models.embedder import KnownModel as KnownModel
     from rifflux.models.embedder import known_models as known_models
     from rifflux.models.fetched import fetch_model as fetch_model
-    from rifflux.models.guarded import Stopped as Stopped
+    from rifflux.models.guarded import ModelCallFailed as ModelCallFailed
     from rifflux.retrieve.explain.verdict import Change as Change
     from rifflux.retrieve.explain.verdict import QueryTerm as QueryTerm
     from rifflux.retrieve.explain.verdict import Verdict as Verdict
@@ -197,7 +197,7 @@ _PUBLIC = {
     "index.places": "DocumentAt Heading",
     "index.salvage": "diagnose repair",
     "index.status": "Status VectorReport",
-    "ingest.walk.find": "Finder Found Skipped",
+    "ingest.walk.find": "Finder FoundFile Skipped",
     "ingest.walk.inside": "Place",
     "memories": "Memories Memory Recalled Saved",
     "models": "Embedder load_embedder",
@@ -205,7 +205,7 @@ _PUBLIC = {
     "models.custom": "CustomEmbedder SimpleEmbedder",
     "models.embedder": "KnownModel known_models",
     "models.fetched": "fetch_model",
-    "models.guarded": "Stopped",
+    "models.guarded": "ModelCallFailed",
     "retrieve.explain.verdict": "Change QueryTerm Verdict",
     "retrieve.fuse": "Fuse ReciprocalRank",
     "retrieve.fuse.spelled": "fusion_of",

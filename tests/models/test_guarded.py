@@ -17,7 +17,7 @@ import pytest
 from rifflux.errors import ModelError
 from rifflux.index import open_index
 from rifflux.models.breaker import FAILURES, PAUSE_S, Breakers
-from rifflux.models.guarded import AskedOnce, Bill, Guard, GuardedEmbedder, Refused, Stopped
+from rifflux.models.guarded import Bill, BudgetExhausted, CachingEmbedder, Guard, GuardedEmbedder, ModelCallFailed
 from rifflux.models.hashing import HashEmbedder
 from rifflux.types import Document, Vectors
 
@@ -60,7 +60,7 @@ class Purse:
     def bill(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
         purse, read = self, tokens()
         if read > self.left:
-            raise Refused(self.empty)
+            raise BudgetExhausted(self.empty)
 
         class Paid:
             def settle(self, tokens: int | None = None) -> None:
@@ -73,8 +73,8 @@ class Purse:
         return Paid()
 
 
-def stopped() -> tuple[list[Stopped], Callable[[Stopped], None]]:
-    told: list[Stopped] = []
+def stopped() -> tuple[list[ModelCallFailed], Callable[[ModelCallFailed], None]]:
+    told: list[ModelCallFailed] = []
     return told, told.append
 
 
@@ -232,7 +232,7 @@ def test_zeros_are_no_vectors() -> None:
 
 def test_parts_of_one_request_wait_for_a_failing_model_once() -> None:
     told, note = stopped()
-    once = AskedOnce(GuardedEmbedder(Failing(), Guard(stopped=note)))
+    once = CachingEmbedder(GuardedEmbedder(Failing(), Guard(stopped=note)))
     for _ in range(3):
         with pytest.raises(ModelError):
             once.embed_query("heron")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rifflux.errors import Busy, InvalidArgument
-from rifflux.models.guarded import Refused
+from rifflux.models.guarded import BudgetExhausted
 from rifflux.service.usage import Ledger, Meter, Prices, read_prices, summed
 from rifflux.store import Registry, open_store
 
@@ -55,13 +55,13 @@ def test_what_does_not_fit_the_budget_is_refused_until_the_next_month(register: 
     ledger = Ledger(register, Prices({"big": 1.0}), budget=1.0, now=lambda: clock)
     ann, bob = Meter(ledger, "ann"), Meter(ledger, "bob")
     ann.bill("big", "store", lambda: 900_000, here=False).settle()
-    with pytest.raises(Refused, match="budget"):
+    with pytest.raises(BudgetExhausted, match="budget"):
         ann.bill("big", "store", lambda: 200_000, here=False)
     ann.bill("free", "store", lambda: 200_000, here=False).settle()
     bob.bill("big", "store", lambda: 200_000, here=False).settle()
     assert ledger.left("ann") == pytest.approx(0.1)
     restarted = Meter(Ledger(register, Prices({"big": 1.0}), budget=1.0, now=lambda: clock), "ann")
-    with pytest.raises(Refused, match="budget"):
+    with pytest.raises(BudgetExhausted, match="budget"):
         restarted.bill("big", "search", lambda: 200_000, here=False)
     clock = at("2026-04-01")
     ann.bill("big", "store", lambda: 200_000, here=False)
@@ -87,7 +87,7 @@ def test_processes_and_threads_share_one_budget(tmp_path: Path) -> None:
         for _ in range(4):
             try:
                 ledger.bill("ann", "big", "search", lambda: 100_000, here=False).settle()
-            except Refused:
+            except BudgetExhausted:
                 continue
             made.append(1)
 
@@ -140,7 +140,7 @@ def test_an_index_that_cannot_be_written_costs_no_answer_and_no_money(
     for name in ("spend", "reserve"):
         monkeypatch.setattr(type(register), name, busy)
     call(Ledger(register), "ann", "search", "m", 1)
-    with pytest.raises(Refused, match="cannot be recorded"):
+    with pytest.raises(BudgetExhausted, match="cannot be recorded"):
         Ledger(register, Prices({"m": 1.0}), budget=1.0).bill("ann", "m", "search", lambda: 1, here=False)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import rifflux
-from rifflux import Finder, Found, Index, IndexReport
+from rifflux import Finder, FoundFile, Index, IndexReport
 from rifflux.ingest.walk import inside
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need a privilege there")
@@ -317,7 +317,7 @@ class TestExchange:
             (base / folder).mkdir(parents=True, exist_ok=True)
             (base / folder / "a.md").write_text(f"A {word}.")
         (found,) = Finder()(base / "root")
-        assert isinstance(found, Found)
+        assert isinstance(found, FoundFile)
         with found.place.open() as file:
             assert INSIDE.encode() in file.read()
         if name.endswith("pipe.md"):

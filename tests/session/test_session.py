@@ -95,7 +95,7 @@ def ask(index: Index) -> None:
     index.scoped(ANN).conversations.search("heron")
 
 
-def ignored(_: rifflux.Stopped) -> None:
+def ignored(_: rifflux.ModelCallFailed) -> None:
     """Nothing came to nothing."""
 
 

@@ -25,7 +25,7 @@ from rifflux.retrieve.steps.rerank import RerankSettings
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
 from rifflux.store import Store
-from rifflux.store.sqlite.connection.locks import held
+from rifflux.store.sqlite.connection.locks import file_lock
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.types import Progress
 
@@ -120,7 +120,7 @@ class Cache(ExitStack):
             workplace = tempfile.TemporaryDirectory(prefix="building-", dir=self.folder)
         except OSError as error:
             raise UnusableIndex(f"{self.folder} cannot keep indexes ({error.strerror}): name another --cache") from None
-        with workplace as temporary, held(path.with_suffix(".lock"), waiting=lambda _: None):
+        with workplace as temporary, file_lock(path.with_suffix(".lock"), waiting=lambda _: None):
             if path.exists():
                 return
             new = Path(temporary, path.name)
@@ -158,10 +158,10 @@ def _carry_vectors(old: Store, new: Store) -> None:
     new.semantic.use_model(model)
     for batch in new.semantic.pending(BATCH):
         known = old.semantic.vectors_by_hash([chunk.hash for chunk in batch])
-        held = [chunk for chunk in batch if chunk.hash in known]
-        if held:
-            vectors = np.stack([known[chunk.hash] for chunk in held])
-            new.semantic.put_vectors([chunk.id for chunk in held], [chunk.hash for chunk in held], vectors)
+        file_lock = [chunk for chunk in batch if chunk.hash in known]
+        if file_lock:
+            vectors = np.stack([known[chunk.hash] for chunk in file_lock])
+            new.semantic.put_vectors([chunk.id for chunk in file_lock], [chunk.hash for chunk in file_lock], vectors)
 
 
 def _digest(path: Path) -> str:

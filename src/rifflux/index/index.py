@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rifflux.index.status import Status
     from rifflux.ingest.walk.find import Finder
     from rifflux.memories import Memories
-    from rifflux.models.guarded import Stopped
+    from rifflux.models.guarded import ModelCallFailed
     from rifflux.works.catalog import WorksCatalog
     from rifflux.works.retrieval.retriever import WorksRetriever
 
@@ -93,7 +93,7 @@ class Index:
         self,
         profile: Profile | None = None,
         *,
-        stopped: Callable[[Stopped], None] | None = None,
+        stopped: Callable[[ModelCallFailed], None] | None = None,
         payer: str | None = None,
     ) -> Index:
         """Return this same index seen through another profile.

@@ -21,7 +21,7 @@ Count = Callable[[str], int]
 
 
 def embedding_text(title: str, headings: Sequence[str], text: str) -> str:
-    """Return the text that is embedded: title, breadcrumb and text on lines of their own, none said twice."""
+    """Return the text to embed: title, breadcrumb and text on lines of their own, without repetition."""
     if headings and title == headings[0]:
         title = ""
     return "\n".join(filter(None, (title, " > ".join(headings), text)))
@@ -325,7 +325,7 @@ class Pack:
             yield from self._cut(*piece, self._size(self.text[slice(*piece)]), cuts[1:], most)
 
     def _with_lead_ins(self, units: Iterable[_Unit]) -> list[_Unit]:
-        """Return the units, where one that ends in a colon is kept with what it introduces, if both fit."""
+        """Join each unit that ends in a colon to the unit that it introduces, if both fit into a chunk."""
         joined: list[_Unit] = []
         for unit in units:
             last = joined[-1] if joined else None

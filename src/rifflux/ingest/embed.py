@@ -51,7 +51,9 @@ def embed_pending(
         most = total
     thread = ThreadPoolExecutor(1, "model", initializer=stand_back if in_background else None)
     batches = _windows(store, embedder.fingerprint)
-    return _embed(_Run(store, embedder, thread), batches, partial(progress, "embed") if progress else None, most)
+    return _embed(
+        _EmbeddingRun(store, embedder, thread), batches, partial(progress, "embed") if progress else None, most
+    )
 
 
 def embed_changes(store: Store, embedder: GuardedEmbedder, changes: Iterable[DocumentChange]) -> int:
@@ -68,7 +70,7 @@ def embed_changes(store: Store, embedder: GuardedEmbedder, changes: Iterable[Doc
         for change in changes
         for each in change.chunks
     ]
-    return _embed(_Run(store, embedder, ThreadPoolExecutor(1, "model")), _batches(waiting))
+    return _embed(_EmbeddingRun(store, embedder, ThreadPoolExecutor(1, "model")), _batches(waiting))
 
 
 def _windows(store: Store, fingerprint: str) -> Iterator[Sequence[Pending]]:
@@ -83,7 +85,7 @@ def _batches(chunks: Sequence[Pending]) -> Iterator[Sequence[Pending]]:
 
 
 def _embed(
-    run: _Run,
+    run: _EmbeddingRun,
     batches: Iterable[Sequence[Pending]],
     progress: Callable[[int, int], None] | None = None,
     total: int = 0,
@@ -113,7 +115,7 @@ class _Batch:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _EmbeddingRun:
     """Embeds batches in a thread. `seen` has the hash of each text of the run by what the model sees of it."""
 
     store: Store

@@ -11,7 +11,7 @@ from functools import partial
 from rifflux.ingest.chunking import Chunker, chunk_id, embedding_text, hash_of, identity_of
 from rifflux.store import NAMING, Analysis, AnalyzedChunk, DocumentChange, StoredChunk
 from rifflux.text.analyzer import Analyzer
-from rifflux.text.properties import Said, key_names, said_of
+from rifflux.text.properties import SearchableProperties, key_names, searchable_properties
 from rifflux.types import Block, Chunk, Document
 
 _NUMBER = re.compile(r"\b[\d_]+\b")
@@ -33,22 +33,22 @@ class Preparer:
         chunks = self.chunker(document, blocks, self.count, identity=identity)
         if not chunks and document.title:
             chunks = [Chunk(chunk_id(identity, (), document.title, 0), 0, document.title, (0, 0))]
-        said = said_of(document.kind, document.metadata)
+        properties = searchable_properties(document.kind, document.metadata)
         analyzer = self.analyzer.of(document.language)
         by_key = _by_key(analyzer, document.kind, _key(document, path), document.title)
-        names = _Names(_subjects(document), said, by_key)
-        title = _title_terms(analyzer, document.title, said)
+        names = _Names(_subjects(document), properties, by_key)
+        title = _title_terms(analyzer, document.title, properties)
         analyzed = []
         for chunk in chunks:
             text = "" if chunk.span == (0, 0) else chunk.text
             headings = _heading_terms(analyzer, document.title, chunk.headings, names.at(chunk.position))
             embedded = embedding_text(document.title, chunk.headings, text)
             if chunk.position == 0:
-                told = _told(embedded, said)
+                embedded_text = _text_of_first(embedded, properties)
             else:
-                told = embedded
-            hash = hash_of(told)
-            beside = [*said.names, *names.at(chunk.position)]
+                embedded_text = embedded
+            hash = hash_of(embedded_text)
+            beside = [*properties.names, *names.at(chunk.position)]
             # What is searched as words besides may change while what is embedded stays.
             if document.language:
                 more = [*beside, f"\0{document.language}"]
@@ -58,22 +58,22 @@ class Preparer:
                 words = hash_of("\n".join([str(hash), *more]))
             else:
                 words = None
-            kept = told if told != embedded else None
-            analyzed.append(AnalyzedChunk(chunk, title, headings, analyzer.joined(text), hash, kept, words))
+            own_text = embedded_text if embedded_text != embedded else None
+            analyzed.append(AnalyzedChunk(chunk, title, headings, analyzer.joined(text), hash, own_text, words))
         return DocumentChange(document, path, tuple(analyzed))
 
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The searchable words of a document besides its text and title: those of all its chunks, and of the first."""
+    """The searchable names of a document: subjects and labels for all chunks, key and remarks for the first."""
 
     subjects: Sequence[str]
-    said: Said
+    properties: SearchableProperties
     key: Sequence[str]
 
     def at(self, position: int) -> tuple[str, ...]:
         """Return the words of a chunk; what the key says stands with the first, as a heading would."""
-        return (*self.subjects, *(() if position else self.key), *self.said.at(position))
+        return (*self.subjects, *(() if position else self.key), *self.properties.at(position))
 
 
 def _subjects(document: Document) -> tuple[str, ...]:
@@ -105,9 +105,9 @@ def _by_key(analyzer: Analyzer, kind: str, key: str, title: str) -> tuple[str, .
     return name
 
 
-def _told(embedded: str, said: Said) -> str:
+def _text_of_first(embedded: str, properties: SearchableProperties) -> str:
     """Return what is embedded of a document's first chunk: with its other names in front, and what it says behind."""
-    return "\n".join(filter(None, (", ".join(said.names), embedded, ". ".join(said.at(0)))))
+    return "\n".join(filter(None, (", ".join(properties.names), embedded, ". ".join(properties.at(0)))))
 
 
 def analysis_of(analyzer: Analyzer) -> Analysis:
@@ -118,14 +118,14 @@ def analysis_of(analyzer: Analyzer) -> Analysis:
 def _terms(analyzer: Analyzer, stored: StoredChunk) -> tuple[str, str, str]:
     """Return the terms of title, headings and subjects, and body."""
     analyzer = analyzer.of(stored.language)
-    said = said_of(stored.kind, stored.metadata)
-    names = _Names(stored.subjects, said, _by_key(analyzer, stored.kind, stored.key, stored.title))
+    properties = searchable_properties(stored.kind, stored.metadata)
+    names = _Names(stored.subjects, properties, _by_key(analyzer, stored.kind, stored.key, stored.title))
     headings = _heading_terms(analyzer, stored.title, stored.headings, names.at(stored.position))
-    return _title_terms(analyzer, stored.title, said), headings, analyzer.joined(stored.text)
+    return _title_terms(analyzer, stored.title, properties), headings, analyzer.joined(stored.text)
 
 
-def _title_terms(analyzer: Analyzer, title: str, said: Said) -> str:
-    return analyzer.joined(" \n".join([title, *said.names]))
+def _title_terms(analyzer: Analyzer, title: str, properties: SearchableProperties) -> str:
+    return analyzer.joined(" \n".join([title, *properties.names]))
 
 
 def _heading_terms(analyzer: Analyzer, title: str, headings: Sequence[str], names: Sequence[str]) -> str:
@@ -144,10 +144,10 @@ def _hash_of(stored: StoredChunk) -> int:
 
 def is_same(given: Document, stored: Document | None) -> bool:
     """Return True if storing a document would leave everything as it is."""
-    return stored is not None and _kept(replace(given, kind=guess_kind(given))) == _kept(stored)
+    return stored is not None and _as_stored(replace(given, kind=guess_kind(given))) == _as_stored(stored)
 
 
-def _kept(document: Document) -> Document:
+def _as_stored(document: Document) -> Document:
     """Return a document as the store gives it back: what has no order in one order, metadata as JSON has it."""
     links = {(link.key, link.kind): link for link in document.links}
     return replace(

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rifflux.errors import NotFound
-from rifflux.ingest.parallel.job import UNFINISHED, FileChange, Job, Runner, assembled, is_current, jobs_of
+from rifflux.ingest.parallel.job import UNFINISHED, FileChange, ReadJob, Runner, assembled, is_current, jobs_of
 from rifflux.ingest.read.jsonl import Records
-from rifflux.ingest.walk.find import Finder, Found, Links, Skipped, until_link
+from rifflux.ingest.walk.find import Finder, FoundFile, Links, Skipped, until_link
 from rifflux.store import FileState, Placed, Store
 from rifflux.types import Failure, LeftOut, Progress
 
@@ -31,7 +31,7 @@ class Target:
 
 
 @dataclass(slots=True)
-class Tally:
+class SyncTally:
     """Counts of a run while it goes on."""
 
     indexed: int = 0
@@ -45,9 +45,9 @@ class Tally:
 
 
 def remembered(store: Store) -> list[Target]:
-    """Return every folder and file that was asked for, as a target.
+    """Return a target for every folder and file that was added by name.
 
-    They are real places, so a link that stands there now is not followed: it is not what was asked for.
+    They are real places, so a link that stands there now is not followed: it is not what was added.
     """
     whole = folders(store)
     found = []
@@ -95,7 +95,7 @@ class Sync:
     force: bool = False
     prune: bool = True
 
-    def __call__(self, target: Target, tally: Tally, progress: Progress | None = None) -> None:
+    def __call__(self, target: Target, tally: SyncTally, progress: Progress | None = None) -> None:
         """Bring one target up to date, counting in `tally`."""
         if target.noticed:
             target = replace(target, within=until_link(target.root, target.within))
@@ -110,8 +110,8 @@ class Sync:
             tally.deleted += self._prune(target, items, known, unread)
 
     def _due(
-        self, items: Sequence[Found | Skipped], target: Target, known: Mapping[str, FileState], tally: Tally
-    ) -> list[Found]:
+        self, items: Sequence[FoundFile | Skipped], target: Target, known: Mapping[str, FileState], tally: SyncTally
+    ) -> list[FoundFile]:
         """Return the files to open; for the others, note the reason."""
         due = []
         languages = Languages.of(self.store)
@@ -136,9 +136,9 @@ class Sync:
     def _store(
         self,
         target: Target,
-        due: Sequence[Found],
+        due: Sequence[FoundFile],
         known: Mapping[str, FileState],
-        tally: Tally,
+        tally: SyncTally,
         progress: Progress | None,
     ) -> set[str]:
         """Read files and store their documents; those that were read stay stored if the run ends early.
@@ -169,7 +169,7 @@ class Sync:
         writer.flush()
         return unread
 
-    def _jobs(self, target: Target, due: Sequence[Found], known: Mapping[str, FileState]) -> Iterator[Job]:
+    def _jobs(self, target: Target, due: Sequence[FoundFile], known: Mapping[str, FileState]) -> Iterator[ReadJob]:
         languages = Languages.of(self.store)
         for found in due:
             state = known.get(found.path)
@@ -178,10 +178,10 @@ class Sync:
             else:
                 hash = state.hash
             language = languages.at(target.root / found.path)
-            yield from jobs_of(Job(str(target.root), found, hash, language=language))
+            yield from jobs_of(ReadJob(str(target.root), found, hash, language=language))
 
     def _prune(
-        self, target: Target, items: Sequence[Found | Skipped], known: Mapping[str, FileState], unread: set[str]
+        self, target: Target, items: Sequence[FoundFile | Skipped], known: Mapping[str, FileState], unread: set[str]
     ) -> int:
         """Forget the files of the target that are gone or became something unread; keep what could not be looked at."""
         gone = set(known)
@@ -190,18 +190,18 @@ class Sync:
                 gone.clear()
             elif isinstance(item, Skipped) and item.failed and item.path.endswith("/"):
                 gone = {path for path in gone if not path.startswith(item.path)}
-            elif item.path not in unread and (isinstance(item, Found) or item.failed):
+            elif item.path not in unread and (isinstance(item, FoundFile) or item.failed):
                 gone.discard(item.path)
         if gone:
             self.store.catalog.remove_files(str(target.root), sorted(gone))
         return len(gone)
 
 
-def _changed(state: FileState, found: Found, language: str) -> bool:
+def _changed(state: FileState, found: FoundFile, language: str) -> bool:
     return (state.size, state.mtime_ns) != (found.size, found.mtime_ns) or not is_current(state.hash, language)
 
 
-def _count(change: FileChange, tally: Tally) -> None:
+def _count(change: FileChange, tally: SyncTally) -> None:
     if change.keep is not None:
         tally.indexed += 1
     elif change.state.hash != UNFINISHED and not change.state.problem:
@@ -251,20 +251,20 @@ class BatchWriter:
                 )
 
 
-# What the index was asked to hold: folders as a whole, and single files of other folders
+# What was added to the index: folders as a whole, and single files of other folders
 
 
 _SETTING = "folders"
 
 
 def folders(store: Store) -> list[str]:
-    """Return the folders that were asked for whole."""
+    """Return the folders that were added as a whole."""
     known = store.registry.setting(_SETTING)
     return json.loads(known) if known else []
 
 
 def sources(store: Store) -> list[str]:
-    """Return every folder and file that was asked for: what brings all of the index up to date."""
+    """Return every folder and file that was added by name; syncing them brings all of the index up to date."""
     whole = folders(store)
     singles = [
         f"{root}/{path}" for root in store.catalog.roots() if root not in whole for path in store.catalog.files(root)
@@ -321,12 +321,12 @@ def _forget_languages(store: Store, gone: Path) -> None:
 
 
 def remember(store: Store, target: Target) -> None:
-    """Keep that a folder was asked for whole."""
+    """Record that a folder was added as a whole."""
     root = str(target.root)
     if target.within == target.root and root not in folders(store):
         # Read again within the transaction: another process may be adding its own.
         with store.transaction():
-            _keep(store, {*folders(store), root})
+            _set_folders(store, {*folders(store), root})
 
 
 def absorb(store: Store, target: Target) -> None:
@@ -344,7 +344,7 @@ def absorb(store: Store, target: Target) -> None:
         with store.transaction():
             store.catalog.remove_files(root, taken)
             if len(taken) == len(held):
-                _keep(store, {*folders(store)} - {root})
+                _set_folders(store, {*folders(store)} - {root})
 
 
 def forget(store: Store, path: Path) -> int | None:
@@ -358,7 +358,7 @@ def forget(store: Store, path: Path) -> int | None:
     with store.transaction():
         for root, names in gone.items():
             store.catalog.remove_files(root, names)
-        _keep(store, [folder for folder in folders(store) if not _at(path, Path(folder))])
+        _set_folders(store, [folder for folder in folders(store) if not _at(path, Path(folder))])
         _forget_languages(store, path)
     return sum(map(len, gone.values()))
 
@@ -367,10 +367,10 @@ def _at(path: Path, other: Path) -> bool:
     return other == path or other.is_relative_to(path)
 
 
-def _keep(store: Store, kept: Iterable[str]) -> None:
-    kept = sorted(kept)
-    if kept != folders(store):
-        store.registry.set(_SETTING, json.dumps(kept, ensure_ascii=False))
+def _set_folders(store: Store, names: Iterable[str]) -> None:
+    in_order = sorted(names)
+    if in_order != folders(store):
+        store.registry.set(_SETTING, json.dumps(in_order, ensure_ascii=False))
 
 
 # Taking turns: what two processes should not do to one index at the same time, and telling who is waited for

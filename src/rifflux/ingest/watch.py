@@ -101,7 +101,7 @@ class Watcher:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class WatchScope:
     """What is followed: folders as a whole, and single files of others.
 
     `links` are the links in the folders, which grow as they are met; `hidden` says whether hidden files are indexed.

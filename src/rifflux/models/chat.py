@@ -125,7 +125,7 @@ def _misread(chat: ChatModel, what: str) -> ModelError:
 
 @dataclass
 class _Frames:
-    """The frames of a stream of server-sent events; `ended` says that the stream said so itself.
+    """The frames of a stream of server-sent events; `ended` is true once its last frame was read.
 
     A server that knows no streams sends one whole answer, which is one frame then.
     """

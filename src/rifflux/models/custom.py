@@ -118,7 +118,7 @@ def embedder_of(model: Model) -> Embedder:
     embed = getattr(model, "embed", None) or getattr(model, "embed_documents", None)
     if missing or not callable(embed):
         lacks = ", ".join([*missing, *([] if callable(embed) else ["embed"])])
-        raise InvalidArgument(f"the model {_shown(model)} is no embedder, for it lacks {lacks}: {CURE}")
+        raise InvalidArgument(f"the model {_described(model)} is no embedder, for it lacks {lacks}: {CURE}")
     return CustomEmbedder(
         embed,
         model.name,  # type: ignore[union-attr]
@@ -130,5 +130,5 @@ def embedder_of(model: Model) -> Embedder:
     )
 
 
-def _shown(model: object) -> str:
+def _described(model: object) -> str:
     return f"{getattr(model, '__name__', '')} ({type(model).__name__})".lstrip()

@@ -1,4 +1,4 @@
-"""Requests to OpenAI-compatible endpoints: bounded in time and size, and errors that keep what a server said."""
+"""Requests to OpenAI-compatible endpoints: bounded in time and size, and errors that keep the server's words."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ class Stop:
             self._event.set()
             self._cut()
 
-    def watch(self, event: str, told: Mapping[str, Any]) -> None:
+    def watch(self, event: str, details: Mapping[str, Any]) -> None:
         """Take note of the connection that the client opens, as its traces tell it."""
         if event in _CONNECTED:
             with self._lock:
-                self._socket = told["return_value"].get_extra_info("socket")
+                self._socket = details["return_value"].get_extra_info("socket")
                 if self.is_set:
                     self._cut()
 
@@ -93,8 +93,8 @@ class Stop:
 class Endpoint:
     """A URL that takes JSON and answers with a body of at most `most_bytes`, which `model` names in messages.
 
-    A message of a `ModelError` says what is wrong in words of ours; its cause has the URL, and what the server said
-    with the key blotted out.
+    A message of a `ModelError` says what is wrong in words of ours; its cause has the URL and
+    the answer of the server, with the key blotted out.
     """
 
     model: str
@@ -117,7 +117,7 @@ class Endpoint:
             try:
                 return self._sent(body, min(time.perf_counter() + timeout, bounds.until))
             except _Failed as failed:
-                pause = max(min(backoff * 2**attempt, LONGEST_PAUSE), failed.asked_pause)
+                pause = max(min(backoff * 2**attempt, LONGEST_PAUSE), failed.retry_after)
                 late = time.perf_counter() + pause >= last
                 if attempt == retries or late or not failed.passing:
                     raise failed.error from None
@@ -192,12 +192,12 @@ class Endpoint:
         """Return the error of a response that is no success."""
         status = response.status_code
         cure = {**CURES, **self.cures}.get(status, "look into the server's log, or try again later")
-        said = " ".join(answer[:1000].decode("utf-8", "replace").split())[:200]
+        answer_text = " ".join(answer[:1000].decode("utf-8", "replace").split())[:200]
         return self._failed(
             f"answered with status {status}: {cure}",
-            said,
+            answer_text,
             passing=status in RETRIED,
-            asked_pause=_asked_pause(response),
+            retry_after=_retry_after(response),
         )
 
     def _read(self, response: httpx2.Response, until: float) -> bytes:
@@ -217,11 +217,14 @@ class Endpoint:
     def _late(self, how: str) -> _Failed:
         return self._failed("did not answer in time: check that its server runs, or allow it more", how, passing=True)
 
-    def _failed(self, message: str, said: str, *, passing: bool = False, asked_pause: float = 0.0) -> _Failed:
+    def _failed(self, message: str, answer_text: str, *, passing: bool = False, retry_after: float = 0.0) -> _Failed:
         if self.api_key:
-            said = said.replace(self.api_key, "***")
-        error = ModelError(f"{self.model} {message}", cause=f"{self.url} {message}" + f" [{said}]" * bool(said))
-        return _Failed(error, passing, asked_pause)
+            answer_text = answer_text.replace(self.api_key, "***")
+        cause = f"{self.url} {message}"
+        if answer_text:
+            cause += f" [{answer_text}]"
+        error = ModelError(f"{self.model} {message}", cause=cause)
+        return _Failed(error, passing, retry_after)
 
     @cached_property
     def _client(self) -> httpx2.Client:
@@ -243,10 +246,10 @@ class _Failed(Exception):
 
     error: ModelError
     passing: bool
-    asked_pause: float
+    retry_after: float
 
 
-def _asked_pause(response: httpx2.Response) -> float:
+def _retry_after(response: httpx2.Response) -> float:
     """Return the seconds that a Retry-After header asks for, within reason; zero where it has none or a date."""
     try:
         return min(float(response.headers.get("retry-after", 0)), LONGEST_PAUSE)

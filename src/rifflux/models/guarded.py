@@ -35,7 +35,7 @@ HERE = frozenset({"onnx", "hash"})
 _log = logging.getLogger(__name__)
 
 
-class Refused(ModelError):
+class BudgetExhausted(ModelError):
     """A model may not be called: what that costs is not there to be spent."""
 
 
@@ -57,7 +57,7 @@ class Payer(Protocol):
     """Who pays for calls."""
 
     def bill(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
-        """Return the bill of a call of about so many tokens. Raises `Refused`.
+        """Return the bill of a call of about so many tokens. Raises `BudgetExhausted`.
 
         `feature` is what the call is for: `search`, `store`, `rerank` or `chat`; `here` says that the model runs in
         this process.
@@ -90,7 +90,7 @@ FREE: Payer = _Free()
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class ModelCallFailed:
     """A call that was not answered.
 
     `sort` is `late`, `error`, `open` (not made, for the model keeps failing) or `refused` (not made, for it is not
@@ -103,8 +103,8 @@ class Stopped:
     error: BaseException | None = None
 
 
-def logged(stopped: Stopped) -> None:
-    """Log a call that failed; one that was not made has been told to whoever asked."""
+def logged(stopped: ModelCallFailed) -> None:
+    """Log a call that was made and failed; the caller already knows of one that was not made."""
     if stopped.sort in ("late", "error"):
         _log.warning("%s: %s", stopped.model, stopped.cause, exc_info=stopped.error)
 
@@ -122,7 +122,7 @@ class Guard:
     question_s: float = QUESTION_S
     batch_s: float = BATCH_S
     payer: Payer = FREE
-    stopped: Callable[[Stopped], None] = logged
+    stopped: Callable[[ModelCallFailed], None] = logged
     workers: Workers = field(default_factory=partial(Workers, MOST_HANGING), compare=False, repr=False)
     breakers: Breakers = field(default_factory=Breakers, compare=False, repr=False)
 
@@ -144,7 +144,7 @@ class Guard:
         """
         breaker = self.breakers(model)
         if not breaker.lets_through():
-            raise self._told(
+            raise self._failure(
                 "open", model, f"{model} failed or hung {FAILURES} times: it is tried again within {PAUSE_S:g} s"
             )
         if seconds is None:
@@ -160,20 +160,20 @@ class Guard:
         except Late as late:
             if until - begun >= seconds / 2:
                 breaker.failed()
-            raise self._told("late", model, f"{model} was given up: {late}") from None
-        except Refused as refused:
-            self.stopped(Stopped("refused", model, refused.cause))
+            raise self._failure("late", model, f"{model} was given up: {late}") from None
+        except BudgetExhausted as refused:
+            self.stopped(ModelCallFailed("refused", model, refused.cause))
             raise
         except ModelError as error:
             breaker.failed()
-            self.stopped(Stopped("error", model, error.cause, error.__cause__))
+            self.stopped(ModelCallFailed("error", model, error.cause, error.__cause__))
             raise
         except RiffluxError:
             raise
         except Exception as error:  # models of a program's own raise any
             breaker.failed()
             ours = foreign(model, error)
-            self.stopped(Stopped("error", model, ours.cause, error))
+            self.stopped(ModelCallFailed("error", model, ours.cause, error))
             raise ours from error
         if proves:
             breaker.succeeded()
@@ -184,7 +184,7 @@ class Guard:
     def paid(
         self, model: str, feature: str, tokens: Callable[[], int], work: Callable[[Bill], T], *, here: bool = False
     ) -> T:
-        """Return what `work` gives, paid for before it is called. Raises `Refused`."""
+        """Return what `work` gives, paid for before it is called. Raises `BudgetExhausted`."""
         bill = self.payer.bill(model, feature, tokens, here=here)
         try:
             found = work(bill)
@@ -194,8 +194,8 @@ class Guard:
         bill.settle()
         return found
 
-    def _told(self, sort: str, model: str, message: str) -> ModelError:
-        self.stopped(Stopped(sort, model, message))
+    def _failure(self, sort: str, model: str, message: str) -> ModelError:
+        self.stopped(ModelCallFailed(sort, model, message))
         return ModelError(message)
 
 
@@ -216,7 +216,7 @@ class GuardedEmbedder:
         self.hurry = hurry
 
     def __getattr__(self, name: str) -> Any:
-        """Return what embedders may have besides."""
+        """Return an optional attribute of the embedder, such as `canonical`."""
         return getattr(self.__dict__["inner"], name)
 
     @property
@@ -278,7 +278,7 @@ class GuardedEmbedder:
         )
         if not vector.any():
             # Nothing against the model: there are texts without a word that it knows.
-            self.guard.stopped(Stopped("error", self.name, "it gave a vector of zeros for a question"))
+            self.guard.stopped(ModelCallFailed("error", self.name, "it gave a vector of zeros for a question"))
             raise Wordless(f"{self.name} finds nothing in the question to compare by meaning: say it in other words")
         return vector
 
@@ -326,10 +326,10 @@ def runs_here(embedder: Embedder) -> bool:
     return embedder.backend in HERE
 
 
-class AskedOnce(GuardedEmbedder):
-    """A guarded embedder for the parts of one request: a question that is asked again has the vector it had.
+class CachingEmbedder(GuardedEmbedder):
+    """A guarded embedder for the parts of one request, which remembers the vector of each question.
 
-    Once it failed it is not asked again, also not for another text: whoever asks has waited long enough.
+    Once it failed it is not called again, also not for another text: the caller has waited long enough.
     """
 
     def __init__(self, guarded: GuardedEmbedder) -> None:
@@ -340,7 +340,7 @@ class AskedOnce(GuardedEmbedder):
     def question_vector(self, text: str, dimension: int | None = None, deadline: float | None = None) -> Vectors:
         """Return the vector of a question, or the error that there was instead."""
         if text not in self._known:
-            self._known[text] = self._asked(partial(super().question_vector, text, dimension, deadline))
+            self._known[text] = self._unless_failed(partial(super().question_vector, text, dimension, deadline))
         return self._known[text]
 
     def fail(self, error: ModelError) -> None:
@@ -349,13 +349,13 @@ class AskedOnce(GuardedEmbedder):
 
     def passage_vectors(self, texts: Sequence[str], dimension: int | None = None) -> Vectors:
         """Return the vectors of passages, or raise the error that there was before."""
-        return self._asked(partial(super().passage_vectors, texts, dimension))
+        return self._unless_failed(partial(super().passage_vectors, texts, dimension))
 
     @property
     def hurried(self) -> GuardedEmbedder:
         return self
 
-    def _asked(self, ask: Callable[[], Vectors]) -> Vectors:
+    def _unless_failed(self, ask: Callable[[], Vectors]) -> Vectors:
         if self._failed:
             raise self._failed
         try:

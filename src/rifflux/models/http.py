@@ -29,7 +29,7 @@ CURES = {
 
 @dataclass(frozen=True)
 class HttpEmbedder:
-    """Embeds by asking a server. Blank texts are not sent, and have the zero vector.
+    """Embeds texts at an OpenAI-compatible endpoint. Blank texts are not sent, and have the zero vector.
 
     `timeout` and `backoff` are seconds: the time for one request, and the pause before the first retry,
     which doubles with each one; a question is sent once, for somebody waits. `dimension` is learnt with one request
@@ -91,7 +91,7 @@ class HttpEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Return the length of a vector: as given, or learnt from the first answer, asked for now if need be."""
+        """Return the length of a vector: as given, or that of the first answer, which is requested if need be."""
         if not self._dimension:
             self._ask(["dimension"])
         return self._dimension[0]

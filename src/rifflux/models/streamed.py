@@ -14,7 +14,7 @@ from rifflux.models.breaker import FAILURES, PAUSE_S
 from rifflux.models.chat import ChatModel, stream
 from rifflux.models.checked import foreign
 from rifflux.models.endpoint import Stop
-from rifflux.models.guarded import Bill, Guard, Refused, Stopped
+from rifflux.models.guarded import Bill, BudgetExhausted, Guard, ModelCallFailed
 
 #: Seconds until the first piece, and from one piece to the next.
 FIRST_S = 20.0
@@ -59,12 +59,12 @@ class Streaming:
         breaker = guard.breakers(model)
         if not breaker.lets_through():
             cause = f"{model} failed or hung {FAILURES} times: it is tried again within {PAUSE_S:g} s"
-            raise self._told("open", cause)
-        asked = sum(len(each["content"]) for each in messages)
+            raise self._failure("open", cause)
+        characters = sum(len(each["content"]) for each in messages)
         try:
-            bill = guard.payer.bill(model, self.feature, lambda: asked // 4 + max_tokens, here=False)
-        except Refused as refused:
-            guard.stopped(Stopped("refused", model, refused.cause))
+            bill = guard.payer.bill(model, self.feature, lambda: characters // 4 + max_tokens, here=False)
+        except BudgetExhausted as refused:
+            guard.stopped(ModelCallFailed("refused", model, refused.cause))
             raise
         call = _Call(self.chat, messages, max_tokens, _Bill(bill, spent))
         try:
@@ -75,16 +75,16 @@ class Streaming:
                     yield piece
         except ModelError as error:
             breaker.failed()
-            guard.stopped(Stopped("error", model, error.cause, error.__cause__))
+            guard.stopped(ModelCallFailed("error", model, error.cause, error.__cause__))
             raise
         except _Silent as silent:
             if not silent.is_callers:
                 breaker.failed()
-            raise self._told("late", f"{model} was given up: {silent}") from None
+            raise self._failure("late", f"{model} was given up: {silent}") from None
         except Exception as error:  # whatever a client breaks with
             breaker.failed()
             ours = foreign(model, error)
-            guard.stopped(Stopped("error", model, ours.cause, error))
+            guard.stopped(ModelCallFailed("error", model, ours.cause, error))
             raise ours from error
         finally:
             call.end()
@@ -117,8 +117,8 @@ class Streaming:
                 raise _Silent("its answer was not done in time", is_callers=callers)
             news = time.perf_counter() + self.next_s
 
-    def _told(self, sort: str, message: str) -> ModelError:
-        self.guard.stopped(Stopped(sort, self.chat.model, message))
+    def _failure(self, sort: str, message: str) -> ModelError:
+        self.guard.stopped(ModelCallFailed(sort, self.chat.model, message))
         return ModelError(message)
 
 

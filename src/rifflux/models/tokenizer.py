@@ -84,7 +84,7 @@ def _load_package(path: Path) -> Package:
     return tokenizer
 
 
-def _vocabulary(file: object) -> Vocabulary | None:
+def _vocabulary(file: object) -> WordPieceVocabulary | None:
     """Return the vocabulary in a tokenizer.json that works as BERT's does, else None."""
     match file:
         case {
@@ -113,7 +113,7 @@ def _vocabulary(file: object) -> Vocabulary | None:
                 strip = bool(strip_accents)
             known = {"[CLS]", "[SEP]"} <= special.keys() and unknown in ids
             if known:
-                return Vocabulary(ids, special, unknown, prefix, longest, lowercase, strip)
+                return WordPieceVocabulary(ids, special, unknown, prefix, longest, lowercase, strip)
             return None
     return None
 
@@ -165,7 +165,7 @@ class Encoding:
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class WordPieceVocabulary:
     """The pieces by their text, those inside a word behind `prefix`; and the tokens that are special in any text."""
 
     ids: Mapping[str, int]
@@ -202,7 +202,7 @@ class Vocabulary:
 class WordPiece:
     """A tokenizer as BERT's, which takes in at most `max_tokens` tokens."""
 
-    def __init__(self, vocabulary: Vocabulary, max_tokens: int) -> None:
+    def __init__(self, vocabulary: WordPieceVocabulary, max_tokens: int) -> None:
         self.vocabulary = vocabulary
         self.max_tokens = max_tokens
         self._normal = Memo(self._normalize_character)

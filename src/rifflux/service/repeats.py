@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rifflux.errors import Conflict, InvalidArgument
-from rifflux.store import KeptAnswer, Registry
+from rifflux.store import RecordedAnswer, Registry
 
 #: Seconds for which an answer is kept, and bytes beyond which it is not.
 KEPT_S = 86_400.0
@@ -22,12 +22,12 @@ class Repeats:
     registry: Registry
     now: Callable[[], float] = time.time
 
-    def begin(self, user: str, key: str, request: bytes) -> KeptAnswer | None:
+    def begin(self, user: str, key: str, request: bytes) -> RecordedAnswer | None:
         """Keep that a request is being answered, or return how it was.
 
         Raises `Conflict` while it is still being answered, and `InvalidArgument` for another request with its key.
         """
-        asked = KeptAnswer(user, key, hashlib.sha256(request).digest(), self.now())
+        asked = RecordedAnswer(user, key, hashlib.sha256(request).digest(), self.now())
         known = self.registry.begin_answer(asked, asked.time - KEPT_S)
         if known and known.request != asked.request:
             raise InvalidArgument("this Idempotency-Key belongs to another request: give each request a key of its own")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from rifflux.errors import InvalidArgument, RiffluxError
-from rifflux.models.guarded import NO_BILL, Bill, Refused
+from rifflux.models.guarded import NO_BILL, Bill, BudgetExhausted
 from rifflux.service.write_behind import Batch, Later, WriteGate
 from rifflux.store import Registry, Spending, SpendingSum
 
@@ -96,7 +96,7 @@ class Ledger:
             self._free = False
 
     def bill(self, user: str, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
-        """Return the bill of a call. Raises `Refused` for one that the budget does not reach for."""
+        """Return the bill of a call. Raises `BudgetExhausted` for one that the budget does not reach for."""
         costs = model in self.prices
         if self._free:
             return NO_BILL
@@ -115,9 +115,9 @@ class Ledger:
         try:
             id = self._register.reserve(spending, self.budget, since)
         except RiffluxError as error:
-            raise Refused("what it costs cannot be recorded in the index now", cause=str(error)) from None
+            raise BudgetExhausted("what it costs cannot be recorded in the index now", cause=str(error)) from None
         if id is None:
-            raise Refused("this month's budget is spent")
+            raise BudgetExhausted("this month's budget is spent")
         return id
 
     def record(self, spending: Spending) -> None:
@@ -220,7 +220,7 @@ class Meter:
     user: str
 
     def bill(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
-        """Return the bill of a call. Raises `Refused`."""
+        """Return the bill of a call. Raises `BudgetExhausted`."""
         return self.ledger.bill(self.user, model, feature, tokens, here=here)
 
 

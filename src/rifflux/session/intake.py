@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Limits and progress of one import.
+    """ReaderLimits and progress of one import.
 
     The file is read inside the context that `place` returns, which is left before anything is stored: a service lets
     only so many files be read at a time. `document_chunks` and `request_chunks` bound the chunks of one document and

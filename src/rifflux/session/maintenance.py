@@ -90,7 +90,11 @@ class Maintenance:
             except ModelError as error:
                 return [Problem(f"the model of the vectors, {known.name}, cannot be loaded: {error}", _OTHER_MODEL)]
             if found.fingerprint != known.fingerprint:
-                return [Problem(f"{known.shown} is another model now than the one that made the vectors", _OTHER_MODEL)]
+                return [
+                    Problem(
+                        f"{known.public_spec} is another model now than the one that made the vectors", _OTHER_MODEL
+                    )
+                ]
         return self._replaced(known)
 
     def _replaced(self, known: ModelInfo) -> list[Problem]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
     from rifflux.models import Embedder
     from rifflux.models.chat import ChatModel
-    from rifflux.models.guarded import Guard, GuardedEmbedder, Stopped
+    from rifflux.models.guarded import Guard, GuardedEmbedder, ModelCallFailed
     from rifflux.models.workers import Workers
     from rifflux.retrieve.scale import VectorScale
     from rifflux.retrieve.steps.rerank import RerankSettings, Resources
@@ -182,7 +182,7 @@ class IndexView:
     session: Session
     store: Store
     profile: Profile
-    stopped: Callable[[Stopped], None] | None = None
+    stopped: Callable[[ModelCallFailed], None] | None = None
     payer: str | None = None
     load: Callable[[], GuardedEmbedder] | None = None
     user: str = ""
@@ -321,14 +321,14 @@ class IndexView:
     @property
     def asking_once(self) -> IndexView:
         """Return this view for the parts of one question: each text is embedded once, and none after a failure."""
-        from rifflux.models.guarded import AskedOnce
+        from rifflux.models.guarded import CachingEmbedder
 
-        made: list[AskedOnce] = []
+        made: list[CachingEmbedder] = []
 
         def load() -> GuardedEmbedder:
             embedder = self.embedder
             if not made or made[0].inner is not embedder.inner:  # the index was switched to another model
-                made[:] = [AskedOnce(embedder)]
+                made[:] = [CachingEmbedder(embedder)]
             return made[0]
 
         return replace(self, load=load)

@@ -166,10 +166,10 @@ def question_vector(store: Store, embedder: GuardedEmbedder, text: str, deadline
     """Return the vector of a question, and the fingerprint of the model it is by. Raises `ModelMismatch`."""
     known = store.semantic.model()
     if known and known.fingerprint != embedder.fingerprint:
-        other = info_of(embedder, known.dimension).shown
+        other = info_of(embedder, known.dimension).public_spec
         raise ModelMismatch(
-            f"the vectors of the index are of the model {known.shown}, not of {other}, which was chosen: name no model "
-            f"to search by meaning, or run 'rifflux models switch {other}' to make vectors of it"
+            f"the vectors of the index are of the model {known.public_spec}, not of {other}, which was chosen: name no "
+            f"model to search by meaning, or run 'rifflux models switch {other}' to make vectors of it"
         )
     if known:
         dimension = known.dimension

@@ -10,9 +10,9 @@ from itertools import chain
 from pathlib import Path
 
 from rifflux.errors import ModelError
-from rifflux.ingest.sync import Tally, folders, sources
+from rifflux.ingest.sync import SyncTally, folders, sources
 from rifflux.ingest.walk.find import Finder, Links
-from rifflux.ingest.watch import Scope, Watcher
+from rifflux.ingest.watch import Watcher, WatchScope
 from rifflux.session.freshness import note_synced
 from rifflux.session.writing import Writer
 from rifflux.types import Failure, IndexReport, together
@@ -58,7 +58,7 @@ class Follower:
             with self._watcher(watched) as watcher:
                 # Watched first, so that nothing changes unnoticed between this and that.
                 reports = [
-                    writer.update_alone(embed=False, finder=self.finder, tally=Tally(links=self._links))
+                    writer.update_alone(embed=False, finder=self.finder, tally=SyncTally(links=self._links))
                     for writer in self.writers()
                 ]
                 yield self._embedded(together(reports), watcher)
@@ -81,11 +81,11 @@ class Follower:
     def _synced(self, writer: Writer, changes: Collection[Path]) -> IndexReport | None:
         """Bring up to date what changed of one collection, if anything did."""
         folders, files = _held(writer)
-        targets = Scope(folders, files, self._links).targets_of(changes)
+        targets = WatchScope(folders, files, self._links).targets_of(changes)
         if not targets:
             return None
         begun = time.time()
-        report = writer.sync(targets, finder=self.finder, tally=Tally(links=self._links))
+        report = writer.sync(targets, finder=self.finder, tally=SyncTally(links=self._links))
         # All that changed until then was noticed.
         note_synced(writer.view.store, {str(target.root) for target in targets}, begun)
         return report
@@ -123,7 +123,7 @@ class Follower:
         return _Watched(whole, files, {place: identity for place in places if (identity := _identity(place))})
 
     def _watcher(self, watched: _Watched) -> Watcher:
-        scope = Scope(watched.folders, watched.files, self._links, hidden=self.finder.hidden)
+        scope = WatchScope(watched.folders, watched.files, self._links, hidden=self.finder.hidden)
         there = watched.there.keys()
         files = [file for file in watched.files if file.parent in there]
         return Watcher([folder for folder in watched.folders if folder in there], files, scope.wants)

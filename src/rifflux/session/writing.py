@@ -25,7 +25,7 @@ from rifflux.store import DocumentChange, Placed
 from rifflux.types import Document, Failure, IndexReport, Progress, parted, together
 
 if TYPE_CHECKING:
-    from rifflux.ingest.sync import Tally, Target, Turns
+    from rifflux.ingest.sync import SyncTally, Target, Turns
     from rifflux.ingest.walk.find import Finder
     from rifflux.models.guarded import GuardedEmbedder
 
@@ -91,7 +91,7 @@ class Writer:
         makes the vectors. Interrupted, everything up to the last file is kept and the next run goes on
         from there. Where there is much to read, `processes` share the work (default: one per core; 1: only this one).
         """
-        from rifflux.ingest.sync import Tally
+        from rifflux.ingest.sync import SyncTally
         from rifflux.ingest.walk.find import Finder
 
         self.view.language_of(language)  # An unknown one is refused before anything is stored.
@@ -108,7 +108,7 @@ class Writer:
             shares.setdefault(collection, [])
         for name, inside in shares.items():
             writer = self._into(name, inside)
-            todo = writer._targets(inside, how, tally := Tally())
+            todo = writer._targets(inside, how, tally := SyncTally())
             runs.append((writer, todo, documents if name == collection else (), tally))
         return together([writer._add(todo, given, how, tally) for writer, todo, given, tally in runs])
 
@@ -163,13 +163,15 @@ class Writer:
         found = [each for each in self.view.store.views() if is_collection(each.owner)]
         return [Writer(replace(self.view, store=each)) for each in found]
 
-    def sync(self, targets: Sequence[Target], *, finder: Finder, tally: Tally | None = None) -> IndexReport:
+    def sync(self, targets: Sequence[Target], *, finder: Finder, tally: SyncTally | None = None) -> IndexReport:
         """Bring parts of roots up to date, without vectors, counting in `tally`: for who knows what changed."""
-        from rifflux.ingest.sync import Tally
+        from rifflux.ingest.sync import SyncTally
 
-        return self._add(targets, (), Indexing(embed=False, finder=finder), tally or Tally())
+        return self._add(targets, (), Indexing(embed=False, finder=finder), tally or SyncTally())
 
-    def _add(self, todo: Sequence[Target], documents: Sequence[Document], how: Indexing, tally: Tally) -> IndexReport:
+    def _add(
+        self, todo: Sequence[Target], documents: Sequence[Document], how: Indexing, tally: SyncTally
+    ) -> IndexReport:
         from rifflux.ingest.sync import Turns, absorb
 
         start = time.perf_counter()
@@ -233,7 +235,7 @@ class Writer:
                 remarks.append(f"{target.within}: analyzed again in {chosen} instead of {former}")
         return remarks
 
-    def _refresh(self, todo: Sequence[Target], how: Indexing, tally: Tally, turns: Turns) -> None:
+    def _refresh(self, todo: Sequence[Target], how: Indexing, tally: SyncTally, turns: Turns) -> None:
         """Bring roots up to date, and count the attempt."""
         try:
             self._read(todo, how, tally, turns)
@@ -242,7 +244,7 @@ class Writer:
             raise
         record_refresh(self.view.store, succeeded=True)
 
-    def _read(self, todo: Sequence[Target], how: Indexing, tally: Tally, turns: Turns) -> None:
+    def _read(self, todo: Sequence[Target], how: Indexing, tally: SyncTally, turns: Turns) -> None:
         """Bring roots up to date, when it is this process's turn."""
         from rifflux.ingest.parallel.job import Runner
         from rifflux.ingest.sync import READ, Sync, remember
@@ -362,23 +364,23 @@ class Writer:
         progress: Progress | None = None,
         finder: Finder | None = None,
         processes: int | None = None,
-        tally: Tally | None = None,
+        tally: SyncTally | None = None,
     ) -> IndexReport:
         """Bring up to date what this collection holds, counting in `tally`; as `update` besides."""
-        from rifflux.ingest.sync import Tally, remembered
+        from rifflux.ingest.sync import SyncTally, remembered
         from rifflux.ingest.walk.find import Finder
 
         known = remembered(self.view.store)
         gone = [str(target.within) for target in known if not target.within.exists()]
         found = [target for target in known if target.within.exists()]
         indexing = Indexing(embed, force, prune, progress, finder or Finder(), processes)
-        report = self._add(found, (), indexing, tally or Tally())
+        report = self._add(found, (), indexing, tally or SyncTally())
         for _ in gone:
             record_refresh(self.view.store, succeeded=False)
         lost = (Failure(path, f"it is gone: 'rifflux index {path}' forgets it") for path in gone)
         return replace(report, failed=(*report.failed, *lost))
 
-    def _targets(self, paths: Iterable[Path], how: Indexing, tally: Tally) -> list[Target]:
+    def _targets(self, paths: Iterable[Path], how: Indexing, tally: SyncTally) -> list[Target]:
         """Return the targets to sync; forget a known path that is gone. Raises `NotFound` for an unknown one."""
         from rifflux.ingest.sync import folders, forget, targets
 
@@ -431,7 +433,7 @@ class Writer:
         """Give vectors to all that wait for one; without `wait`, only to `changes` while another process is at it."""
         from rifflux.ingest.embed import embed_changes, embed_pending
         from rifflux.ingest.sync import EMBED
-        from rifflux.models.guarded import Refused
+        from rifflux.models.guarded import BudgetExhausted
         from rifflux.session.probe import confirm
         from rifflux.session.vectors import read_all_vectors
 
@@ -440,11 +442,11 @@ class Writer:
         with turns(EMBED) if wait else self.view.store.registry.claim(EMBED) as mine:
             if mine:
                 count = 0
-                refused: Refused | None = None
+                refused: BudgetExhausted | None = None
                 for view in self.view.store.views():
                     try:
                         count += embed_pending(view, self._paid_by(view.owner), progress)
-                    except Refused as error:
+                    except BudgetExhausted as error:
                         # One user's budget is spent; the others' texts get their vectors.
                         refused = error
                 read_all_vectors(self.view.store, self.view.profile, self.view.embedder)

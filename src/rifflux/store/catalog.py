@@ -50,7 +50,7 @@ class DocumentChange:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A link between the documents of two chunks: the one asked about, and the first chunk of the other document."""
+    """A link between two documents, as a given chunk of one and the first chunk of the other."""
 
     asked: int
     chunk: int
@@ -149,7 +149,7 @@ class Catalog(Protocol):
         """Forget files and all their documents; returns how many documents went."""
 
     def keep_records(self, namespace: str, key: str, records: Mapping[str, str]) -> None:
-        """Keep what each source says of a document, by their names, instead of what was kept."""
+        """Replace the records of a document: what each source says of it, by the names of the sources."""
 
     def note_uses(self, namespace: str, keys: Sequence[str], time: float) -> None:
         """Count one more use of each document; what is found does not change by it."""
@@ -264,7 +264,7 @@ class Catalog(Protocol):
         """Return the identifiers of each chunk's document; chunks without any are left out."""
 
     def records(self, namespace: str, key: str) -> Mapping[str, str]:
-        """Return what was kept of a document's sources, by their names; it goes when the document does."""
+        """Return the records of a document by the names of their sources; they are deleted with the document."""
 
     def uses(self, namespace: str, keys: Sequence[str]) -> Mapping[str, tuple[int, float]]:
         """Count the uses of each document, with the time of the last (seconds since 1970); unused ones are left out."""

@@ -15,10 +15,10 @@ __all__ = [
     "Event",
     "Grant",
     "JobRecord",
-    "KeptAnswer",
     "LogEntry",
     "QuestionDigest",
     "Reaction",
+    "RecordedAnswer",
     "Registry",
     "Sharing",
     "Spending",
@@ -133,7 +133,7 @@ class SpendingSum:
 
 @dataclass(frozen=True, slots=True)
 class QuestionDigest:
-    """A question of a user: a digest of its words, when it was asked, in seconds since 1970, and a sketch.
+    """A question of a user: a digest of its words, its time in seconds since 1970, and a sketch.
 
     Sketches of two questions tell how similar their words are.
     """
@@ -145,8 +145,8 @@ class QuestionDigest:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptAnswer:
-    """What a user was answered to a request that they gave a key, so that it can be answered again.
+class RecordedAnswer:
+    """The answer to a request that a user sent with a key, so that it can be sent again.
 
     `request` is a digest of the request, `time` in seconds since 1970, `status` 0 while it is being answered.
     """
@@ -262,7 +262,7 @@ class Sharing(Protocol):
         """Delete a group, and what was shared with it is so no more; False if there is none."""
 
     def users(self) -> frozenset[str]:
-        """Return the names of users who have a token, are in a group, or of whom something is kept."""
+        """Return the names of users who have a token, are in a group, or have any record."""
 
 
 class Registry(Protocol):
@@ -275,7 +275,7 @@ class Registry(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """Return whether nothing can be kept of what users do: tokens, usage, questions, events."""
+        """Return whether nothing can be recorded: no tokens, usage, questions or events."""
 
     @property
     def sharing(self) -> Sharing:
@@ -325,7 +325,7 @@ class Registry(Protocol):
         """Make a token useless for ever; False if there is none that is valid."""
 
     def erase(self, user: str, entry: LogEntry | None = None) -> Erased:
-        """Delete all that is kept of a user, in one transaction: what they have, their tokens, what they did.
+        """Delete all data of a user in one transaction: content, tokens and activity.
 
         The log calls them by a number from then on, that of the entry, and no longer names what they had.
         """
@@ -351,8 +351,8 @@ class Registry(Protocol):
     def cost(self, user: str, since: float) -> float:
         """Sum up what a user has spent since a moment."""
 
-    def begin_answer(self, answer: KeptAnswer, forget_before: float) -> KeptAnswer | None:
-        """Keep that a request is being answered, unless its key is in use: then return what is kept.
+    def begin_answer(self, answer: RecordedAnswer, forget_before: float) -> RecordedAnswer | None:
+        """Record that a request is being answered; return the record that exists if its key is in use.
 
         What is older than a moment is dropped before.
         """

@@ -23,7 +23,7 @@ class ModelInfo:
     spec: str
 
     @property
-    def shown(self) -> str:
+    def public_spec(self) -> str:
         """Return the spec without the address of a server, which is not everybody's to know."""
         if "://" in self.spec:
             return self.spec.rpartition("#")[2]

@@ -61,7 +61,7 @@ class Store(Protocol):
         """Return the view of an owner, on the same database. Raises OutOfScope from a named owner's to another's."""
 
     def united(self, owners: Iterable[str]) -> Store:
-        """Return the view of several owners together, to read only: as if one index held what they have, and no more.
+        """Return a read-only view of several owners, which equals an index of exactly their content.
 
         Its hits and namespaces say whose they are (`Hit.owner`, `of_owner`). Statistics, ranks and samples are those
         of all of them; settings it has none. Whatever would write raises OutOfScope. One owner gives that one's view.
@@ -90,7 +90,7 @@ class Store(Protocol):
         """Build nothing in the background from now on: another process does, which runs `keep_up`."""
 
     def keep_up(self, stop: threading.Event) -> Iterator[str]:
-        """Build what makes a large index fast as other processes change it, until told to stop; yields what fails."""
+        """Update the derived files as other processes change the index, until stopped; yield failures."""
 
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
         """Copy all of the store as it is at this moment to a file, which appears when it is whole.

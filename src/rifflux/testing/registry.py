@@ -13,9 +13,9 @@ from rifflux.store import (
     Event,
     Grant,
     JobRecord,
-    KeptAnswer,
     LogEntry,
     QuestionDigest,
+    RecordedAnswer,
     Registry,
     Spending,
     Store,
@@ -88,7 +88,7 @@ class AccountsContract(NeedsOpened):
         assert [each.id for each in opened.registry.tokens()] == [*(f"{n:03}" for n in range(3, 103)), "x", "y"]
 
     def test_an_answer_is_kept_by_user_and_key_until_it_is_old(self, opened: Store) -> None:
-        one = KeptAnswer("ann", "k", b"digest", 5.0)
+        one = RecordedAnswer("ann", "k", b"digest", 5.0)
         assert opened.registry.begin_answer(one, 0.0) is None
         assert opened.registry.begin_answer(replace(one, user="bob"), 0.0) is None
         assert opened.registry.begin_answer(replace(one, request=b"other", time=6.0), 0.0) == one

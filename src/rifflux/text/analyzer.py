@@ -145,7 +145,7 @@ class Analyzer:
         return Memo(lambda word: " ".join(self._terms_of(word)))
 
     def terms(self, text: str) -> list[str]:
-        """Return the terms of `text` in order of appearance, duplicates kept."""
+        """Return the terms of `text` in order of appearance, with duplicates."""
         return self._terms_of(self._plain(text))
 
     def words(self, text: str) -> list[tuple[str, list[str]]]:

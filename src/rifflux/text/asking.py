@@ -214,7 +214,7 @@ def asks_only(words: Iterable[str], language: str) -> bool:
 
 
 def asks_how(subject: str, language: str) -> bool:
-    """Return True if the subject of a question begins with a word that tells what is asked of it: how, why, who."""
+    """Return True if the subject of a question begins with a question word: how, why, who."""
     known = _words_of(language)
     first = _WORD.search(subject)
     return bool(known and first and first[0].casefold() in known.kinds)

@@ -12,7 +12,7 @@ MOST = 65_536
 
 
 class Memo(dict[K, V], Generic[K, V]):
-    """Values by key, made as they are asked for; forgets all when it is full. `keep` refuses rare keys."""
+    """A cache that makes missing values; it is emptied when full. `keep` rejects rare keys."""
 
     def __init__(self, make: Callable[[K], V], keep: Callable[[K], bool] | None = None) -> None:
         super().__init__()

@@ -181,7 +181,7 @@ def _year(match: re.Match[str], clock: Callable[[], date]) -> Moment:
 
 
 def _relative(match: re.Match[str], clock: Callable[[], date]) -> Moment | None:
-    """Return a time that is told from today; weeks begin with Monday, and the past week ends today."""
+    """Return a time relative to today; weeks begin on Monday, and the past week ends today."""
     now = clock()
     words = match[0]
     try:
@@ -240,7 +240,7 @@ def _month_end(day: date) -> date:
 
 
 def _bounded(moment: Moment, before: str, clock: Callable[[], date]) -> Moment:
-    """Return the time before, until, after or since a moment, if that is what is said before it."""
+    """Return the time before, until, after or since a moment, if such a word stands before it."""
     bound = _BOUND.search(before)
     if not bound or moment.yearly:
         return moment

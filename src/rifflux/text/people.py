@@ -99,17 +99,17 @@ class Named:
         """Return True for a society or a committee, of whose name a word or two say nothing."""
         return any(not _OF_BODIES.isdisjoint(word.forms) for word in self.words)
 
-    def fits(self, said: Named) -> int:
-        """Return how well somebody is meant by what is said: 3 by several words, 2 by the family name, 1 by another.
+    def fits(self, mentioned: Named) -> int:
+        """Score how well a mention identifies the person: 3 for several words, 2 for the family name, 1 for another.
 
         0 if a word of it is none of the name, but for initials that a shorter form of the name lacks.
         """
-        if self.is_body and 2 * len(said.words) < len(self.words):
+        if self.is_body and 2 * len(mentioned.words) < len(self.words):
             return 0
         left = list(self.words)
         matched: list[Word] = []
         rest: list[Word] = []
-        for word in said.words:
+        for word in mentioned.words:
             same = next(
                 (each for each in left if not each.is_initial and not set(each.forms).isdisjoint(word.forms)), None
             )
@@ -132,7 +132,7 @@ class Named:
                     return 0
         if more and left:
             return 0
-        if len(said.words) > 1 and (rest or len(matched) > 1) and not all(is_particle(each) for each in matched):
+        if len(mentioned.words) > 1 and (rest or len(matched) > 1) and not all(is_particle(each) for each in matched):
             return 3
         if matched[-1] is self.family:
             return 2
@@ -229,11 +229,11 @@ def venue_keys(venue: str) -> frozenset[str]:
     return frozenset(filter(None, keys))
 
 
-def is_venue(said: str, venue: str) -> bool:
+def is_venue(mentioned: str, venue: str) -> bool:
     """Return True if a journal is called so: by its name, its initials, or abbreviations of all of its words."""
-    spoken = _telling(said)
+    spoken = _telling(mentioned)
     words = _telling(venue)
-    if not spoken or plain(said) == plain(venue) or spoken == words:
+    if not spoken or plain(mentioned) == plain(venue) or spoken == words:
         return bool(spoken)
     if len(spoken) == len(words) and all(word.startswith(each) for each, word in zip(spoken, words, strict=True)):
         return True

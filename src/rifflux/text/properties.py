@@ -44,7 +44,7 @@ _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,7}$")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SearchableProperties:
     """What a document is also called, what it is labelled with, and what is remarked of it."""
 
     names: tuple[str, ...] = ()
@@ -58,16 +58,16 @@ class Said:
         return (*self.labels, *self.remarks)
 
 
-_NOTHING = Said()
+_NOTHING = SearchableProperties()
 
 
-def said_of(kind: str, metadata: Mapping[str, Any]) -> Said:
+def searchable_properties(kind: str, metadata: Mapping[str, Any]) -> SearchableProperties:
     """Return what the metadata of a document of some kind says that is searched."""
     if not metadata or kind not in KINDS:
         return _NOTHING
     names = _each_once(text for name in ALIASES for text in _texts(metadata.get(name), LONGEST_NAME))
     labels = _each_once(text for name in TAGS for text in _texts(metadata.get(name), LONGEST_NAME))
-    return Said(names, labels, tuple(_remarks(metadata)))
+    return SearchableProperties(names, labels, tuple(_remarks(metadata)))
 
 
 def _remarks(metadata: Mapping[str, Any]) -> Iterator[str]:
@@ -95,13 +95,13 @@ def _each_once(texts: Iterator[str]) -> tuple[str, ...]:
 
 
 def beside(hit: Hit) -> tuple[str, ...]:
-    """Return what a hit is searched by besides title, headings and text: names, labels and remarks, and its key."""
-    said = said_of(hit.kind, hit.metadata)
+    """Return the searchable words of a hit other than title, headings and text: names, labels, remarks, key."""
+    properties = searchable_properties(hit.kind, hit.metadata)
     if hit.path == hit.document and not hit.chunk_index:
         key = key_names(hit.document)[-1:]
     else:
         key = ()
-    return (*said.names, *said.at(hit.chunk_index), *key)
+    return (*properties.names, *properties.at(hit.chunk_index), *key)
 
 
 @lru_cache(maxsize=16384)

@@ -53,5 +53,5 @@ _LISTS = {
 
 
 def stop_words(language: str) -> frozenset[str]:
-    """Return the stop words of a language, case-folded with diacritics kept; none for a language without a list."""
+    """Return the stop words of a language, case-folded, with diacritics; empty for a language without a list."""
     return frozenset(_LISTS.get(language, "").split())

@@ -16,7 +16,7 @@ from rifflux import NothingImported, Scope
 from rifflux.conversations import Conversations
 from rifflux.conversations.importers import Tally, sent
 from rifflux.conversations.importers.sent import LIMITS, read_sent
-from rifflux.ingest.parallel.apart import Limits
+from rifflux.ingest.parallel.apart import ReaderLimits
 from rifflux.models.hashing import HashEmbedder
 from rifflux.types import Failure, Vectors
 from tests.support.commands import PATIENCE
@@ -24,7 +24,7 @@ from tests.support.commands import PATIENCE
 CHAT = json.dumps([{"role": "user", "content": "kingfisher"}, {"role": "assistant", "content": "heron"}]).encode()
 
 
-def failure(name: str, data: bytes, limits: Limits = LIMITS) -> str:
+def failure(name: str, data: bytes, limits: ReaderLimits = LIMITS) -> str:
     """The reason for which nothing is read of an export."""
     with read_sent(name, data, None, Tally(), limits) as read:
         (found,) = read.items()
@@ -36,13 +36,13 @@ def failure(name: str, data: bytes, limits: Limits = LIMITS) -> str:
 @pytest.mark.parametrize(
     ("limits", "reason"),
     [
-        (Limits(seconds=0.01), "given up after 0.01 s"),
-        (Limits(memory_mb=16), "ended the process that read it, which may have 16 MB of memory"),
-        (Limits(answer_mb=1), "ended the process .* give 1 MB of text"),
+        (ReaderLimits(seconds=0.01), "given up after 0.01 s"),
+        (ReaderLimits(memory_mb=16), "ended the process that read it, which may have 16 MB of memory"),
+        (ReaderLimits(answer_mb=1), "ended the process .* give 1 MB of text"),
     ],
     ids=["time", "memory", "answer"],
 )
-def test_what_exceeds_its_limits_is_ended(limits: Limits, reason: str) -> None:
+def test_what_exceeds_its_limits_is_ended(limits: ReaderLimits, reason: str) -> None:
     long = json.dumps([{"role": "user", "content": "x" * 10_000} for _ in range(200)]).encode()
     assert re.search(reason, failure("chat.json", long, limits))
 
@@ -68,7 +68,7 @@ def test_an_export_of_an_unknown_shape_is_refused_with_the_reason(
 
 @pytest.mark.parametrize("line", ["7", "{}", '{"conversation": {"id": 1}, "messages": [{}]}', "no JSON", "[" * 10_000])
 def test_an_answer_that_is_no_conversation_is_none(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def answered(call: str, path: Path, limits: Limits, **options: Any) -> Any:
+    def answered(call: str, path: Path, limits: ReaderLimits, **options: Any) -> Any:
         path.with_name(f"{path.name}.threads").write_text(line)
         counts = {"count": 1, "messages": 1, "characters": 1}
         return {"recognized": {}, "skipped": {}, "notes": {}, "undated": 0, **counts}

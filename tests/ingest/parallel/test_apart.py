@@ -9,7 +9,7 @@ import pytest
 
 from rifflux.errors import Unreadable
 from rifflux.ingest.parallel import sent as sent_files
-from rifflux.ingest.parallel.apart import Limits, apart, safe_name, sent
+from rifflux.ingest.parallel.apart import ReaderLimits, apart, safe_name, sent
 from rifflux.ingest.parallel.sent import read_sent
 from rifflux.ingest.read import File, read
 from tests.support.commands import PATIENCE
@@ -30,7 +30,7 @@ FILES = {
 
 
 def call(name: str, path: Path, **limits: float) -> object:
-    return apart(f"tests.support.strange:{name}", path, Limits(**limits))  # type: ignore[arg-type]
+    return apart(f"tests.support.strange:{name}", path, ReaderLimits(**limits))  # type: ignore[arg-type]
 
 
 @pytest.fixture

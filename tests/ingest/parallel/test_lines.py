@@ -15,7 +15,7 @@ from rifflux import Index
 from rifflux.ingest import sync
 from rifflux.ingest.parallel import job
 from rifflux.ingest.parallel.job import lines_of, scan
-from rifflux.ingest.walk.find import Finder, Found
+from rifflux.ingest.walk.find import Finder, FoundFile
 from rifflux.ingest.walk.inside import Place
 
 
@@ -43,7 +43,7 @@ def records(path: Path, number: int, **changed: str) -> Path:
 def place(path: Path) -> Place:
     """Where a file lies."""
     (found,) = Finder()(path.parent.resolve(), path)
-    assert isinstance(found, Found)
+    assert isinstance(found, FoundFile)
     return found.place
 
 

@@ -15,10 +15,10 @@ import pytest
 import rifflux
 from rifflux.ingest.chunking import Chunker
 from rifflux.ingest.parallel import job, pool
-from rifflux.ingest.parallel.job import Job, do
+from rifflux.ingest.parallel.job import ReadJob, do
 from rifflux.ingest.parallel.pool import LOST, WorkerPool
 from rifflux.ingest.prepare import Preparer
-from rifflux.ingest.walk.find import Finder, Found
+from rifflux.ingest.walk.find import Finder, FoundFile
 from rifflux.session import writing as adding
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Document
@@ -41,8 +41,8 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def jobs(folder: Path) -> list[Job]:
-    return [Job(str(folder), found) for found in Finder()(folder) if isinstance(found, Found)]
+def jobs(folder: Path) -> list[ReadJob]:
+    return [ReadJob(str(folder), found) for found in Finder()(folder) if isinstance(found, FoundFile)]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument, NotFound
-from rifflux.ingest.walk.find import Finder, Found, Skipped
+from rifflux.ingest.walk.find import Finder, FoundFile, Skipped
 from tests.support.exploring import examples
 
 GIT = shutil.which("git")
@@ -33,7 +33,7 @@ def plant(root: Path, *paths: str, **contents: str) -> None:
 
 
 def paths(root: Path, within: Path | None = None, **options: object) -> list[str]:
-    return [found.path for found in Finder(**options)(root, within) if isinstance(found, Found)]  # type: ignore[arg-type]
+    return [found.path for found in Finder(**options)(root, within) if isinstance(found, FoundFile)]  # type: ignore[arg-type]
 
 
 def skipped(root: Path, **options: object) -> dict[str, str]:
@@ -42,13 +42,13 @@ def skipped(root: Path, **options: object) -> dict[str, str]:
 
 def test_files_come_in_order_with_their_facts(tmp_path: Path) -> None:
     plant(tmp_path, "b.md=hello", "a/z.md", "a/b/c.md", "c.md")
-    found = [each for each in Finder()(tmp_path) if isinstance(each, Found)]
+    found = [each for each in Finder()(tmp_path) if isinstance(each, FoundFile)]
     assert [each.path for each in found] == ["b.md", "c.md", "a/z.md", "a/b/c.md"]
     assert found[0].size == 5
     assert found[0].absolute == tmp_path / "b.md"
     os.utime(tmp_path / "b.md", ns=(0, 1_714_521_600 * 10**9))
     again = next(iter(Finder()(tmp_path)))
-    assert isinstance(again, Found)
+    assert isinstance(again, FoundFile)
     assert again.updated_at == "2024-05-01T00:00:00+00:00"
 
 

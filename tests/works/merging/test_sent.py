@@ -12,7 +12,7 @@ import pytest
 
 import rifflux
 from rifflux import Index, InvalidArgument, ModelError, Unreadable, WorksReport
-from rifflux.ingest.parallel.apart import Limits
+from rifflux.ingest.parallel.apart import ReaderLimits
 from rifflux.testing import everything
 from rifflux.types import Failure
 from tests.support.files import make_pdf
@@ -74,7 +74,7 @@ def test_its_source_is_called_after_it_or_as_it_is_told(index: Index) -> None:
 
 
 def test_what_unpacks_to_too_much_is_refused(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rifflux.ingest.parallel.apart.apart.__defaults__", (Limits(memory_mb=256),))
+    monkeypatch.setattr("rifflux.ingest.parallel.apart.apart.__defaults__", (ReaderLimits(memory_mb=256),))
     with pytest.raises(Unreadable, match="256 MB"):
         index.works.import_upload("bomb.json.gz", gzip.compress(b'["' + b"x" * (300 << 20)))
     assert index.works.all() == []

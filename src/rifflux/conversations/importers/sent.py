@@ -14,7 +14,7 @@ from rifflux.conversations.importers import read
 from rifflux.conversations.importers.base import Item, Tally
 from rifflux.conversations.model import Conversation, Message, Thread
 from rifflux.errors import Unreadable
-from rifflux.ingest.parallel.apart import MOST, Limits, Place, apart, safe_name, sent
+from rifflux.ingest.parallel.apart import MOST, Place, ReaderLimits, apart, safe_name, sent
 from rifflux.types import Failure
 
 #: What an export may take. Conversations are written one a line, so that only one is in memory at a time.
@@ -40,7 +40,7 @@ def read_sent(
     data: bytes,
     format: str | None,
     tally: Tally,
-    limits: Limits = LIMITS,
+    limits: ReaderLimits = LIMITS,
     place: Place = nullcontext,
 ) -> Iterator[Read]:
     """Read the conversations of an export under the name that its sender gave it, as `read` does.

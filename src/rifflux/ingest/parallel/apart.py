@@ -27,8 +27,8 @@ from rifflux.errors import MissingExtra, RiffluxError, Unreadable
 Place = Callable[[], AbstractContextManager[object]]
 
 _START = (
-    "import json, sys; asked = json.loads(sys.stdin.readline()); sys.path[:] = asked['paths']; "
-    "from rifflux.ingest.parallel.apart import answer; answer(asked)"
+    "import json, sys; request = json.loads(sys.stdin.readline()); sys.path[:] = request['paths']; "
+    "from rifflux.ingest.parallel.apart import answer; answer(request)"
 )
 #: Of the environment, what processes cannot start without.
 _INHERITED = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
@@ -42,7 +42,7 @@ _NO_NAME = str.maketrans(dict.fromkeys(map(chr, range(32)), "_") | dict.fromkeys
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReaderLimits:
     """The time and memory of the process that reads a file, and the size of what it answers.
 
     `processor_s` counts seconds in which the process computes, where the system can limit them; `seconds` counts all,
@@ -56,7 +56,7 @@ class Limits:
 
 
 #: What a file of a stranger may take.
-MOST = Limits()
+MOST = ReaderLimits()
 
 
 def safe_name(name: str) -> str:
@@ -81,13 +81,13 @@ def sent(name: str, data: bytes) -> Iterator[Path]:
         yield path
 
 
-def apart(call: str, path: Path, limits: Limits = MOST, **options: Any) -> Any:
+def apart(call: str, path: Path, limits: ReaderLimits = MOST, **options: Any) -> Any:
     """Return what a function, by its dotted name, makes of a file in another process; options and answer are JSON.
 
     The process may write beside the file. Raises `Unreadable` where it exceeds its limits or ends, and else what the
     function raises.
     """
-    found = _asked(path, limits, {"call": call, "path": str(path), "options": options})
+    found = _answer_of(path, limits, {"call": call, "path": str(path), "options": options})
     match found:
         case {"value": value}:
             return value
@@ -99,11 +99,11 @@ def apart(call: str, path: Path, limits: Limits = MOST, **options: Any) -> Any:
             raise Unreadable(_lost(limits))
 
 
-def _asked(path: Path, limits: Limits, asked: Mapping[str, Any]) -> object:
+def _answer_of(path: Path, limits: ReaderLimits, request: Mapping[str, Any]) -> object:
     """Return what the process answers, None where that is no answer."""
     paths = [each or str(Path.cwd()) for each in sys.path]
-    told = path.with_name(f"{path.name}.answer")
-    with told.open("wb") as sink:
+    answer_file = path.with_name(f"{path.name}.answer")
+    with answer_file.open("wb") as sink:
         process = subprocess.Popen(
             # Nothing is imported from the folder that it works in.
             [sys.executable, "-P", "-c", _START],
@@ -115,15 +115,15 @@ def _asked(path: Path, limits: Limits, asked: Mapping[str, Any]) -> object:
             # Of its own group, so that Ctrl-C is this process's to answer.
             process_group=0 if os.name == "posix" else None,
         )
-        asking = {
-            **asked,
+        request = {
+            **request,
             "paths": paths,
             "processor": limits.processor_s,
             "memory": limits.memory_mb * _MB,
             "answer": limits.answer_mb * _MB,
         }
         try:
-            process.communicate(json.dumps(asking).encode() + b"\n", timeout=limits.seconds)
+            process.communicate(json.dumps(request).encode() + b"\n", timeout=limits.seconds)
         except subprocess.TimeoutExpired:
             raise Unreadable(_late(limits.seconds)) from None
         finally:
@@ -131,11 +131,11 @@ def _asked(path: Path, limits: Limits, asked: Mapping[str, Any]) -> object:
             process.wait()
     if os.name == "posix" and process.returncode == -signal.SIGXCPU:
         raise Unreadable(_late(limits.processor_s))
-    if told.stat().st_size > limits.answer_mb * _MB:
+    if answer_file.stat().st_size > limits.answer_mb * _MB:
         return None
     with suppress(ValueError, RecursionError):
         # What is no number has no place in JSON, nor in what is stored.
-        return json.loads(told.read_bytes(), parse_constant=lambda _: None)
+        return json.loads(answer_file.read_bytes(), parse_constant=lambda _: None)
     return None
 
 
@@ -143,7 +143,7 @@ def _late(seconds: float) -> str:
     return f"was given up after {seconds:g} s of reading: split it, or save it in a plainer format"
 
 
-def _lost(limits: Limits) -> str:
+def _lost(limits: ReaderLimits) -> str:
     return (
         f"ended the process that read it, which may have {limits.memory_mb} MB of memory and give {limits.answer_mb} "
         "MB of text: split it, or save it in a plainer format"
@@ -153,23 +153,23 @@ def _lost(limits: Limits) -> str:
 # In the other process
 
 
-def answer(asked: Mapping[str, Any]) -> None:
-    """Do what is asked, within limits, and print the answer as JSON."""
-    _limit(asked["processor"], asked["memory"], asked["answer"])
+def answer(request: Mapping[str, Any]) -> None:
+    """Run the requested function within its limits and print its result as JSON."""
+    _limit(request["processor"], request["memory"], request["answer"])
     private = os.dup(sys.stdout.fileno())
     # What a library prints is no answer.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with os.fdopen(private, "w", encoding="ascii") as out:
-        json.dump(_done(asked), out, default=str)
+        json.dump(_done(request), out, default=str)
 
 
-def _done(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+def _done(request: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
-        return {"value": resolve_name(asked["call"])(Path(asked["path"]), **asked["options"])}
+        return {"value": resolve_name(request["call"])(Path(request["path"]), **request["options"])}
     except RiffluxError as error:
         return {"error": type(error).__name__, "message": str(error)}
     except MemoryError:
-        memory = asked["memory"] // _MB
+        memory = request["memory"] // _MB
         return {"error": "MemoryError", "message": f"takes more than {memory} MB of memory to read: split it"}
 
 

@@ -15,7 +15,7 @@ from rifflux.ingest.read import READER_VERSION, read, read_lines, reader_for
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.jsonl import Records
 from rifflux.ingest.read.unread import kind_of, reason_of
-from rifflux.ingest.walk.find import Found
+from rifflux.ingest.walk.find import FoundFile
 from rifflux.ingest.walk.inside import Place
 from rifflux.models.cores import available_cores
 from rifflux.store import DocumentChange, FileState
@@ -40,7 +40,7 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ReadJob:
     """A file to read; it is not parsed if its content has the hash `known`, and not even opened if it is `unchanged`.
 
     With `lines`, only those are meant, and `known` is the hash that the file will be remembered by. Messages call it by
@@ -49,7 +49,7 @@ class Job:
     """
 
     root: str
-    found: Found
+    found: FoundFile
     known: str = ""
     unchanged: bool = False
     lines: Lines | None = None
@@ -83,7 +83,7 @@ class Given:
 
 
 #: What is to be done: files to read, or documents to prepare.
-Task = TypeVar("Task", bound=Job | Given)
+Task = TypeVar("Task", bound=ReadJob | Given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class JobResult:
     left_out: LeftOut | None = None
 
 
-def do(job: Job | Given, prepare: Preparer) -> JobResult:
+def do(job: ReadJob | Given, prepare: Preparer) -> JobResult:
     """Read, chunk and analyze what a job is about."""
     if isinstance(job, Given):
         document = job.document
@@ -136,7 +136,7 @@ def is_current(hash: str, language: str = "") -> bool:
     return hash.startswith(fingerprint("", language))
 
 
-def _file(job: Job, prepare: Preparer) -> JobResult:
+def _file(job: ReadJob, prepare: Preparer) -> JobResult:
     found = job.found
     if job.unchanged:
         return JobResult(FileChange(FileState(found.path, found.size, found.mtime_ns, job.known)))
@@ -160,7 +160,7 @@ def _file(job: Job, prepare: Preparer) -> JobResult:
     return JobResult(FileChange(state, documents, [change.document.key for _, change in documents]), failures)
 
 
-def _lines(job: Job, lines: Lines, prepare: Preparer) -> JobResult:
+def _lines(job: ReadJob, lines: Lines, prepare: Preparer) -> JobResult:
     found = job.found
     file = File(found.path, lines.data, found.created_at, found.updated_at)
     try:
@@ -174,7 +174,7 @@ def _lines(job: Job, lines: Lines, prepare: Preparer) -> JobResult:
 
 
 def _prepared(
-    job: Job, parts: Sequence[Parsed | Failure], prepare: Preparer
+    job: ReadJob, parts: Sequence[Parsed | Failure], prepare: Preparer
 ) -> tuple[list[tuple[str, DocumentChange]], tuple[Failure, ...]]:
     """Return the documents, each with the namespace it belongs to, and the failures of a file.
 
@@ -199,14 +199,14 @@ def _prepared(
     return documents, tuple(failures)
 
 
-def _bytes(found: Found) -> tuple[bytes, bytes | None]:
+def _bytes(found: FoundFile) -> tuple[bytes, bytes | None]:
     """Return the first bytes of a file and its content, None for one that no reader takes: the rest is not read."""
     with found.place.open() as file:
         head = file.read(HEAD_BYTES)
         return head, head + file.read() if reader_for(found.path, head) else None
 
 
-def _failure(job: Job, path: str, reason: str) -> Failure:
+def _failure(job: ReadJob, path: str, reason: str) -> Failure:
     return Failure(f"{job.root}/{path}", reason)
 
 
@@ -220,7 +220,7 @@ STRETCH = 2**18
 _BLOCK = 2**20
 
 
-def jobs_of(job: Job) -> Iterator[Job]:
+def jobs_of(job: ReadJob) -> Iterator[ReadJob]:
     """Yield the jobs that reading a file takes: one, or for a long file of lines many."""
     found = job.found
     if found.size <= WHOLE or not found.path.lower().endswith((".jsonl", ".ndjson")):
@@ -272,7 +272,7 @@ def _blocks(place: Place, size: int) -> Iterator[bytes]:
             yield block + file.readline()
 
 
-def assembled(records: Records, job: Job, outcome: JobResult) -> JobResult:
+def assembled(records: Records, job: ReadJob, outcome: JobResult) -> JobResult:
     """Return the outcome to store for some lines; after the last, with the file's hash and all failures."""
     change = outcome.change
     assert job.lines

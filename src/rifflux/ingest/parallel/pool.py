@@ -19,7 +19,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import IO
 
-from rifflux.ingest.parallel.job import Given, Job, JobResult, Task, do
+from rifflux.ingest.parallel.job import Given, JobResult, ReadJob, Task, do
 from rifflux.ingest.parallel.worker import receive, send
 from rifflux.ingest.prepare import Preparer
 from rifflux.types import Failure
@@ -33,7 +33,7 @@ _START = (
 )
 LOST = "reading it ended the process that read it: out of memory, or a fault in the library for its format"
 
-Bundle = tuple[Job | Given, ...]
+Bundle = tuple[ReadJob | Given, ...]
 #: Outcomes, as bytes for `pickle.loads` where they come from another process: this thread is to do no work.
 Found = bytes | list[JobResult]
 Waiting = deque[tuple[tuple[Task, ...], Future[Found]]]
@@ -138,7 +138,7 @@ class WorkerPool:
     def _done(self, bundle: Bundle, *, again: bool = True) -> Found:
         """Return the outcomes of some jobs. One that ends its process twice has failed, and no other with it."""
         try:
-            return self._asked(bundle)
+            return self._answer_of(bundle)
         except Unable:
             return [do(job, self._prepare) for job in bundle]
         except Lost:
@@ -148,7 +148,7 @@ class WorkerPool:
                 return self._done(bundle, again=False)
             return [JobResult(failures=(Failure(job.name, LOST),)) for job in bundle]
 
-    def _asked(self, bundle: Bundle) -> bytes:
+    def _answer_of(self, bundle: Bundle) -> bytes:
         worker = self._idle.get()
         try:
             return worker.ask(bundle)

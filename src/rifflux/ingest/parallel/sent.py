@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.parallel.apart import MOST, Limits, Place, apart, safe_name, sent
+from rifflux.ingest.parallel.apart import MOST, Place, ReaderLimits, apart, safe_name, sent
 from rifflux.ingest.read import FORMATS, read, reader_for
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.decode import what_is
@@ -18,7 +18,9 @@ from rifflux.types import Block, Document, Failure, Link, Parsed
 _HEAD = 8192
 
 
-def read_sent(name: str, data: bytes, limits: Limits = MOST, place: Place = nullcontext) -> list[Parsed | Failure]:
+def read_sent(
+    name: str, data: bytes, limits: ReaderLimits = MOST, place: Place = nullcontext
+) -> list[Parsed | Failure]:
     """Return the documents of a file under the name that its sender gave it, as `ingest.read.read` does.
 
     The key of what the file is as a whole is `safe_name(name)`. Raises `Unreadable` with the reason.
@@ -39,12 +41,12 @@ def read_here(path: Path) -> list[dict[str, Any]]:
     return [asdict(each) for each in read(File(path.name, path.read_bytes()))]
 
 
-def _part(told: Mapping[str, Any]) -> Parsed | Failure:
+def _part(part: Mapping[str, Any]) -> Parsed | Failure:
     """Return the part that `asdict` made JSON of."""
-    if "document" not in told:
-        return Failure(**told)
+    if "document" not in part:
+        return Failure(**part)
     # What readers do not give has its default: lists of nothing.
-    fields = {name: value for name, value in told["document"].items() if value != []}
+    fields = {name: value for name, value in part["document"].items() if value != []}
     links = tuple(Link(**each) for each in fields.pop("links", ()))
-    blocks = tuple(Block(**each | {"headings": tuple(each["headings"])}) for each in told["blocks"])
+    blocks = tuple(Block(**each | {"headings": tuple(each["headings"])}) for each in part["blocks"])
     return Parsed(Document(**fields, links=links), blocks)

@@ -1,4 +1,4 @@
-"""What every reader takes and gives, and two helpers to give it: `Outline` and `TextBuilder`."""
+"""What every reader takes and gives, and two helpers to give it: `OutlineBuilder` and `TextBuilder`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class _Section:
 
 
 @dataclass(slots=True)
-class Outline:
+class OutlineBuilder:
     """Gives blocks their breadcrumbs while a text is read from top to bottom.
 
     Call `heading` and `block` in reading order, then `finish`. A heading is no block of its own, as it is in
@@ -127,7 +127,7 @@ class TextBuilder:
     separator: str = "\n\n"
     _pieces: list[str] = field(default_factory=list)
     _length: int = 0
-    _outline: Outline = field(default_factory=Outline)
+    _outline: OutlineBuilder = field(default_factory=OutlineBuilder)
 
     def begin_page(self, number: int) -> None:
         """Begin a page or slide, counted from 1; what is appended from here on stands on it."""

@@ -136,25 +136,25 @@ def _main(tree: Element) -> Element:
         found = tree.xpath(marked)
         if len(found) == 1 and found[0].text_content().strip():
             return found[0]
-    held = _held(tree)
-    if not held or len(" ".join(tree.text_content().split())) < _SHORT:
+    lengths = _text_lengths(tree)
+    if not lengths or len(" ".join(tree.text_content().split())) < _SHORT:
         return tree
-    most = [holder for holder, length in held.items() if length >= _MOST * held[tree]]
+    most = [holder for holder, length in lengths.items() if length >= _MOST * lengths[tree]]
     return max(most, key=lambda holder: sum(1 for _ in holder.iterancestors()))
 
 
-def _held(tree: Element) -> Counter[Element]:
+def _text_lengths(tree: Element) -> Counter[Element]:
     """Return how much of the page's running text each element holds: long passages, without their links."""
-    held: Counter[Element] = Counter()
+    lengths: Counter[Element] = Counter()
     for node in tree.iterdescendants():
         if node.tag in _APART:
             length = 0
         else:
             length = len(" ".join(_unlinked(node).split()))
         if length >= _PASSAGE:
-            held.update(dict.fromkeys(node.iterancestors(), length))
-            held[node] += 0 if node.tag in _LEAVES else length
-    return held
+            lengths.update(dict.fromkeys(node.iterancestors(), length))
+            lengths[node] += 0 if node.tag in _LEAVES else length
+    return lengths
 
 
 def _unlinked(node: Element) -> str:

@@ -15,7 +15,7 @@ from textwrap import dedent
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 
-from rifflux.ingest.read.base import LONGEST_HEADING, File, Outline, document_of, plain_heading
+from rifflux.ingest.read.base import LONGEST_HEADING, File, OutlineBuilder, document_of, plain_heading
 from rifflux.ingest.read.decode import decode
 from rifflux.ingest.read.tags import MOST_TAGS, tags_in
 from rifflux.types import Block, Parsed
@@ -75,7 +75,7 @@ class _MarkdownScan:
 
     headings: list[tuple[int, str]] = field(default_factory=list)
     opens_with_heading: bool = True
-    outline: Outline = field(default_factory=Outline)
+    outline: OutlineBuilder = field(default_factory=OutlineBuilder)
 
     @property
     def title(self) -> str:

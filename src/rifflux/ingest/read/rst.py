@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from rifflux.ingest.read.base import LONGEST_HEADING, File, Outline, document_of, shortened
+from rifflux.ingest.read.base import LONGEST_HEADING, File, OutlineBuilder, document_of, shortened
 from rifflux.ingest.read.decode import decode
 from rifflux.types import Block, Parsed
 
@@ -65,7 +65,7 @@ class _RstScan:
     starts: Sequence[int]
     title: str = ""
     styles: list[str] = field(default_factory=list)
-    outline: Outline = field(default_factory=Outline)
+    outline: OutlineBuilder = field(default_factory=OutlineBuilder)
 
     def block(self, row: int, stop: int, kind: str = "paragraph", header: str = "") -> None:
         """Add the lines from `row` up to `stop` as a block."""

@@ -65,19 +65,19 @@ def _column(letters: bytes) -> int:
 
 def _add_sheet(build: TextBuilder, name: str, rows: Rows) -> None:
     build.heading(1, name)
-    shown = [[_shown(cell) for cell in row] for row in rows]
-    for filled, group in groupby(zip(rows, shown, strict=True), lambda row: any(row[1])):
+    texts = [[_cell_text(cell) for cell in row] for row in rows]
+    for filled, group in groupby(zip(rows, texts, strict=True), lambda row: any(row[1])):
         if filled:
             _add_table(build, list(group))
 
 
 def _add_table(build: TextBuilder, rows: list[tuple[list[object], list[str]]]) -> None:
-    lines = [row_text(shown) for _, shown in rows]
+    lines = [row_text(texts) for _, texts in rows]
     has_header = len(rows) > 1 and all(isinstance(cell, str) for cell in rows[0][0])
     build.add("\n".join(lines), kind="table", header=lines[0] if has_header else "")
 
 
-def _shown(cell: object) -> str:
+def _cell_text(cell: object) -> str:
     """Return a cell as it would be typed: whole numbers without a point, dates in ISO 8601."""
     match cell:
         case bool():

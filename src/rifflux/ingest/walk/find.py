@@ -45,7 +45,7 @@ INDEX = "index"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A file to index. `path` is relative to the root, with forward slashes; `size` is in bytes.
 
     `place` is where it really lies, and what it is opened by.
@@ -86,7 +86,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class _Folder:
+class _WalkedFolder:
     """A folder on the way: its path from the root (empty, or ending in a slash), its real place, its rules.
 
     `named` is true for a folder that the user named, which is walked even if a tool made it.
@@ -97,9 +97,9 @@ class _Folder:
     ignores: Ignores
     named: bool = False
 
-    def child(self, name: str, real: tuple[str, ...] | None = None, *, named: bool = False) -> _Folder:
+    def child(self, name: str, real: tuple[str, ...] | None = None, *, named: bool = False) -> _WalkedFolder:
         """Return the folder `name` inside; `real` is its real place if that is elsewhere."""
-        return _Folder(f"{self.path}{name}/", real or (*self.real, name), self.ignores, named)
+        return _WalkedFolder(f"{self.path}{name}/", real or (*self.real, name), self.ignores, named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Finder:
     exclude: tuple[str, ...] = ()
     allowed: tuple[Path, ...] = ()
 
-    def __call__(self, root: Path, within: Path | None = None) -> Iterator[Found | Skipped]:
+    def __call__(self, root: Path, within: Path | None = None) -> Iterator[FoundFile | Skipped]:
         """Return the files of `root`; only those at or below `within` if given. Paths are relative to `root`.
 
         A root that is a file yields that file, with its name as path. Raises `NotFound` where nothing is
@@ -134,7 +134,7 @@ class Finder:
 
     def within(
         self, root: Path, within: Path, *, noticed: bool = False, links: dict[Path, set[Path]] | None = None
-    ) -> Iterator[Found | Skipped]:
+    ) -> Iterator[FoundFile | Skipped]:
         """Return the files of a root at or below a path; the root must be its own real place.
 
         With `noticed`, the path is one that the system reported: it may be gone, and the rules hold for it too. If it
@@ -148,7 +148,7 @@ class Finder:
 
     def _walk(
         self, root: Path, real: str, parts: Sequence[str], links: Links, *, noticed: bool
-    ) -> Iterator[Found | Skipped]:
+    ) -> Iterator[FoundFile | Skipped]:
         if belongs_to_index(Path(real)):
             yield Skipped("./", "it belongs to an index", INDEX)
             return
@@ -189,7 +189,7 @@ class _Walk:
     #: What rules see before the root's paths: they begin where the outermost ignore file stands.
     lead: str = ""
 
-    def named(self, parts: Sequence[str]) -> Iterator[Found | Skipped]:
+    def named(self, parts: Sequence[str]) -> Iterator[FoundFile | Skipped]:
         """Walk what stands at `parts` below the root, whatever the rules say of it."""
         folder = self._start()
         for place, name in enumerate(parts, start=1):
@@ -212,10 +212,10 @@ class _Walk:
             folder = self._ruled(folder).child(name, real, named=True)
         yield from self._below(folder)
 
-    def noticed(self, parts: Sequence[str]) -> Iterator[Found | Skipped]:
+    def noticed(self, parts: Sequence[str]) -> Iterator[FoundFile | Skipped]:
         """Walk what stands at `parts` below the root as a walk of all of it would: by the rules, and if it is there."""
         folder = self._start()
-        inner: list[_Folder] = []
+        inner: list[_WalkedFolder] = []
         for place, name in enumerate(parts, start=1):
             try:
                 mode = self.inside.status((*folder.real, name)).st_mode
@@ -235,7 +235,9 @@ class _Walk:
         for each in inner:
             yield from self._below(each)
 
-    def _noticed_entry(self, folder: _Folder, name: str, inner: list[_Folder]) -> Iterator[Found | Skipped]:
+    def _noticed_entry(
+        self, folder: _WalkedFolder, name: str, inner: list[_WalkedFolder]
+    ) -> Iterator[FoundFile | Skipped]:
         """Yield one file of a folder, if it is wanted; a folder that it leads to is added to `inner`."""
         with self.inside.scan(folder.real) as scan:
             ruled = self._entered(folder, {each.name for each in scan.entries})
@@ -243,14 +245,14 @@ class _Walk:
                 if ruled and entry.name == name:
                     yield from self._entry(ruled, entry, inner)
 
-    def _start(self) -> _Folder:
+    def _start(self) -> _WalkedFolder:
         """Return the root, with the rules above it in the git repository that it stands in."""
         self.lead = ""
         for top in (self.real_root, *self.real_root.parents):
             if (top / ".git").exists():
                 break
         else:
-            return _Folder("", (), Ignores(), named=True)
+            return _WalkedFolder("", (), Ignores(), named=True)
         ignores = Ignores().under("", read_lines(top / ".git" / "info" / "exclude"))
         above = top
         for name in self.real_root.relative_to(top).parts:
@@ -260,14 +262,14 @@ class _Walk:
                 ignores = Ignores()
             self.lead += f"{name}/"
             above /= name
-        return _Folder("", (), ignores, named=True)
+        return _WalkedFolder("", (), ignores, named=True)
 
-    def _below(self, start: _Folder) -> Iterator[Found | Skipped]:
+    def _below(self, start: _WalkedFolder) -> Iterator[FoundFile | Skipped]:
         waiting = [start]
         known: set[tuple[int, int]] = set()
         while waiting:
             folder = waiting.pop()
-            inner: list[_Folder] = []
+            inner: list[_WalkedFolder] = []
             try:
                 scan = self.inside.scan(folder.real)
             except OSError as error:
@@ -285,13 +287,13 @@ class _Walk:
                     yield from self._entry(ruled, entry, inner)
             waiting.extend(reversed(inner))
 
-    def _entered(self, folder: _Folder, names: Collection[str]) -> _Folder | None:
+    def _entered(self, folder: _WalkedFolder, names: Collection[str]) -> _WalkedFolder | None:
         """Return a folder with its own rules in force, or None if it says that a tool made it."""
         if not folder.named and self._is_generated(folder.real, names):
             return None
         return self._ruled(folder, names)
 
-    def _ruled(self, folder: _Folder, names: Collection[str] = IGNORE_FILES) -> _Folder:
+    def _ruled(self, folder: _WalkedFolder, names: Collection[str] = IGNORE_FILES) -> _WalkedFolder:
         """Return a folder with the rules of its ignore files in force."""
         lines: list[str] = []
         for name in IGNORE_FILES:
@@ -325,7 +327,9 @@ class _Walk:
             return False
         return True
 
-    def _entry(self, folder: _Folder, entry: os.DirEntry[str], inner: list[_Folder]) -> Iterator[Found | Skipped]:
+    def _entry(
+        self, folder: _WalkedFolder, entry: os.DirEntry[str], inner: list[_WalkedFolder]
+    ) -> Iterator[FoundFile | Skipped]:
         """Yield the file that `entry` is, if it is wanted; a folder is added to `inner`."""
         name = entry.name
         path = folder.path + name
@@ -344,7 +348,7 @@ class _Walk:
         except OSError as error:
             yield _unreadable(path, error)
 
-    def _link(self, folder: _Folder, name: str, inner: list[_Folder]) -> Iterator[Found | Skipped]:
+    def _link(self, folder: _WalkedFolder, name: str, inner: list[_WalkedFolder]) -> Iterator[FoundFile | Skipped]:
         """Yield the file that a link leads to, unless the walk comes by that itself; a folder is added to `inner`."""
         path = folder.path + name
         target = Path(os.path.realpath(self.real_root.joinpath(*folder.real, name)))
@@ -393,7 +397,7 @@ class _Walk:
                 folder = self._ruled(folder.child(name))
         return True
 
-    def _unwanted(self, folder: _Folder, name: str, is_folder: bool) -> bool:
+    def _unwanted(self, folder: _WalkedFolder, name: str, is_folder: bool) -> bool:
         """Return True if the entry `name` of `folder` is to be left out without a word."""
         if name.startswith(".") and not self.finder.hidden:
             return True
@@ -414,7 +418,7 @@ class _Walk:
 
     def _judge(
         self, path: str, real: tuple[str, ...], status: os.stat_result | None = None
-    ) -> Iterator[Found | Skipped]:
+    ) -> Iterator[FoundFile | Skipped]:
         status = status or self.inside.status(real)
         if not stat.S_ISREG(status.st_mode):
             return  # a pipe, a socket or a device
@@ -433,7 +437,7 @@ class _Walk:
             else:
                 birth_ns = int(birth * 1e9)
             place = Place(str(self.real_root), self.inside.identity, "/".join(real))
-            yield Found(path, self.root / path, status.st_size, status.st_mtime_ns, place, birth_ns)
+            yield FoundFile(path, self.root / path, status.st_size, status.st_mtime_ns, place, birth_ns)
 
 
 def belongs_to_index(path: Path) -> bool:
@@ -473,7 +477,7 @@ def real_place(path: Path) -> Path:
 
 
 def printable(path: str) -> str:
-    """Return a path that can be shown and stored: bytes of its name that are not UTF-8 become `\\xNN`."""
+    """Return a path as valid Unicode: bytes of its name that are not UTF-8 become `\\xNN`."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

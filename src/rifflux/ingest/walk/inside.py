@@ -38,14 +38,14 @@ _LINK_ERRORS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
 
 
 class Root(Protocol):
-    """A folder held open. `parts` are the names on the way from it to a real place below it."""
+    """An open folder. `parts` are the names on the way from it to a real place below it."""
 
     @property
     def identity(self) -> Identity:
         """Return the device and inode of the folder."""
 
     def scan(self, parts: Sequence[str]) -> _Scan:
-        """Return the entries of a folder; they can be asked about while the block lasts. Raises `OSError`."""
+        """Return the entries of a folder; their status can be read within the block. Raises `OSError`."""
 
     def open(self, parts: Sequence[str]) -> BinaryIO:
         """Open a regular file for reading. Raises `OSError`."""
@@ -76,7 +76,7 @@ class _Scan:
 def open_root(path: str) -> Root:
     """Open a folder by its real path. Raises `OSError`, also if the path contains a link."""
     if HAS_DESCRIPTORS:
-        return _HeldRoot(path)
+        return _DescriptorRoot(path)
     return _CheckedRoot(path)
 
 
@@ -105,7 +105,7 @@ class Place:
             os.close(root)
 
 
-class _HeldRoot:
+class _DescriptorRoot:
     """A root with descriptors: of itself, and of the folders on the way to the last one that was used."""
 
     def __init__(self, path: str) -> None:
@@ -202,7 +202,7 @@ class _CheckedRoot:
             return os.lstat(os.path.join(path, *parts[-1:]))  # noqa: PTH118 (a string, as the other paths here)
 
     def close(self) -> None:
-        """Do nothing: nothing is held."""
+        """Do nothing: no descriptor is open."""
 
     @contextmanager
     def _checked(self, parts: Sequence[str]) -> Iterator[tuple[str, Identity]]:

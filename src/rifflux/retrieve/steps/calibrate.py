@@ -39,7 +39,7 @@ from rifflux.retrieve.fuse.base import weighed, weights_of
 from rifflux.retrieve.table import HIGH, MEDIUM, MOMENT, NAMED, RELEVANCE, SEMANTIC, Candidates
 from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
-from rifflux.text.properties import beside, said_of
+from rifflux.text.properties import beside, searchable_properties
 from rifflux.types import Clause, Hit, Query, Results, Scores
 
 if TYPE_CHECKING:
@@ -126,7 +126,12 @@ class PassageTerms:
 def terms_of(analyzer: Analyzer, hit: Hit) -> PassageTerms:
     """Return the terms of a hit."""
     return _terms_of(
-        analyzer, hit.title, hit.heading_path, hit.content, beside(hit), said_of(hit.kind, hit.metadata).names
+        analyzer,
+        hit.title,
+        hit.heading_path,
+        hit.content,
+        beside(hit),
+        searchable_properties(hit.kind, hit.metadata).names,
     )
 
 

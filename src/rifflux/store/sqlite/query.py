@@ -23,7 +23,7 @@ from rifflux.types import CREDITS, Bound, Clause, Filter, Ids, Query, Ranking, S
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.connection.engine import GenerationCache
-    from rifflux.store.sqlite.connection.view import View
+    from rifflux.store.sqlite.connection.view import OwnerView
 
 Condition = tuple[str, dict[str, object]]
 
@@ -127,7 +127,7 @@ def by_table(owners: Iterable[int]) -> list[tuple[str, list[Terms]]]:
 
 
 def worths_of(query: Query) -> list[float]:
-    """Return what each clause that is asked for counts, and each variant after them, as far as they are searched."""
+    """Return the weight of each optional clause, then of each variant, as far as they are searched."""
     asked = [query.worths.get(clause, 1.0) for clause in query.clauses]
     variants = [query.worths.get(clause, VARIANT) for clause in query.variants]
     return [*asked, *variants][:MOST_CLAUSES]
@@ -258,7 +258,7 @@ def best(ids: Ids, scores: Scores, limit: int) -> Ranking:
     return Ranking(ids[order], scores[order])
 
 
-def passing(view: View, known: GenerationCache[Ids], filter: Filter) -> Ids:
+def passing(view: OwnerView, known: GenerationCache[Ids], filter: Filter) -> Ids:
     """Return the rows of the documents that a filter lets through."""
     condition, bound = where(filter)
     statement = PASSING_DOCUMENTS.format(condition=condition)
@@ -267,7 +267,7 @@ def passing(view: View, known: GenerationCache[Ids], filter: Filter) -> Ids:
         return known.get(asked, view.generation(connection), numbers_of, view, statement, bound)
 
 
-def numbers_of(view: View, statement: str, bound: Mapping[str, object]) -> Ids:
+def numbers_of(view: OwnerView, statement: str, bound: Mapping[str, object]) -> Ids:
     """Return the numbers that a statement finds."""
     # One text is made and read in half the time of a row each.
     ((listed,),) = view.rows(LISTED.format(statement=statement), bound)

@@ -22,7 +22,7 @@ from rifflux.store.sqlite.connection.derived import DerivedFile
 from rifflux.store.sqlite.connection.engine import Engine, GenerationCache
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.connection.tables import TABLES, TERM_TABLES
-from rifflux.store.sqlite.connection.view import OWNER, View
+from rifflux.store.sqlite.connection.view import OWNER, OwnerView
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
 from rifflux.store.sqlite.lexical.postings_index import PostingsIndex
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
@@ -61,7 +61,7 @@ select (select seq from sqlite_sequence where name = 'touched'), (select max(id)
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """The views of one database share this: the engine, what is derived next to it, and what is kept in memory.
+    """The shared state of all views of one database: the engine, derived files, and caches.
 
     With a `state` the engine only reads, and what users do is kept in that.
     """
@@ -103,12 +103,12 @@ class Database:
         return cls(engine, words, vectors, postings, kept)
 
     def opened(self) -> list[DerivedFile]:
-        """Return what is derived from the database, as far as it was asked for."""
+        """Return the derived files that were opened."""
         return [*self.words.opened(), *filter(None, (self.vectors, self.postings))]
 
     def wanted(self) -> list[DerivedFile]:
         """Return what is next to the database, or would pay."""
-        with View(self.engine).reading() as (connection, _):
+        with OwnerView(self.engine).reading() as (connection, _):
             if self.postings and self.postings.is_wanted(connection):
                 known = self.postings
             else:
@@ -128,21 +128,21 @@ def _opened_state(location: str, index: Engine) -> Engine:
 
     state = open_state(location, index.location)
     try:
-        ApartRegistry(View(state), SqliteRegistry(View(index))).begin()
+        ApartRegistry(OwnerView(state), SqliteRegistry(OwnerView(index))).begin()
     except BaseException:
         state.close()
         raise
     return state
 
 
-def _registry_of(view: View, state: Engine | None) -> SqliteRegistry:
+def _registry_of(view: OwnerView, state: Engine | None) -> SqliteRegistry:
     """Return the registry of a view's owner, a part of it in the state if there is one."""
     registry = SqliteRegistry(view)
     if not state:
         return registry
     from rifflux.store.sqlite.registry.apart import ApartRegistry
 
-    return ApartRegistry(View(state, view.owner, view.several), registry)
+    return ApartRegistry(OwnerView(state, view.owner, view.several), registry)
 
 
 class SqliteStore(Store):
@@ -158,7 +158,7 @@ class SqliteStore(Store):
         several: tuple[str, ...] = (),
     ) -> None:
         self.owner, self.owners, self.database, self._roles = owner, several or (owner,), database, roles or {}
-        self.view = view = View(database.engine, owner, several)
+        self.view = view = OwnerView(database.engine, owner, several)
         self.catalog: Catalog = SqliteCatalog(view)
         self.lexical: Lexical = SqliteLexical(
             view, database.words, database.postings, database.frequencies, database.allowed

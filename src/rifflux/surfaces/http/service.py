@@ -26,11 +26,11 @@ from rifflux import (
     Index,
     Intake,
     InvalidArgument,
+    ModelCallFailed,
     NotAnIndex,
     Progress,
     RiffluxError,
     Scope,
-    Stopped,
     Token,
     Trace,
 )
@@ -323,7 +323,7 @@ class Service:
             return self.index.scoped(Scope(user, administrator))
         return self.index
 
-    def _model_stopped(self, stopped: Stopped) -> None:
+    def _model_stopped(self, stopped: ModelCallFailed) -> None:
         """Count a call of a model that came to nothing, and log its cause; that of those not made only if it is new."""
         self.counters.embedder_failures.labels(stopped.sort).inc()
         told = stopped.sort in ("late", "error")

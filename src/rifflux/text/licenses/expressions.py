@@ -114,7 +114,7 @@ def _one(text: str, rules: Rules) -> _Read | None:
 
 
 def _pair(text: str, rules: Rules) -> _Read | None:
-    """Return a license that is told twice: `Creative Commons Attribution 4.0 (CC BY 4.0)`, `CC BY http://…`."""
+    """Read a license named twice: `Creative Commons Attribution 4.0 (CC BY 4.0)`, `CC BY http://…`."""
     match = _LAST.fullmatch(text)
     if not match:
         return None

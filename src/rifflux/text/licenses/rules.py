@@ -11,7 +11,7 @@ from rifflux.errors import InvalidArgument
 
 
 class Permission(IntEnum):
-    """What may be shown of a work to somebody who does not own it, besides its title and identifiers."""
+    """The parts of a work that users other than its owner may see, in addition to title and identifiers."""
 
     NOTHING = 0
     ABSTRACT = 1
@@ -29,12 +29,12 @@ _PERMISSIONS = {each.name.lower(): each for each in Permission}
 _CURE = "write a license and text, abstract or nothing, such as 'publisher-specific-oa' = 'text'"
 
 
-def checked_rules(told: object, source: str = "licenses") -> Rules:
+def checked_rules(given: object, source: str = "licenses") -> Rules:
     """Return the rules in a mapping of names to `text`, `abstract` or `nothing`. Raises `InvalidArgument`."""
-    if not isinstance(told, Mapping):
-        raise InvalidArgument(f"{source} must be a table, not {told!r}: {_CURE}")
+    if not isinstance(given, Mapping):
+        raise InvalidArgument(f"{source} must be a table, not {given!r}: {_CURE}")
     rules = {}
-    for name, permission in told.items():
+    for name, permission in given.items():
         known = _PERMISSIONS.get(str(permission).strip().lower())
         if isinstance(name, str):
             plain = _plain(name)
@@ -54,16 +54,16 @@ def checked_rules(told: object, source: str = "licenses") -> Rules:
 
 def rules_in(text: str, source: str = "licenses") -> Rules:
     """Return the rules that a text spells: JSON, or `NAME=text, OTHER=nothing`; none of an empty one."""
-    told: object = text.strip()
-    if str(told).startswith("{"):
+    given: object = text.strip()
+    if str(given).startswith("{"):
         try:
-            told = json.loads(text)
+            given = json.loads(text)
         except ValueError as error:
             raise InvalidArgument(f"{source} is no JSON ({error}): {_CURE}") from None
     else:
-        pairs = [each.rpartition("=") for each in str(told).split(",") if each.strip()]
-        told = {name.strip(): permission.strip() for name, _, permission in pairs}
-    return checked_rules(told, source)
+        pairs = [each.rpartition("=") for each in str(given).split(",") if each.strip()]
+        given = {name.strip(): permission.strip() for name, _, permission in pairs}
+    return checked_rules(given, source)
 
 
 def spelled(rules: Rules) -> dict[str, str]:

@@ -17,7 +17,7 @@ import numpy as np
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.evidence.choose import REACH, Limits
 from rifflux.evidence.pack import Asking, EvidencePack, Packer, digest, sealed
-from rifflux.models.guarded import AskedOnce
+from rifflux.models.guarded import CachingEmbedder
 from rifflux.models.workers import Workers
 from rifflux.retrieve.pipeline import RERANK, Stopwatch
 from rifflux.retrieve.table import BEGINS, RELEVANCE, Candidates, page
@@ -144,7 +144,7 @@ class WorksRetriever:
         asking = Asking(arguments, _iso(searcher.view.session.now()), searcher.store.contents(), self.configured)
         # What is embedded to understand the question is not embedded again to search for it.
         view = searcher.view.asking_once
-        if NO_QUERY_VECTOR in self.settings.skip and isinstance(embedder := view.embedder, AskedOnce):
+        if NO_QUERY_VECTOR in self.settings.skip and isinstance(embedder := view.embedder, CachingEmbedder):
             embedder.fail(ModelError("it is skipped"))
         searcher = Searcher(view)
         found = replace(self, searcher=searcher)._found(query, filter, mode, packer, clock, deadline, min_relevance)

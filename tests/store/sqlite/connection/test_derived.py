@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.connect import connect
-from rifflux.store.sqlite.connection.derived import Stamp, Unfit, forget, rebuild, touched
+from rifflux.store.sqlite.connection.derived import StateStamp, Unfit, forget, rebuild, touched
 from rifflux.store.sqlite.connection.engine import Current, current, location_of
-from rifflux.store.sqlite.connection.locks import held
+from rifflux.store.sqlite.connection.locks import file_lock
 from rifflux.testing import MODEL, change
 
-STAMP = Stamp("words", 1, "t0", 7, 8192, {"dimension": 2})
+STAMP = StateStamp("words", 1, "t0", 7, 8192, {"dimension": 2})
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def connection(store: SqliteStore, path: Path) -> Iterator[apsw.Connection]:
     connection.close()
 
 
-def _write(new: Path, stamp: Stamp) -> None:
+def _write(new: Path, stamp: StateStamp) -> None:
     new.write_bytes(stamp.encoded())
 
 
@@ -69,7 +69,7 @@ def log(connection: apsw.Connection) -> list[tuple[int, str]]:
 
 
 def test_a_stamp_says_what_was_written() -> None:
-    assert Stamp.decoded(STAMP.encoded()) == STAMP
+    assert StateStamp.decoded(STAMP.encoded()) == STAMP
 
 
 @given(st.integers(0, 8 * 4096 - 1))
@@ -77,7 +77,7 @@ def test_a_stamp_with_a_single_bit_changed_is_unfit(bit: int) -> None:
     data = bytearray(STAMP.encoded())
     data[bit // 8] ^= 1 << bit % 8
     with pytest.raises(Unfit):
-        Stamp.decoded(bytes(data))
+        StateStamp.decoded(bytes(data))
 
 
 @pytest.mark.parametrize("change", [{"name": "vectors"}, {"format": 2}, {"token": "t1"}, {"covered": 6}])
@@ -95,7 +95,7 @@ def test_the_database_knows_the_copy_that_was_built_last(
 ) -> None:
     for _ in range(2):
         build(connection, path)
-        Stamp.decoded(location_of(path, "words").read_bytes()).check(current(connection, "words"), "words", 1)
+        StateStamp.decoded(location_of(path, "words").read_bytes()).check(current(connection, "words"), "words", 1)
 
 
 def test_nothing_is_logged_before_something_is_derived(store: SqliteStore, connection: apsw.Connection) -> None:
@@ -160,7 +160,7 @@ def test_a_failed_build_leaves_the_former_copy(store: SqliteStore, connection: a
     build(connection, path)
     before, known = location_of(path, "words").read_bytes(), current(connection, "words")
 
-    def fail(new: Path, stamp: Stamp) -> None:
+    def fail(new: Path, stamp: StateStamp) -> None:
         new.write_text("half")
         raise OSError("disk full")
 
@@ -178,7 +178,7 @@ def test_what_is_forgotten_while_it_is_built_is_not_known_afterwards(
     place = location_of(path, "words")
     assert build(connection, path)
 
-    def write(new: Path, stamp: Stamp) -> None:
+    def write(new: Path, stamp: StateStamp) -> None:
         new.write_bytes(stamp.encoded())
         with store.view.writing() as (other, _):
             forget(other, "words")
@@ -189,11 +189,11 @@ def test_what_is_forgotten_while_it_is_built_is_not_known_afterwards(
     assert known.token == ""
     assert sorted(each.name for each in place.parent.glob("*.words*")) == ["index.db.words", "index.db.words.lock"]
     assert build(connection, path)
-    assert Stamp.decoded(place.read_bytes()).token == current(connection, "words").token
+    assert StateStamp.decoded(place.read_bytes()).token == current(connection, "words").token
 
 
 def test_a_folder_is_replaced_as_a_whole(store: SqliteStore, connection: apsw.Connection, path: Path) -> None:
-    def write(new: Path, stamp: Stamp) -> None:
+    def write(new: Path, stamp: StateStamp) -> None:
         new.mkdir()
         (new / stamp.token).touch()
 
@@ -212,8 +212,8 @@ def test_one_process_builds_at_a_time_and_its_lock_dies_with_it(
 ) -> None:
     lock = location_of(path, "words.lock")
     code = (
-        "import sys, pathlib; from rifflux.store.sqlite.connection.derived import held\n"
-        "with held(pathlib.Path(sys.argv[1])) as mine: print(mine, flush=True); sys.stdin.read()"
+        "import sys, pathlib; from rifflux.store.sqlite.connection.derived import file_lock\n"
+        "with file_lock(pathlib.Path(sys.argv[1])) as mine: print(mine, flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -226,7 +226,7 @@ def test_one_process_builds_at_a_time_and_its_lock_dies_with_it(
 
 
 def test_a_lock_is_free_again_after_its_block(tmp_path: Path) -> None:
-    with held(tmp_path / "lock") as first, held(tmp_path / "lock") as second:
+    with file_lock(tmp_path / "lock") as first, file_lock(tmp_path / "lock") as second:
         assert (first, second) == (True, False)
-    with held(tmp_path / "lock") as third:
+    with file_lock(tmp_path / "lock") as third:
         assert third

@@ -12,7 +12,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.models.chat import ChatModel
-from rifflux.models.guarded import Bill, Guard, Refused
+from rifflux.models.guarded import Bill, BudgetExhausted, Guard
 from rifflux.retrieve.pipeline import NotApplied
 from rifflux.retrieve.steps.rerank.stage import DEADLINES_MS, Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
@@ -56,7 +56,7 @@ class Llm:
         )
         try:
             answer = self.guard(model, ask, seconds=DEADLINES_MS["llm"] / 1000, deadline=query.deadline)
-        except Refused as reason:
+        except BudgetExhausted as reason:
             raise NotApplied(f"{self.name} was left out: {reason}") from None
         order = parse_order(answer, len(table))
         if not order:

@@ -24,9 +24,9 @@ from rifflux.store.catalog import (
 )
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import put_documents
-from rifflux.store.sqlite.connection.view import View
+from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.query import where
-from rifflux.text.properties import said_of
+from rifflux.text.properties import searchable_properties
 from rifflux.types import (
     LICENSED,
     Document,
@@ -58,7 +58,7 @@ class SqliteCatalog(Catalog):
     and then means that of each owner; a document is that of the first who has one.
     """
 
-    view: View
+    view: OwnerView
 
     def put(self, namespace: str, change: DocumentChange, file: tuple[str, str] | None = None) -> None:
         self.put_all([Placed(namespace, change, file)])
@@ -131,7 +131,7 @@ class SqliteCatalog(Catalog):
         ordered = f"{which} order by document.owner, chunk.position"
         return self._first(self._hits(ordered, {"namespace": name, "key": key}, view))
 
-    def _hits(self, which: str, bound: Mapping[str, object], view: View | None = None) -> list[Hit]:
+    def _hits(self, which: str, bound: Mapping[str, object], view: OwnerView | None = None) -> list[Hit]:
         rows = (view or self.view).rows(sql.HYDRATE.format(which=which), bound)
         return [*map(_hit, rows, repeat(self.view.names))]
 
@@ -141,12 +141,12 @@ class SqliteCatalog(Catalog):
             return [hit for hit in hits if hit.owner == hits[0].owner]
         return hits
 
-    def _home(self, namespace: str) -> tuple[View, str]:
+    def _home(self, namespace: str) -> tuple[OwnerView, str]:
         """Return the view of the owner that a namespace names, if one of several, and its name there."""
         name, owner = parted(namespace)
         # A name of somebody else stays whole, and is no namespace.
         if owner in self.view.several:
-            return (View(self.view.engine, owner), name)
+            return (OwnerView(self.view.engine, owner), name)
         return (self.view, namespace)
 
     def _in(self, namespace: str, statement: str, bound: Mapping[str, object] | None = None) -> list[Any]:
@@ -276,7 +276,7 @@ class SqliteCatalog(Catalog):
         found = {}
         for id, title, headings, key, is_path, namespace, kind, language, metadata in self._of_chunks(sql.NAMES, ids):
             if metadata:
-                aliases = said_of(kind, json.loads(metadata)).names
+                aliases = searchable_properties(kind, json.loads(metadata)).names
             else:
                 aliases = ()
             if headings != "[]":

@@ -52,11 +52,11 @@ def put_documents(connection: apsw.Connection, owner: int, documents: Iterable[P
         if id is None:
             id = next(ids)
             rows.documents.append((id, owner, *name, *row))
-            held: _Held = {}
+            stored: _Held = {}
         else:
-            held = _make_way(connection, id, row, each.change.chunks)
+            stored = _make_way(connection, id, row, each.change.chunks)
         rows.contents.append((id, document))
-        _add_chunks(connection, rows, id, each.change.chunks, held, chunk_ids)
+        _add_chunks(connection, rows, id, each.change.chunks, stored, chunk_ids)
     rows.insert(connection)
 
 
@@ -119,7 +119,7 @@ def _add_chunks(
     rows: _Rows,
     document: int,
     chunks: Iterable[AnalyzedChunk],
-    held: _Held,
+    stored: _Held,
     ids: Iterator[int],
 ) -> None:
     """Move the chunks that a document has already; the others, and the terms that are new, wait for their insertion."""
@@ -134,8 +134,8 @@ def _add_chunks(
             words = each.words
         hashes = (each.hash, words, length, each.embedded)
         row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, chunk.page, *hashes)
-        if chunk.id in held:
-            id, hash_held, words_held = held[chunk.id]
+        if chunk.id in stored:
+            id, hash_held, words_held = stored[chunk.id]
             connection.execute(sql.MOVE_CHUNK, (*row, id))
             if hash_held != each.hash:
                 connection.execute(sql.DROP_STALE_VECTOR, (id,))

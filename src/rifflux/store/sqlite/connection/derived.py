@@ -6,9 +6,9 @@ search. Each has a name, the part behind the dot, and the same life:
 - **Building.** `rebuild` lets one process at a time write a new copy under a temporary name, from one snapshot of the
   database, and puts it in place of the old one by a rename. The lock dies with its owner, what a killed build left is
   swept away by the next. Readers keep the copy they have mapped until they look again.
-- **Knowing it.** Every copy carries a `Stamp`: its name and format, a random token, and the number of the last entry of
-  the log that it covers. The database remembers the token of the newest copy, so one that belongs to another database,
-  or to an older or newer state of a restored one, is not taken for its own: `current` says what is expected.
+- **Knowing it.** Every copy carries a `StateStamp`: its name and format, a random token, and the number of the last
+  entry of the log that it covers. The database remembers the token of the newest copy, so one that belongs to another
+  database, or to an older or newer state of a restored one, is not taken for its own: `current` says what is expected.
 - **Following changes.** From the first build on, triggers (in `schema`) write to the table `touched` every chunk whose
   words or vector were put, changed or dropped, in the transaction that did it. The function `touched` reads the entries
   after the last one that was covered: whatever the copy says of those chunks no longer counts, and the tables say how
@@ -37,7 +37,7 @@ import apsw
 
 from rifflux.store.sqlite.connection.background import PAUSE, BackgroundBuilder
 from rifflux.store.sqlite.connection.engine import Current, current, location_of, transaction
-from rifflux.store.sqlite.connection.locks import held
+from rifflux.store.sqlite.connection.locks import file_lock
 
 #: A stamp takes this much at the start of a file, so that what follows begins on a page of memory.
 STAMP_BYTES = 4096
@@ -72,7 +72,7 @@ class NotBuilt(Unfit):
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class StateStamp:
     """What a copy says of itself. `size` is in bytes, 0 for a folder; `facts` are its own, as JSON values."""
 
     name: str
@@ -88,7 +88,7 @@ class Stamp:
         return (_MAGIC + _checksum(text) + text).ljust(STAMP_BYTES, b"\0")
 
     @classmethod
-    def decoded(cls, data: bytes) -> Stamp:
+    def decoded(cls, data: bytes) -> StateStamp:
         """Read what `encoded` wrote; raises `Unfit` where a single bit of it is different."""
         text = data[len(_MAGIC) + _DIGEST_BYTES : STAMP_BYTES].rstrip(b"\0")
         if len(data) < STAMP_BYTES or data[:STAMP_BYTES] != (_MAGIC + _checksum(text) + text).ljust(STAMP_BYTES, b"\0"):
@@ -108,7 +108,7 @@ def _checksum(text: bytes) -> bytes:
 
 
 class DerivedFile:
-    """A derived file as this process has it open: kept by a thread of its own, and not used once it is unfit.
+    """A derived file in this process: maintained by a thread of its own, and not used once it is unfit.
 
     Where another process builds it (`elsewhere`), this one only notes in the database what it could do with.
     """
@@ -121,9 +121,9 @@ class DerivedFile:
         self.name, self.place = name, location_of(location, name)
         #: The token of the copy that cannot be used, and what is wrong with it; empty if it was not built.
         self._refused = ("", "")
-        self._builder = None if read_only else BackgroundBuilder(location, self._kept)
+        self._builder = None if read_only else BackgroundBuilder(location, self._maintain)
 
-    def _kept(self, connection: apsw.Connection) -> bool:
+    def _maintain(self, connection: apsw.Connection) -> bool:
         if self.elsewhere:
             return self._note(connection)
         return self._keep(connection)
@@ -217,14 +217,14 @@ def forget(connection: apsw.Connection, name: str) -> None:
 
 
 def rebuild(
-    connection: apsw.Connection, place: Path, name: str, format: int, write: Callable[[Path, Stamp], None]
+    connection: apsw.Connection, place: Path, name: str, format: int, write: Callable[[Path, StateStamp], None]
 ) -> bool:
     """Put a new copy in place; False if another process or thread is at it.
 
     `write(path, stamp)` makes the file or folder at `path`, reading from `connection`, which must be this build's own:
     it stays within one read transaction meanwhile. The stamp it gets lacks only size and facts.
     """
-    with held(place.with_name(place.name + ".lock")) as mine:
+    with file_lock(place.with_name(place.name + ".lock")) as mine:
         if not mine:
             return False
         new = place.with_name(place.name + ".new")
@@ -237,19 +237,19 @@ def rebuild(
 
 
 def advance(
-    connection: apsw.Connection, place: Path, name: str, format: int, change: Callable[[Path, Stamp], None]
+    connection: apsw.Connection, place: Path, name: str, format: int, change: Callable[[Path, StateStamp], None]
 ) -> bool:
     """Have the copy in place follow the log; False if another process or thread is at it.
 
     `change(path, stamp)` is as in `rebuild`, but changes what is there, in one step that happens or does not. Where it
     happens and this is killed before the database knows, the copy is not taken for its own: it is rebuilt.
     """
-    with held(place.with_name(place.name + ".lock")) as mine:
+    with file_lock(place.with_name(place.name + ".lock")) as mine:
         return mine and _made(connection, name, format, partial(change, place), lambda: None)
 
 
 def _made(
-    connection: apsw.Connection, name: str, format: int, make: Callable[[Stamp], None], put: Callable[[], None]
+    connection: apsw.Connection, name: str, format: int, make: Callable[[StateStamp], None], put: Callable[[], None]
 ) -> bool:
     """Make a copy and put it in place; False if what it was made from was forgotten meanwhile.
 
@@ -262,7 +262,7 @@ def _made(
         known = current(connection, name)
         if known is None:
             raise Unfit("none was ever built")
-        make(Stamp(name, format, bound["token"], known.latest))
+        make(StateStamp(name, format, bound["token"], known.latest))
     with transaction(connection, "begin immediate"):
         connection.execute(_BUILT, bound)
         if not connection.changes():

@@ -205,7 +205,7 @@ def location_of(database: str | Path, name: str) -> Path:
 
 
 def current(connection: apsw.Connection, name: str) -> Current | None:
-    """Return what the database knows of a derived file; None if none was ever begun, and no log is kept."""
+    """Return what the database records of a derived file; None if no build was ever begun."""
     row = connection.execute(_CURRENT, (name,)).fetchone()
     if row:
         return Current(*row)

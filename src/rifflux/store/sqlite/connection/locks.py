@@ -2,8 +2,8 @@
 
 Locks between processes die with their owner: the operating system's, on a file next to the index.
 
-The file says who holds it. It stays where it is, empty of meaning while nobody does: one that is removed could be held
-twice, by who still has the old one open and by who made it again.
+The file says who holds it. It stays where it is, empty of meaning while nobody does: one that is removed could be
+locked twice, through the old file that somebody has open and through the new one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FAR = 1 << 20
 
 
 @contextmanager
-def held(path: Path, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:
+def file_lock(path: Path, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:
     """Hold a lock file; it is free again when its owner ends, however.
 
     If somebody else holds it, `waiting` is called with who (`process 4711`) and it is waited for; without `waiting`,
@@ -137,7 +137,7 @@ class BusyHandler:
     """What SQLite asks while another connection is in the way: whether to try again, after a pause.
 
     SQLite's own pauses grow, so that of many writers those who came last are served first. Here all have the same
-    chance at every try, and `View.writing` stands aside after a long transaction.
+    chance at every try, and `OwnerView.writing` stands aside after a long transaction.
     """
 
     def __init__(self) -> None:

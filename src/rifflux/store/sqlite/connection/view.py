@@ -37,7 +37,7 @@ Numbers = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class OwnerView:
     """What one owner has of the database, or what several have together, which is only read.
 
     A statement gets an owner's number bound as `:owner`. `owner` is the name of one, or a name for the `several`.
@@ -102,9 +102,9 @@ class View:
             numbers, names, _ = self._known(connection)
         return dict(zip(numbers, names, strict=True))
 
-    def alone(self) -> list[View]:
+    def alone(self) -> list[OwnerView]:
         """Return the view of each owner."""
-        return [View(self.engine, owner) for owner in self.several] or [self]
+        return [OwnerView(self.engine, owner) for owner in self.several] or [self]
 
     def rows(self, statement: str, bound: Mapping[str, Any] | None = None) -> list[Any]:
         """Return all rows that a statement finds."""

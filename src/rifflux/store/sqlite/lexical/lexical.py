@@ -20,7 +20,7 @@ import numpy as np
 from rifflux.store.lexical import VARIANT, B, FieldWeights, Lexical
 from rifflux.store.sqlite.connection.bm25 import Bm25Scoring
 from rifflux.store.sqlite.connection.engine import GenerationCache
-from rifflux.store.sqlite.connection.view import View
+from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.lexical.postings_index import WEIGHTS, PostingsIndex
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
 from rifflux.store.sqlite.query import Terms, among, best, by_table, passing, where, worths_of
@@ -91,7 +91,7 @@ FEW = 8
 class SqliteLexical(Lexical):
     """Ranks chunk ids by their terms; nothing is fetched."""
 
-    view: View
+    view: OwnerView
     indexes: WordIndexes
     postings: PostingsIndex | None
     frequencies: GenerationCache[dict[str, int]]
@@ -135,9 +135,9 @@ class SqliteLexical(Lexical):
         from rifflux.store.sqlite.lexical.united import PostingScorer
 
         chunks, length = self.view.summed(STATISTICS)
-        return PostingScorer(seen, query, chunks, length / max(chunks, 1) or 1.0, partial(self._asked, seen))
+        return PostingScorer(seen, query, chunks, length / max(chunks, 1) or 1.0, partial(self._weighed_rows, seen))
 
-    def _asked(self, seen: Seen, clause: Clause, prefix: bool) -> Found:
+    def _weighed_rows(self, seen: Seen, clause: Clause, prefix: bool) -> Found:
         """Return the rows that hold a phrase, or a word that begins so, and how much."""
         found = [(0, 0.0)][:0]
         bound = asdict(WEIGHTS)
@@ -249,7 +249,7 @@ class SqliteLexical(Lexical):
         """Return how to score by the statistics of this view alone."""
         with self.view.reading() as (connection, _):
             chunks, length = self.view.summed(STATISTICS)
-            held = [
+            frequencies = [
                 sum(
                     connection.execute(MATCHING.format(table=terms.table), (phrase,)).get
                     for terms, phrase in zip(every, alike, strict=True)
@@ -257,7 +257,7 @@ class SqliteLexical(Lexical):
                 for alike in zip(*(terms.phrases(query) for terms in every), strict=True)
             ]
         worths = every[0].worths(query)
-        idf = [worth * okapi_idf(chunks, each) for each, worth in zip(held, worths, strict=True)]
+        idf = [worth * okapi_idf(chunks, each) for each, worth in zip(frequencies, worths, strict=True)]
         return Bm25Scoring(idf, length / max(chunks, 1) or 1.0, weights)
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:

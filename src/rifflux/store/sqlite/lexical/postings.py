@@ -23,7 +23,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, Stamp, Unfit, private
+from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, StateStamp, Unfit, private
 from rifflux.store.sqlite.connection.engine import Current
 from rifflux.store.sqlite.lexical.postings_index import WEIGHTS
 from rifflux.store.sqlite.query import POSTINGS
@@ -47,7 +47,7 @@ Array = NDArray[Any]
 class Postings:
     """A mapped file. Row `r` is chunk `chunks[r]`; the rows of term `t` are `rows[starts[t]:starts[t + 1]]`."""
 
-    stamp: Stamp
+    stamp: StateStamp
     owners: Array
     chunks: Ids
     ids: Ids
@@ -66,7 +66,7 @@ class Postings:
         """Map a file; raises `Unfit` where it is not the one that is expected, or damaged."""
         try:
             with path.open("rb") as file:
-                stamp = Stamp.decoded(file.read(STAMP_BYTES))
+                stamp = StateStamp.decoded(file.read(STAMP_BYTES))
                 stamp.check(expected, POSTINGS, FORMAT)
                 if os.fstat(file.fileno()).st_size != stamp.size:
                     raise Unfit("it was cut short")
@@ -155,7 +155,7 @@ def _rows(known: Ids, order: Array, wanted: Ids) -> Ids:
     return np.where(known[rows] == wanted, rows, -1)
 
 
-def write(connection: apsw.Connection, path: Path, stamp: Stamp) -> None:
+def write(connection: apsw.Connection, path: Path, stamp: StateStamp) -> None:
     """Write everybody's postings to a new file; all that is read is of one transaction of the caller."""
     kinds = [(name, "<i8") for name in ("owner", "chunk", "id", "document")]
     chunks = np.fromiter(connection.execute(_CHUNKS), np.dtype(kinds))
@@ -218,7 +218,7 @@ def _read(connection: apsw.Connection, highest: int) -> tuple[dict[str, int], Id
     return terms, numbers, docs, counts, lengths
 
 
-def _write(path: Path, stamp: Stamp, sections: Mapping[str, Array]) -> None:
+def _write(path: Path, stamp: StateStamp, sections: Mapping[str, Array]) -> None:
     start = STAMP_BYTES
     with open(path, "wb", opener=private) as file:
         for array in sections.values():

@@ -36,7 +36,7 @@ select count(*) from (
 
 
 class PostingsIndex(DerivedFile):
-    """Maps the postings of the database at `location` when asked, and has them built again as it changes."""
+    """Maps the postings of the database at `location` on first use, and rebuilds them in the background."""
 
     title = "the file of postings"
 

@@ -75,12 +75,12 @@ class Seen:
             raise Unfit("the words of a chunk that changed are not kept")
         mask[[row for chunk, row in before.items() if row >= 0 and chunk not in same]] = False
         new = [row for row in stored if row[0] not in same]
-        held: dict[str, dict[int, float]] = {}
+        counts_of: dict[str, dict[int, float]] = {}
         row_of = dict.fromkeys(changed, -1) | {chunk: before[chunk] for chunk in same}
         lengths = []
         for row, (chunk, _, _, owner, *fields, _) in enumerate(new, len(postings)):
             row_of[chunk] = row
-            lengths.append(_count(held, row, Terms(owner), fields))
+            lengths.append(_count(counts_of, row, Terms(owner), fields))
         columns = np.array([each[1:3] for each in new], np.int64).reshape(-1, 2).T
         return cls(
             postings,
@@ -88,7 +88,7 @@ class Seen:
             np.concatenate([postings.ids, columns[0]]),
             np.concatenate([postings.documents, columns[1]]),
             np.concatenate([postings.lengths, np.array(lengths, np.int64)]),
-            {term: (np.array([*rows]), np.array([*rows.values()])) for term, rows in held.items()},
+            {term: (np.array([*rows]), np.array([*rows.values()])) for term, rows in counts_of.items()},
             row_of,
         )
 
@@ -150,13 +150,13 @@ class Seen:
         return counts
 
 
-def _count(held: dict[str, dict[int, float]], row: int, terms: Terms, fields: Sequence[str]) -> int:
+def _count(counts_of: dict[str, dict[int, float]], row: int, terms: Terms, fields: Sequence[str]) -> int:
     """Count the terms of a row's fields, each by the field's weight; returns how many places there are."""
     length = 0
     for field, weight in zip(fields, WEIGHTS.fields, strict=True):
         for word in filter(None, words_of(field)):
             length += 1
-            counts = held.setdefault(word[len(terms.prefix) :], {})
+            counts = counts_of.setdefault(word[len(terms.prefix) :], {})
             counts[row] = counts.get(row, 0.0) + weight
     return length
 

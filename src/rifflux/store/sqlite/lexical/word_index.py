@@ -71,7 +71,7 @@ def logged(known: Known, connection: apsw.Connection, name: str) -> Log | None:
 
 
 class WordIndex(DerivedFile):
-    """Opens an owner's word index of the database at `location` when asked, and has it built and kept up to date."""
+    """Opens an owner's word index of the database at `location` on first use, and updates it in the background."""
 
     title = "the word index"
     #: The weights that it can rank by: those its terms were entered with.
@@ -189,7 +189,7 @@ class WordIndex(DerivedFile):
         return self._is_worth_it(connection)
 
     def is_wanted(self, connection: apsw.Connection) -> bool:
-        """Return whether there is one, or shall be when it is asked for: always of owner 0, of others if it pays."""
+        """Return whether the index exists or should be built: always for owner 0, for others if it pays."""
         return not self._terms.owner or current(connection, self.name) is not None or self._is_worth_it(connection)
 
     def _is_worth_it(self, connection: apsw.Connection) -> bool:
@@ -203,7 +203,7 @@ class WordIndex(DerivedFile):
 
 
 class WordIndexes:
-    """The word indexes of a database's owners, by number, as far as they were asked for; none in memory."""
+    """The word indexes of a database by the numbers of their owners; a database in memory has none."""
 
     def __init__(self, location: str, known: Known, *, read_only: bool) -> None:
         self._location = location
@@ -223,7 +223,7 @@ class WordIndexes:
         return self._opened[owner]
 
     def opened(self) -> list[WordIndex]:
-        """Return those that were asked for."""
+        """Return the indexes that were opened."""
         return [*self._opened.copy().values()]
 
     def wanted(self, connection: apsw.Connection) -> list[WordIndex]:

@@ -17,7 +17,7 @@ import apsw
 import numpy as np
 import tantivy
 
-from rifflux.store.sqlite.connection.derived import Stamp, Unfit, advance, rebuild, touched
+from rifflux.store.sqlite.connection.derived import StateStamp, Unfit, advance, rebuild, touched
 from rifflux.store.sqlite.connection.engine import current
 from rifflux.store.sqlite.lexical import word_index_terms as words_terms
 from rifflux.store.sqlite.lexical.word_index import FORGET_FRESH
@@ -92,7 +92,7 @@ class Upkeep:
             self.connection.execute(FORGET_FRESH)
         return done
 
-    def _write(self, new: Path, stamp: Stamp) -> None:
+    def _write(self, new: Path, stamp: StateStamp) -> None:
         new.mkdir(0o700)
         writer = tantivy.Index(schema(), str(new)).writer(HEAP, 1)
         owner = self.terms.owner
@@ -113,7 +113,7 @@ class Upkeep:
             self._sweep()
         return done
 
-    def _change(self, place: Path, stamp: Stamp) -> None:
+    def _change(self, place: Path, stamp: StateStamp) -> None:
         """Replace the entries of all chunks that the log names."""
         known = current(self.connection, self.terms.index)
         assert known is not None, "a copy was built before"

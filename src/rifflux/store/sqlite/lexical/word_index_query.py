@@ -146,7 +146,7 @@ class Parser:
     # Filters
 
     def _filter(self, filter: Filter) -> Iterator[tantivy.Query]:
-        """Yield queries that must all match; what they mean is said in `query.where`."""
+        """Yield queries that must all match, for the conditions that `query.where` defines."""
         if replace(filter, paths=(), kinds=(), namespaces=(), documents=(), since=None, until=None, metadata={}):
             raise NotHere("a filter that is not known here")
         if filter.paths and not any(_narrows_nothing(path) for path in filter.paths):

@@ -29,7 +29,7 @@ LONGEST_VALUE = 200
 
 
 def schema() -> tantivy.Schema:
-    """Return what is kept of each chunk."""
+    """Return the fields of the word index: one entry per chunk."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field(TERMS, tokenizer_name="whitespace", index_option="position")
     builder.add_text_field(FACET, tokenizer_name="raw", index_option="basic")
@@ -39,14 +39,14 @@ def schema() -> tantivy.Schema:
     return builder.build()
 
 
-def entry(row: int, id: int, terms: Sequence[str], held: Sequence[str], time: float | None) -> tantivy.Document:
+def entry(row: int, id: int, terms: Sequence[str], facet_values: Sequence[str], time: float | None) -> tantivy.Document:
     """Return a chunk, from its row, its id, the terms of its title, headings and body, its facets and its date."""
     document = tantivy.Document()
     # Values of their own, so that no phrase begins in one field and ends in the next.
     for text, times in zip(terms, TIMES, strict=True):
         for _ in range(times if text else 0):
             document.add_text(TERMS, text)
-    for facet in held:
+    for facet in facet_values:
         document.add_text(FACET, facet)
     if time is not None:
         document.add_float(TIME, time)
@@ -62,11 +62,11 @@ def facets(collection: str, kind: str, key: str, path: str, metadata: Mapping[st
     found += [encoded("folder", path[: place + 1]) for place, char in enumerate(path) if char == "/"]
     if "." in path:
         found.append(encoded("suffix", path[path.rindex(".") :]))
-    for name, held in metadata.items():
-        values = [*_items(held)]
+    for name, value in metadata.items():
+        values = [*_items(value)]
         if name.lower() in TAGS:
-            values += chain.from_iterable(_above(value) for value in values if isinstance(value, str))
-        found += [encoded(own(name), value) for value in values]
+            values += chain.from_iterable(_above(each) for each in values if isinstance(each, str))
+        found += [encoded(own(name), each) for each in values]
     return [each for each in dict.fromkeys(found) if each is not None]
 
 
@@ -82,11 +82,11 @@ def own(name: str) -> str:
     return "=" + name
 
 
-def _items(held: object) -> Iterator[object]:
+def _items(values: object) -> Iterator[object]:
     """Return what SQLite's json_each lists: the items of an array, the values of an object, else the value itself."""
-    if isinstance(held, Mapping):
-        held = list(held.values())
-    yield from (_flat(each) for each in (held if isinstance(held, list) else [held]))
+    if isinstance(values, Mapping):
+        values = list(values.values())
+    yield from (_flat(each) for each in (values if isinstance(values, list) else [values]))
 
 
 def _flat(value: object) -> object:

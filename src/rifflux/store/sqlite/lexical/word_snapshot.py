@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rifflux.store.sqlite.connection.derived import NotBuilt, Stamp, Unfit
+from rifflux.store.sqlite.connection.derived import NotBuilt, StateStamp, Unfit
 from rifflux.store.sqlite.connection.engine import Current
 from rifflux.store.sqlite.query import Terms
 from rifflux.types import Query, Ranking
@@ -41,7 +41,7 @@ class WordSnapshot:
 
     index: tantivy.Index
     searcher: tantivy.Searcher
-    stamp: Stamp
+    stamp: StateStamp
     entries: int
     terms: Terms
     folder: object
@@ -54,7 +54,7 @@ class WordSnapshot:
                 written = (place / stamp_file(expected.token)).read_bytes()
             except FileNotFoundError:
                 raise NotBuilt("there is none of this state") from None
-            stamp = Stamp.decoded(written)
+            stamp = StateStamp.decoded(written)
             stamp.check(expected, terms.index, FORMAT)
             index, folder = _opened(place)
             segments = json.loads((place / "meta.json").read_bytes())["segments"]
@@ -97,7 +97,7 @@ class WordSnapshot:
 
 
 def _opened(place: Path) -> tuple[tantivy.Index, object]:
-    """Open Tantivy's index, with what must be kept for it: where nothing can be written, a folder of links.
+    """Open Tantivy's index; return it with a folder of links that must live as long, where nothing can be written.
 
     Tantivy makes a lock file next to what it reads.
     """

@@ -158,7 +158,7 @@ def incomplete(connection: apsw.Connection) -> list[tuple[str, str, str, int | N
 
 
 def _unembedded(connection: apsw.Connection) -> Iterator[Problem]:
-    """Yield the problem of chunks without a vector, where vectors were ever asked for."""
+    """Yield the problem of chunks without a vector, if the index has a model."""
     row: Any = connection.execute(_UNEMBEDDED).fetchone()
     chunks, missing = row
     if missing > 0 and connection.execute(_ACTIVE).get:
@@ -166,7 +166,7 @@ def _unembedded(connection: apsw.Connection) -> Iterator[Problem]:
 
 
 def _batches(connection: apsw.Connection, statement: str) -> Iterator[Any]:
-    """Yield rows by growing id, read some at a time, so that nothing is held for long."""
+    """Yield rows by growing id, some at a time, so that no read transaction lasts long."""
     after = 0
     while rows := connection.execute(statement, {"after": after, "batch": BATCH}).fetchall():
         yield from rows

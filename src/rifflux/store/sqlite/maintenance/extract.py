@@ -115,7 +115,7 @@ def _keep(
 
 
 def _rename(connection: apsw.Connection, roots: Sequence[str]) -> None:
-    """Give each folder a name that does not tell where it was; readers are told its last part alone anyway."""
+    """Give each folder a name that does not reveal its place; readers see only its last part anyway."""
     named: dict[str, str] = {}
     for root in roots:
         name = PurePath(root).name

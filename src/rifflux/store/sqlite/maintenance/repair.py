@@ -10,7 +10,7 @@ import apsw
 
 from rifflux.store.mending import NAMING, REVISION, Analysis, Mended, StoredChunk
 from rifflux.store.sqlite.connection.derived import forget
-from rifflux.store.sqlite.connection.view import View
+from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.maintenance import check
 from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
 from rifflux.store.sqlite.query import Terms
@@ -42,7 +42,7 @@ _READ_AGAIN = "update file set size = -1, hash = '' where id = ?"
 _OTHER_RESULTS = "update owner set generation = generation + 1"
 
 
-def mend(view: View, analysis: Analysis) -> Mended:
+def mend(view: OwnerView, analysis: Analysis) -> Mended:
     """Mend what is wrong with the rows and the word index, step by step, each step one transaction."""
     done: list[str] = []
     for step in (_indexes, _rows, _hashes, _vectors, _revision, _terms):

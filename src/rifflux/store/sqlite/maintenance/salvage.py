@@ -20,7 +20,7 @@ import apsw
 
 from rifflux.errors import Busy, DamagedIndex, NotAnIndex
 from rifflux.store.sqlite.connection.connect import connect, translated
-from rifflux.store.sqlite.connection.locks import held
+from rifflux.store.sqlite.connection.locks import file_lock
 from rifflux.store.sqlite.connection.schema import APPLICATION_ID
 from rifflux.store.sqlite.maintenance.recognize import check_is_index
 
@@ -59,7 +59,7 @@ _TYPES: dict[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (int, float), 
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """Where the damaged file is kept, how many rows of each table came over, and how many files are to be read again.
+    """The result of a salvage: the place of the damaged file, rows saved per table, and files to read again.
 
     The latter are all files if the table of documents, of their texts or of chunks was not there.
     """
@@ -130,7 +130,7 @@ def _alone(path: Path) -> Iterator[None]:
     """Hold all that others claim while they change an index. Raises `Busy` if somebody is at it."""
     with ExitStack() as claims:
         for task in TASKS:
-            if not claims.enter_context(held(path.with_name(f"{path.name}.{task}.lock"))):
+            if not claims.enter_context(file_lock(path.with_name(f"{path.name}.{task}.lock"))):
                 raise Busy(f"another process works on {path}: end it, then try again")
         yield
 
@@ -232,8 +232,8 @@ def _tables(source: apsw.Connection, target: apsw.Connection) -> Iterator[_Salva
     for (name,) in target.execute(_TABLES).fetchall():
         if name in LEFT_OUT or any(str(name).startswith(f"{other}") for (other,) in virtual):
             continue
-        held = {column for column, *_ in _columns(source, str(name))}
-        columns = tuple(each for each in _columns(target, str(name)) if each[0] in held)
+        present = {column for column, *_ in _columns(source, str(name))}
+        columns = tuple(each for each in _columns(target, str(name)) if each[0] in present)
         if columns:
             by_row = "without rowid" not in str(
                 target.execute("select sql from sqlite_master where name = ?", (name,)).get

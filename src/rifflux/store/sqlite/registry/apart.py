@@ -16,7 +16,7 @@ from rifflux.errors import InvalidArgument, ReadOnlyIndex
 from rifflux.store.registry import Erased, LogEntry, Sharing
 from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.engine import Engine
-from rifflux.store.sqlite.connection.view import View
+from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.registry.registry import SqliteRegistry
 from rifflux.store.sqlite.registry.sharing import SqliteSharing
 
@@ -77,7 +77,7 @@ class ApartRegistry(SqliteRegistry):
 class ApartSharing(SqliteSharing):
     """Who has and reads which collection of an index that is only read; users may be in its `state` alone."""
 
-    state: View
+    state: OwnerView
 
     def users(self) -> frozenset[str]:
         return SqliteSharing.users(self) | SqliteSharing(self.state).users()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from rifflux.store.sqlite.connection.view import View
+    from rifflux.store.sqlite.connection.view import OwnerView
 
 #: The user and all parts of what they have.
 _OWNERS = "select id from owner where name = :user or substr(name, 1, length(:part)) = :part"
@@ -62,7 +62,7 @@ _NAMING = "select count(*) from admin_log where :name in (user, who, owner)"
 _TELL = "update admin_log set owner = :alias where id = :id"
 
 
-def erase(view: View, user: str, entry: LogEntry | None = None) -> Erased:
+def erase(view: OwnerView, user: str, entry: LogEntry | None = None) -> Erased:
     """Delete a user in one transaction, and return what there was. A part of what somebody has is no user."""
     if PART in user:
         return Erased({})
@@ -73,22 +73,22 @@ def erase(view: View, user: str, entry: LogEntry | None = None) -> Erased:
     )  # fmt: skip
 
 
-def drop_collection(view: View, owner: str, entry: LogEntry | None = None) -> Erased:
-    """Delete a collection in one transaction, and return what it held."""
+def drop_collection(view: OwnerView, owner: str, entry: LogEntry | None = None) -> Erased:
+    """Delete a collection in one transaction, and return the counts of what was deleted."""
     # The events are those of its readers: what they did stays theirs.
     bound = {"owner": owner, "user": None}
     return _erased(view, _OWNER, bound, (), (_COLLECTION,), lambda connection, _: append(connection, entry))
 
 
 def _erased(
-    view: View,
+    view: OwnerView,
     whose: str,
     bound: dict[str, Any],
     counted: Sequence[str],
     uncounted: Sequence[str],
     log: Callable[[apsw.Connection, Erased], int | None],
 ) -> Erased:
-    """Delete all rows of the owners that a statement names, and what more is said of them; then write the log."""
+    """Delete all rows of the owners that a statement selects and of what else is named, then write the log."""
     with view.writing(content=False) as (connection, _):
         found: list[Any] = connection.execute(whose, bound).fetchall()
         owners = [owner for (owner,) in found]
@@ -121,7 +121,7 @@ def _erased(
     return erased
 
 
-def _merge(view: View) -> None:
+def _merge(view: OwnerView) -> None:
     """Merge the segments of the owners' words, which keep what was deleted until then.
 
     A step at a time, so that others may write between; what an interruption leaves goes with later merges.

@@ -15,10 +15,10 @@ from rifflux.store.registry import (
     Erased,
     Event,
     JobRecord,
-    KeptAnswer,
     LogEntry,
     QuestionDigest,
     Reaction,
+    RecordedAnswer,
     Registry,
     Sharing,
     Spending,
@@ -26,8 +26,8 @@ from rifflux.store.registry import (
     Token,
 )
 from rifflux.store.sqlite.connection.connect import MEMORY
-from rifflux.store.sqlite.connection.locks import held
-from rifflux.store.sqlite.connection.view import View
+from rifflux.store.sqlite.connection.locks import file_lock
+from rifflux.store.sqlite.connection.view import OwnerView
 
 #: How long an entry is kept, and how many of each user who acts: nobody can push out what others did.
 KEPT_SECONDS = 2 * 365 * 86_400.0
@@ -163,10 +163,10 @@ where :before is null or id < :before order by id desc limit :limit"""
 class SqliteRegistry(Registry):
     """Settings, events and claims of one owner. What concerns everybody is refused to a named one."""
 
-    view: View
+    view: OwnerView
 
     @property
-    def _whole(self) -> View:
+    def _whole(self) -> OwnerView:
         """Return the view, for what is the whole index's."""
         if self.view.owner:
             raise OutOfScope("tokens and spendings are the whole index's: ask who looks after it")
@@ -191,7 +191,7 @@ class SqliteRegistry(Registry):
     @contextmanager
     def _claimed(self, task: str, waiting: Callable[[str], None] | None) -> Iterator[bool]:
         path = Path(self.view.engine.location).expanduser()
-        with held(path.with_name(f"{path.name}.{task}.lock"), waiting) as mine, ExitStack() as long:
+        with file_lock(path.with_name(f"{path.name}.{task}.lock"), waiting) as mine, ExitStack() as long:
             if mine:
                 long.enter_context(self.view.engine.long_task())
             yield mine
@@ -283,14 +283,14 @@ class SqliteRegistry(Registry):
         ((cost,),) = self._whole.rows(_COST, {"user": user, "since": since})
         return float(cost)
 
-    def begin_answer(self, answer: KeptAnswer, forget_before: float) -> KeptAnswer | None:
+    def begin_answer(self, answer: RecordedAnswer, forget_before: float) -> RecordedAnswer | None:
         with self._whole.writing(content=False) as (connection, _):
             connection.execute(_FORGET_ANSWERS, (forget_before,))
             connection.execute(_BEGIN_ANSWER, astuple(answer))
             if connection.changes():
                 return None
             (row,) = connection.execute(_ANSWER, (answer.user, answer.key))
-        return KeptAnswer(*row)
+        return RecordedAnswer(*row)
 
     def end_answer(self, user: str, key: str, status: int, body: bytes) -> None:
         with self._whole.writing(content=False) as (connection, _):
@@ -345,7 +345,7 @@ def _job(row: Any) -> JobRecord:
 
 
 def append(connection: apsw.Connection, entry: LogEntry | None) -> None:
-    """Write an entry within the open transaction, and drop those that are kept no longer."""
+    """Write an entry within the open transaction, and drop expired ones."""
     if entry:
         connection.execute(_APPEND, asdict(entry))
         connection.execute(_TRIM, {"oldest": entry.done_at - KEPT_SECONDS, "user": entry.user, "each": KEPT_EACH})

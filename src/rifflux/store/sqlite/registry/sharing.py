@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 
 from rifflux.store.registry import EVERYONE, CollectionRecord, Erased, Grant, LogEntry, Sharing
-from rifflux.store.sqlite.connection.view import View
+from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.registry.registry import append
 
 _OF = "select owner, user, name, description, created_at from collection where user = :user order by name"
@@ -60,7 +60,7 @@ union select iif(instr(name, char(31)), substr(name, 1, instr(name, char(31)) - 
 class SqliteSharing(Sharing):
     """Who has and reads which collection. Nothing of it changes what a collection holds."""
 
-    view: View
+    view: OwnerView
 
     def of(self, user: str) -> list[CollectionRecord]:
         return [CollectionRecord(*row) for row in self.view.rows(_OF, {"user": user})]

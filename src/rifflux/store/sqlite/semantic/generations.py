@@ -11,7 +11,7 @@ from rifflux.store.semantic import Generation, Generations, ModelInfo, State
 from rifflux.store.sqlite.connection.derived import forget
 
 if TYPE_CHECKING:
-    from rifflux.store.sqlite.connection.view import View
+    from rifflux.store.sqlite.connection.view import OwnerView
 
 _ALL = """
 select model.name, model.backend, model.dimension, model.fingerprint, model.spec, model.state,
@@ -46,7 +46,7 @@ _DROP_MODELS = "delete from model where state = 'retired'"
 class SqliteGenerations(Generations):
     """The generations of an index. Building and dropping change nothing that is found, so what is derived stays."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: OwnerView) -> None:
         self._view = view
 
     def all(self) -> list[Generation]:

@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import MissingExtra
-from rifflux.store.sqlite.connection.derived import NotBuilt, Stamp, Unfit, rebuild
+from rifflux.store.sqlite.connection.derived import NotBuilt, StateStamp, Unfit, rebuild
 from rifflux.store.sqlite.connection.engine import current
 from rifflux.store.sqlite.semantic.packed import NAME as VECTORS
-from rifflux.store.sqlite.semantic.packed import Packed
+from rifflux.store.sqlite.semantic.packed import PackedVectors
 from rifflux.store.sqlite.semantic.scan import FEW, nearest_rows
 from rifflux.types import Ids, Scores, Vectors
 
@@ -84,13 +84,13 @@ class Proximity:
     """An opened graph as it fits a packed file: the row of each node (-1: none any more), and the rows without node."""
 
     graph: Index
-    stamp: Stamp
+    stamp: StateStamp
     rows: NDArray[np.int32]
     rest: Ids
     lock: threading.Lock
 
     @classmethod
-    def open(cls, place: Path, packed: Packed, token: str) -> Proximity:
+    def open(cls, place: Path, packed: PackedVectors, token: str) -> Proximity:
         """Map the graph at a place; raises `Unfit` where it is not the one of a token, is damaged, or of little use."""
         stamp, nodes = _read(place, packed, token)
         rows = _rows_of(nodes, packed)
@@ -111,9 +111,9 @@ class Proximity:
         return max(missing / max(len(self.rows) - dead + missing, 1), dead / max(len(self.rows), 1))
 
     def nearest_rows(
-        self, packed: Packed, among: slice, allowed: Mask | None, vector: Vectors, limit: int
+        self, packed: PackedVectors, among: slice, allowed: Mask | None, vector: Vectors, limit: int
     ) -> tuple[Ids, Scores]:
-        """Return the rows near a vector as `scan.nearest_rows` does, which is asked where few rows count."""
+        """Return the rows near a vector, as `scan.nearest_rows` does, which is used where few rows are allowed."""
         if allowed is None:
             left = among.stop - among.start
         else:
@@ -141,7 +141,7 @@ class Proximity:
         return rows if allowed is None else rows[allowed[rows - among.start]]
 
     def _without_node(
-        self, packed: Packed, among: slice, allowed: Mask | None, vector: Vectors, limit: int
+        self, packed: PackedVectors, among: slice, allowed: Mask | None, vector: Vectors, limit: int
     ) -> tuple[Ids, Scores]:
         rest = self._counting(self.rest, among, allowed)
         mask = np.zeros(among.stop - among.start, np.bool_)
@@ -151,7 +151,7 @@ class Proximity:
         return (rest, np.empty(0, np.float64))
 
 
-def keep(connection: apsw.Connection, place: Path, packed: Packed, going_on: Callable[[], bool]) -> bool:
+def keep(connection: apsw.Connection, place: Path, packed: PackedVectors, going_on: Callable[[], bool]) -> bool:
     """Bring the graph up to date with what is packed; False if somebody else is at it.
 
     It is given up as soon as `going_on()` is false.
@@ -179,7 +179,7 @@ def known(connection: apsw.Connection) -> str:
     return ""
 
 
-def verify(place: Path, packed: Packed, token: str) -> None:
+def verify(place: Path, packed: PackedVectors, token: str) -> None:
     """Read all of a graph; raises `Unfit` where something is damaged. None at all is in order."""
     if token:
         _verify(place, _read(place, packed, token)[0], whole=True)
@@ -190,7 +190,12 @@ class _GivenUp(Exception):
 
 
 def _write(
-    new: Path, stamp: Stamp, packed: Packed, former: Proximity | None, place: Path, going_on: Callable[[], bool]
+    new: Path,
+    stamp: StateStamp,
+    packed: PackedVectors,
+    former: Proximity | None,
+    place: Path,
+    going_on: Callable[[], bool],
 ) -> None:
     """Write a graph: the former one with nodes for the rows that have none, or one of all rows."""
     new.mkdir(0o700)
@@ -222,7 +227,7 @@ def _write(
     (new / _STAMP).write_bytes(replace(stamp, facts=facts).encoded())
 
 
-def _empty(packed: Packed) -> Index:
+def _empty(packed: PackedVectors) -> Index:
     from usearch.index import Index
 
     width = packed.values.shape[1]
@@ -232,14 +237,14 @@ def _empty(packed: Packed) -> Index:
     )
 
 
-def _read(place: Path, packed: Packed, token: str) -> tuple[Stamp, NDArray[Any]]:
+def _read(place: Path, packed: PackedVectors, token: str) -> tuple[StateStamp, NDArray[Any]]:
     """Return the stamp and the nodes of a graph; raises `Unfit` where they are damaged or of another model."""
     try:
         try:
             written = (place / _STAMP).read_bytes()
         except FileNotFoundError:
             raise NotBuilt("there is none") from None
-        stamp = Stamp.decoded(written)
+        stamp = StateStamp.decoded(written)
         if (stamp.name, stamp.format, stamp.facts["model"]) != (NAME, FORMAT, packed.stamp.facts["model"]):
             raise NotBuilt("it is of another format, or of another model")
         if stamp.token != token:
@@ -253,7 +258,7 @@ def _read(place: Path, packed: Packed, token: str) -> tuple[Stamp, NDArray[Any]]
         raise Unfit(f"it cannot be read: {error}") from error
 
 
-def _verify(place: Path, stamp: Stamp, *, whole: bool) -> None:
+def _verify(place: Path, stamp: StateStamp, *, whole: bool) -> None:
     """Compare checksums: of the links, which a walk follows blindly, or of all."""
     path = place / _GRAPH
     expected = stamp.facts["checksums"]
@@ -281,7 +286,7 @@ def _checksum(path: Path, start: int = 0, size: int = -1) -> int:
     return checksum
 
 
-def _marks(packed: Packed, rows: Ids) -> NDArray[np.uint64]:
+def _marks(packed: PackedVectors, rows: Ids) -> NDArray[np.uint64]:
     """Return a number for each vector, which differs where the vector does."""
     marks = packed.scales[rows].view("<u4").astype(np.uint64)
     for word in packed.signs:
@@ -290,7 +295,7 @@ def _marks(packed: Packed, rows: Ids) -> NDArray[np.uint64]:
     return marks
 
 
-def _rows_of(nodes: NDArray[Any], packed: Packed) -> NDArray[np.int32]:
+def _rows_of(nodes: NDArray[Any], packed: PackedVectors) -> NDArray[np.int32]:
     """Return the row of each node, -1 where its chunk is not packed, or has another vector."""
     if not len(packed):
         return np.full(len(nodes), -1, np.int32)

@@ -24,7 +24,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, Stamp, Unfit, private
+from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, StateStamp, Unfit, private
 from rifflux.store.sqlite.connection.engine import Current
 from rifflux.types import Ids, Scores, Vectors
 
@@ -87,10 +87,10 @@ def _layout(rows: int, dimension: int, owners: int) -> dict[str, Section]:
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedVectors:
     """A mapped file. `values[row] * scales[row]` is a vector, `signs[:, row]` its sign bits, 64 to a word."""
 
-    stamp: Stamp
+    stamp: StateStamp
     owners: Mapping[int, slice]
     chunks: Ids
     ids: Ids
@@ -102,11 +102,11 @@ class Packed:
     values: NDArray[np.int16]
 
     @classmethod
-    def open(cls, path: Path, expected: Current, model: int) -> Packed:
+    def open(cls, path: Path, expected: Current, model: int) -> PackedVectors:
         """Map a file; raises `Unfit` where it is not the one that is expected, or damaged."""
         try:
             with path.open("rb") as file:
-                stamp = Stamp.decoded(file.read(STAMP_BYTES))
+                stamp = StateStamp.decoded(file.read(STAMP_BYTES))
                 stamp.check(expected, NAME, FORMAT)
                 if stamp.facts["model"] != model:
                     raise NotBuilt("it is of another model")
@@ -166,7 +166,7 @@ class Packed:
         return found
 
 
-def _arrays(data: mmap.mmap, stamp: Stamp) -> dict[str, Array]:
+def _arrays(data: mmap.mmap, stamp: StateStamp) -> dict[str, Array]:
     """Return the sections of a file, mapped."""
     layout = _layout(stamp.facts["rows"], stamp.facts["dimension"], stamp.facts["owners"])
     last = next(reversed(layout.values()))
@@ -178,7 +178,7 @@ def _arrays(data: mmap.mmap, stamp: Stamp) -> dict[str, Array]:
     }
 
 
-def _verify(name: str, array: Array, stamp: Stamp) -> None:
+def _verify(name: str, array: Array, stamp: StateStamp) -> None:
     if crc32(array.data) != stamp.facts["checksums"][name]:
         raise Unfit(f"its {name} are damaged")
 
@@ -213,7 +213,7 @@ def rounded(vectors: Vectors) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
     return np.rint(vectors / np.maximum(scales[:, None], np.finfo(np.float32).tiny)).astype("<i2"), scales
 
 
-def write(connection: apsw.Connection, path: Path, stamp: Stamp, model: int, dimension: int) -> None:
+def write(connection: apsw.Connection, path: Path, stamp: StateStamp, model: int, dimension: int) -> None:
     """Write the vectors of a model to a new file; all that is read is of one transaction of the caller."""
     columns = _columns(connection, model)
     layout = _layout(len(columns["ids"]), dimension, len(columns["owners"]))

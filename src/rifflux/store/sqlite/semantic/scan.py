@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.sqlite.semantic.packed import Packed, sign_words
+from rifflux.store.sqlite.semantic.packed import PackedVectors, sign_words
 from rifflux.types import Ids, Scores, Vectors
 
 #: Shares of the best rows: those expected to be left out, and those that the outer half of what is looked at may hold.
@@ -50,7 +50,9 @@ _STEPS = np.linspace(-6, 6, 241)
 _TAIL = np.array([erfc(step / sqrt(2)) / 2 for step in _STEPS])
 
 
-def nearest_rows(packed: Packed, among: slice, allowed: Mask | None, vector: Vectors, limit: int) -> tuple[Ids, Scores]:
+def nearest_rows(
+    packed: PackedVectors, among: slice, allowed: Mask | None, vector: Vectors, limit: int
+) -> tuple[Ids, Scores]:
     """Return rows that hold the `limit` of highest cosine, and more, in no order; with their cosines.
 
     `allowed` says of each row of the slice whether it counts; `vector` is of unit length.
@@ -69,7 +71,7 @@ def nearest_rows(packed: Packed, among: slice, allowed: Mask | None, vector: Vec
 
 
 def nearest_among(
-    packed: Packed, rows: Ids, vector: Vectors, limit: int, signs: NDArray[np.uint64] | None = None
+    packed: PackedVectors, rows: Ids, vector: Vectors, limit: int, signs: NDArray[np.uint64] | None = None
 ) -> tuple[Ids, Scores]:
     """Return those of some rows that hold the `limit` of highest cosine, and more, in no order; with their cosines.
 
@@ -123,14 +125,14 @@ def _likely(
     if allowed is not None:
         counts += np.multiply(~allowed, beyond, dtype=np.uint16)
     for each in (EACH, 1) if len(counts) >= MANY else (1,):
-        held = each * np.bincount(counts[::each], minlength=beyond)[:beyond]
-        upto = np.cumsum(held)
+        histogram = each * np.bincount(counts[::each], minlength=beyond)[:beyond]
+        upto = np.cumsum(histogram)
         level = _level(upto, max(SAMPLE, 2 * limit))
         places = np.flatnonzero(counts <= level)
         if len(places) >= limit:
             break  # else the rows that were looked at are unlike the others
     found = cosines(places)
-    wider = _expected_level(counts[places], found, held, level, limit, missed)
+    wider = _expected_level(counts[places], found, histogram, level, limit, missed)
     while True:
         further = np.flatnonzero((counts > level) & (counts <= wider))
         places = np.concatenate([places, further])
@@ -152,7 +154,9 @@ def _worst(cosines: Scores, limit: int) -> float:
     return float(np.partition(cosines, len(cosines) - limit)[len(cosines) - limit])
 
 
-def _expected_level(counts: Counts, cosines: Scores, held: NDArray[Any], level: int, limit: int, missed: float) -> int:
+def _expected_level(
+    counts: Counts, cosines: Scores, histogram: NDArray[Any], level: int, limit: int, missed: float
+) -> int:
     """Return the count up to which rows get a cosine, judged by those of a count up to `level`, which have one."""
     x = counts.astype(np.float64)
     x_mean = x.mean()
@@ -163,9 +167,9 @@ def _expected_level(counts: Counts, cosines: Scores, held: NDArray[Any], level: 
     else:
         slope = 0.0
     stray = float(np.std(cosines - y_mean - slope * (x - x_mean))) + 1e-9
-    levels = np.arange(level + 1, len(held))
+    levels = np.arange(level + 1, len(histogram))
     lacking = _worst(cosines, limit) - (y_mean + slope * (levels - x_mean))
-    expected = held[level + 1 :] * np.interp(lacking / stray, _STEPS, _TAIL, right=0.0)
+    expected = histogram[level + 1 :] * np.interp(lacking / stray, _STEPS, _TAIL, right=0.0)
     left_out = expected[::-1].cumsum()[::-1]
     needed = np.flatnonzero(left_out > missed * limit)
     if len(needed):

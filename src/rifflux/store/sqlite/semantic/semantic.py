@@ -14,7 +14,7 @@ import numpy as np
 from rifflux.errors import ModelMismatch, OutOfScope
 from rifflux.store.semantic import ModelInfo, Pending, Semantic, State
 from rifflux.store.sqlite.connection.engine import GenerationCache, unmoved
-from rifflux.store.sqlite.connection.view import View
+from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.query import Terms, by_table, numbers_of, passing
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
 from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, rounded_all, scanned
@@ -91,8 +91,8 @@ PUT_MODEL = "insert into model (name, backend, dimension, fingerprint, spec, sta
 class SqliteSemantic(Semantic):
     """Vectors of one owner's chunks, ranked by cosine; nothing is fetched."""
 
-    view: View
-    #: Packed vectors; None for an index in memory.
+    view: OwnerView
+    #: PackedVectors vectors; None for an index in memory.
     index: VectorIndex | None
     matrices: GenerationCache[Matrix]
     #: Rows of documents that pass a filter, since a filter is mostly used again.
@@ -139,8 +139,8 @@ class SqliteSemantic(Semantic):
                     return
         if known.fingerprint != model.fingerprint:
             raise ModelMismatch(
-                f"the index holds vectors of {known.name} ({known.shown}), not of {model.shown}: open it with "
-                f"model={known.shown!r}, or run 'rifflux models switch {model.shown}'"
+                f"the index holds vectors of {known.name} ({known.public_spec}), not of {model.public_spec}: open it "
+                f"with model={known.public_spec!r}, or run 'rifflux models switch {model.public_spec}'"
             )
 
     def model(self) -> ModelInfo | None:

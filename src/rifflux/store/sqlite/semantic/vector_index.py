@@ -20,7 +20,7 @@ from rifflux.store.sqlite.connection.engine import Current, GenerationCache, cur
 from rifflux.store.sqlite.query import best
 from rifflux.store.sqlite.semantic import hnsw
 from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, rounded_all
-from rifflux.store.sqlite.semantic.packed import FORMAT, NAME, Packed, write
+from rifflux.store.sqlite.semantic.packed import FORMAT, NAME, PackedVectors, write
 from rifflux.store.sqlite.semantic.scan import nearest_among, nearest_rows
 from rifflux.types import Ids, Ranking, Vectors
 
@@ -87,7 +87,7 @@ class Together:
         return self.rows.nbytes + self.signs.nbytes
 
     @classmethod
-    def of(cls, packed: Packed, owners: Sequence[int]) -> Together:
+    def of(cls, packed: PackedVectors, owners: Sequence[int]) -> Together:
         """Gather the rows of owners."""
         rows = np.concatenate(
             [np.arange(each.start, each.stop) for each in (packed.of(owner) for owner in owners)] or [_NO_ROWS]
@@ -103,7 +103,7 @@ class VectorSnapshot:
     Where there is a graph of the packed ones, it names the candidates.
     """
 
-    packed: Packed
+    packed: PackedVectors
     fresh: Fresh
     together: GenerationCache[Together]
     graph: hnsw.Proximity | None = None
@@ -269,7 +269,7 @@ class VectorIndex(DerivedFile):
                 packed = former.packed
                 fresh = former.fresh
             else:
-                packed = Packed.open(self.place, known, model[0])
+                packed = PackedVectors.open(self.place, known, model[0])
                 fresh = Fresh.none(known.covered, model[1])
                 self._refused = "", ""
         except Unfit as error:
@@ -284,7 +284,7 @@ class VectorIndex(DerivedFile):
         """Return whether there is another graph than the one that was looked at last."""
         return self._graphs is not None and hnsw.known(connection) != self._graph_seen
 
-    def _graph_of(self, connection: apsw.Connection, packed: Packed) -> hnsw.Proximity | None:
+    def _graph_of(self, connection: apsw.Connection, packed: PackedVectors) -> hnsw.Proximity | None:
         """Return the graph of what is packed, if there shall be one and it can be used."""
         if self._graphs is None or len(packed) < hnsw.LEAST:
             return None
@@ -350,7 +350,7 @@ class VectorIndex(DerivedFile):
         model = connection.execute(_MODEL).fetchone()
         if model is None:
             return
-        packed = Packed.open(self.place, known, model[0])
+        packed = PackedVectors.open(self.place, known, model[0])
         packed.verify()
         try:
             if self._graphs:
@@ -408,7 +408,7 @@ class VectorIndex(DerivedFile):
         if known is None or model is None or self._closing:
             return True
         try:
-            packed = Packed.open(self.place, known, model[0])
+            packed = PackedVectors.open(self.place, known, model[0])
         except Unfit:
             return True
         return len(packed) < hnsw.LEAST or hnsw.keep(connection, place, packed, lambda: not self._closing)
@@ -417,7 +417,7 @@ class VectorIndex(DerivedFile):
         """Count the chunks that changed since they were packed, and all; infinitely many if nothing fits."""
         try:
             if known := current(connection, NAME):
-                return len(touched(connection, NAME, known.covered)), len(Packed.open(self.place, known, model))
+                return len(touched(connection, NAME, known.covered)), len(PackedVectors.open(self.place, known, model))
         except Unfit:
             pass
         return float("inf"), 0
@@ -428,7 +428,7 @@ def _is_worth_it(connection: apsw.Connection) -> bool:
     return bool(connection.execute(_HIGHEST).get >= LEAST)
 
 
-def _follow(connection: apsw.Connection, packed: Packed, fresh: Fresh, latest: int) -> Fresh:
+def _follow(connection: apsw.Connection, packed: PackedVectors, fresh: Fresh, latest: int) -> Fresh:
     """Return what changed up to the log's last entry."""
     chunks = np.array(touched(connection, NAME, fresh.seen), np.int64)
     if not len(chunks):
