@@ -42,6 +42,7 @@ from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
+from rifflux.text.highlight import spelling_of
 from rifflux.types import Clause, Cure, Filter, Notice, Query, Results, TermStatistics, Trace, Understanding, parted
 
 if TYPE_CHECKING:
@@ -235,7 +236,18 @@ class Searcher:
             self.view.session.synonyms,
             held=self._held,
             elsewhere=self._frequencies_elsewhere,
+            spelled=self._spelled,
         )
+
+    def _spelled(self, clause: Clause) -> str:
+        """Return terms as a passage that the caller may read spells them."""
+        ranking = self.store.lexical.match(Query("", required=(clause,), exact=True), 1, self.profile.weights)
+        for hit in self.view.shown(self.store.catalog.hydrate(ranking)):
+            analyzer = self.analyzer.of(hit.language)
+            for text in (hit.content, hit.heading_path, hit.title):
+                if spelling := spelling_of(clause, text, analyzer):
+                    return spelling
+        return " ".join(clause)
 
     def _frequencies_elsewhere(self, terms: Sequence[str]) -> Mapping[str, int]:
         """Return the frequencies of those terms that occur in another store that is searched for the same question."""

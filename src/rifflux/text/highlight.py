@@ -35,6 +35,22 @@ def matches(text: str, terms: Collection[str], analyzer: Analyzer) -> list[Span]
     return found
 
 
+def spelling_of(clause: Sequence[str], text: str, analyzer: Analyzer) -> str:
+    """Return how a text spells terms that stand in it side by side, in lower case; empty where it does not."""
+    wanted = tuple(clause)
+    words = [(text[start:end].lower(), tuple(analyzer.of_word(text[start:end]))) for start, end in _words(text)]
+    words = [(word, terms) for word, terms in words if terms]
+    for first in range(len(words)):
+        terms: tuple[str, ...] = ()
+        for last in range(first, len(words)):
+            terms += words[last][1]
+            if terms == wanted:
+                return " ".join(word for word, _ in words[first : last + 1])
+            if terms != wanted[: len(terms)]:
+                break
+    return ""
+
+
 def words_of_question(text: str, question: str, analyzer: Analyzer) -> list[Span]:
     """Return the spans of the words of `text` that share a term with a question; `analyzer` is that of the text."""
     return matches(text, analyzer.of_word(question), analyzer)

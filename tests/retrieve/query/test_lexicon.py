@@ -40,7 +40,7 @@ def test_the_users_own_file_adds_to_it(tmp_path: Path) -> None:
     own.write_text("PID, process id\nSES => socioeconomic status\n")
     known = known_synonyms(own, analyzer("english", "notation"))
     assert known is not None
-    shown = {source: [variant.shown for variant in variants] for source, variants in known.rules.items()}
-    assert shown["pid",] == ["principal ideal domain", "process id"]
-    assert shown["ses",] == ["short exact sequence", "socioeconomic status"]
+    spellings = {source: [variant.spelling for variant in variants] for source, variants in known.rules.items()}
+    assert spellings["pid",] == ["principal ideal domain", "process id"]
+    assert spellings["ses",] == ["short exact sequence", "socioeconomic status"]
     assert known.longest >= 4

@@ -35,6 +35,8 @@ SHORTEST_FOR_TWO = 8
 MOST_SPELLINGS = 3
 #: A question gets its first unknown words mended; a pasted page of another language must not cost seconds.
 MOST_MENDED = 4
+#: Variants of a question that are looked up in the texts, to name them as people write them.
+MOST_LOOKED_UP = 8
 #: `C#` holds no comment.
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 #: The lexicon that comes with a way to read mathematics.
@@ -44,13 +46,13 @@ _FORMAT = "write a group such as 'ttl, time to live', or a rule such as 'k8s => 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A clause that is searched besides what was asked, as it is told to people, and the words it stands beside.
+    """A clause that is searched besides what was asked, and the words it stands beside, whose terms are `beside`.
 
-    `beside` are the terms of these words.
+    `spelling` is how people write the clause; empty for terms of the index, which are stems.
     """
 
     clause: Clause
-    shown: str
+    spelling: str
     word: str
     beside: Clause
     reason: str = "synonyms of {!r}"
@@ -72,11 +74,12 @@ def expand(
     known: Synonyms | None,
     held: Callable[[Clause], bool] = lambda _: False,
     elsewhere: Frequencies = lambda _: {},
+    spelled: Callable[[Clause], str] = " ".join,
 ) -> Query:
     """Return the query with its variants, and a note of each word or formula that got some.
 
     `held` tells whether terms stand side by side in the index, `elsewhere` how often terms occur in other stores that
-    are searched for the same question.
+    are searched for the same question, and `spelled` how texts write terms.
     """
     numbered = any(map(str.isdecimal, chain(query.semantic_text, *(each[0] for each in query.tokens))))
     found = [
@@ -95,7 +98,7 @@ def expand(
     if not variants:
         return query
     variants.update(zip(fresh, (each.beside for each in fresh.values()), strict=True))
-    notes = [*_notes(fresh.values()), *(f"{each!r} is a formula: also searched as a whole" for each in whole)]
+    notes = [*_notes(fresh.values(), spelled), *(f"{each!r} is a formula: also searched as a whole" for each in whole)]
     return replace(
         query,
         variants=(*query.variants, *variants),
@@ -114,15 +117,20 @@ def _numbers(
 
 
 def _written(clause: Clause, word: str, beside: Clause) -> Variant:
-    return Variant(clause, " ".join(clause), word, beside, "{!r} in other spellings")
+    return Variant(clause, "", word, beside, "{!r} in other spellings")
 
 
-def _notes(variants: Iterable[Variant]) -> Iterator[str]:
-    shown: dict[str, list[str]] = {}
+def _notes(variants: Iterable[Variant], spelled: Callable[[Clause], str]) -> Iterator[str]:
+    spellings_by_reason: dict[str, list[str]] = {}
+    looked_up = 0
     for variant in variants:
-        shown.setdefault(variant.reason.format(variant.word), []).append(variant.shown)
-    for reason, others in shown.items():
-        yield f"{reason}: also searched {', '.join(others)}"
+        spelling = variant.spelling or " ".join(variant.clause)
+        if not variant.spelling and any(each.isalpha() for each in variant.clause) and looked_up < MOST_LOOKED_UP:
+            spelling = spelled(variant.clause)
+            looked_up += 1
+        spellings_by_reason.setdefault(variant.reason.format(variant.word), []).append(spelling)
+    for reason, others in spellings_by_reason.items():
+        yield f"{reason}: also searched {', '.join(dict.fromkeys(others))}"
 
 
 # Spelling
@@ -153,7 +161,7 @@ def spellings(
     unknown = [term for term in unknown if not known_elsewhere.get(term)]
     for term in unknown[:MOST_MENDED]:
         for near in _near(term, vocabulary):
-            yield Variant((near,), near, words[term], (term,), "{!r} occurs nowhere")
+            yield Variant((near,), "", words[term], (term,), "{!r} occurs nowhere")
 
 
 def _near(term: str, vocabulary: Vocabulary) -> list[str]:
@@ -268,9 +276,9 @@ def _rules(line: str, place: str, analyzer: Analyzer) -> Iterator[tuple[Clause, 
     if len(sides) > 2 or (len(sides) == 1 and len(sides[0]) < 2):
         raise InvalidArgument(f"{place}: {line!r} is no line of synonyms: {_FORMAT}")
     pairs = product(*sides) if len(sides) == 2 else permutations(sides[0], 2)
-    for (source, word), (target, shown) in pairs:
+    for (source, word), (target, spelling) in pairs:
         if source != target:
-            yield source, Variant(target, shown, word, source)
+            yield source, Variant(target, spelling, word, source)
 
 
 def _members(side: str, place: str, analyzer: Analyzer) -> list[tuple[Clause, str]]:
