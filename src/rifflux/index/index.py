@@ -271,20 +271,9 @@ class Index:
     @cached_property
     def retrieve(self) -> WorksRetriever:
         """Retrieval of research works with evidence: call it with a question."""
-        from rifflux.works.profile import RETRIEVAL
-        from rifflux.works.retrieval.intent import adjusted_intents, fitted_intents
         from rifflux.works.retrieval.retriever import WorksRetriever
 
-        view = self._view
-        # Its words were analyzed so, whatever suits works best.
-        language = view.profile.language
-        mathematics = view.profile.mathematics
-        profile = replace(RETRIEVAL, visible=view.profile.visible, credits=view.profile.credits)
-        if (language, mathematics) != (profile.language, profile.mathematics):
-            profile = replace(profile, language=language, mathematics=mathematics)
-        searcher = Searcher(replace(view, profile=profile))
-        intents = adjusted_intents(view.profile.intents, intents=fitted_intents(view.profile.components))
-        return WorksRetriever(searcher, intents=intents, workers=view.session.workers)
+        return WorksRetriever.of_view(self._view)
 
     @cached_property
     def _answerer(self) -> Answerer:

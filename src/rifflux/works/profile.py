@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from rifflux.evidence.pack import Packer
 from rifflux.session.profile import Profile
-from rifflux.works.export import CITING
-from rifflux.works.retrieval.candidates import exact_channels, sufficient_reach
 
 WORKS = Profile(
     "works",
@@ -18,6 +13,3 @@ WORKS = Profile(
     moments=False,
     command="rifflux works import PATHS",
 )
-
-#: Works as they are retrieved with evidence; each question has its `steps`, `rifflux.works.retrieval.steps.WorkSteps`.
-RETRIEVAL = replace(WORKS, channels=exact_channels, reach=sufficient_reach, packer=Packer(CITING))

@@ -33,14 +33,24 @@ from rifflux.session.arguments import (
 )
 from rifflux.session.license_policy import LicensePolicy
 from rifflux.session.searching import NO_QUERY_VECTOR, Searcher
+from rifflux.session.session import IndexView
 from rifflux.types import LICENSED, Filter, Hit, Trace, Why, parted
 from rifflux.types.document import UNTOLD
 from rifflux.works.export import CITING, style_of
 from rifflux.works.model import told_names
+from rifflux.works.profile import WORKS
 from rifflux.works.retrieval.asked import Asked
-from rifflux.works.retrieval.candidates import POOL, SIDE, SIDES, CandidateGenerator, Gathered
+from rifflux.works.retrieval.candidates import (
+    POOL,
+    SIDE,
+    SIDES,
+    CandidateGenerator,
+    Gathered,
+    exact_channels,
+    sufficient_reach,
+)
 from rifflux.works.retrieval.citables import Citables, groups_of
-from rifflux.works.retrieval.intent import INTENTS, Intent
+from rifflux.works.retrieval.intent import INTENTS, Intent, adjusted_intents, fitted_intents
 from rifflux.works.retrieval.liking import Liking
 from rifflux.works.retrieval.listing import listed
 from rifflux.works.retrieval.question import Question, meant
@@ -86,6 +96,24 @@ class WorksRetriever:
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     intents: Mapping[str, Intent] = field(default_factory=lambda: INTENTS)
     workers: Workers = field(default_factory=Workers, repr=False, compare=False)
+
+    @classmethod
+    def of_view(cls, view: IndexView) -> WorksRetriever:
+        """Return the retriever of a view, with the intents that its profile adjusts."""
+        own = view.profile
+        profile = replace(
+            WORKS,
+            channels=exact_channels,
+            reach=sufficient_reach,
+            packer=Packer(CITING),
+            # Its words were analyzed with these, whatever suits works best.
+            language=own.language,
+            mathematics=own.mathematics,
+            visible=own.visible,
+            credits=own.credits,
+        )
+        intents = adjusted_intents(own.intents, intents=fitted_intents(own.components))
+        return cls(Searcher(replace(view, profile=profile)), intents=intents, workers=view.session.workers)
 
     def __call__(
         self,
