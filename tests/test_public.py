@@ -173,7 +173,7 @@ def test_the_arguments_that_scripts_rely_on_are_there_with_their_defaults(name: 
 @pytest.mark.parametrize(
     ("type", "fields"),
     [
-        (rifflux.Hit, "chunk_id document path title heading_path chunk_index content span score why"),
+        (rifflux.Hit, "id key path title heading_path chunk_index text span score why"),
         (rifflux.IndexReport, "indexed_files skipped_files deleted_files failed chunks indexed_paths embedding_model "
                               "embedding_backend seconds"),
         (rifflux.Status, "documents chunks embedded_chunks embedding_model roots schema_version"),

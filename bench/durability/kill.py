@@ -213,7 +213,7 @@ def verify(world: World, operation: str, seed: int) -> None:
         assert status.chunks == sum(len(index.chunks(key)) for key in keys)
         for key in choice.sample(sorted(held), min(5, len(held))):
             mark = held[key].split()[1]
-            assert index.search(mark, mode="lexical", top_k=1)[0].document == key
+            assert index.search(mark, mode="lexical", top_k=1)[0].key == key
         assert index.search(" ".join(choice.sample(WORDS, 3)))
     copy = world.place / "copy.db"
     if copy.exists():
@@ -242,7 +242,7 @@ def compare(world: World) -> None:
             for number in range(20):
                 query = " ".join(random.Random(number).sample(WORDS, 3))
                 for mode in ("lexical", "semantic", "hybrid"):
-                    pages = [[(hit.chunk_id, round(hit.score, 4)) for hit in each.search(query, mode=mode)]
+                    pages = [[(hit.id, round(hit.score, 4)) for hit in each.search(query, mode=mode)]
                              for each in (disturbed, undisturbed)]  # fmt: skip
                     assert pages[0] == pages[1], (query, mode)
     for name, statement in TABLES.items():

@@ -113,10 +113,10 @@ def _questions(found: Sequence[Definition], each: int, choice: random.Random) ->
 
 def _answer(index: Index, question: Question, run: Run, tree: Path) -> Answer:
     hits = index.search(question.text, top_k=PAGE, **run.options).hits[:3]
-    in_file = [hit.document == question.wanted.file for hit in hits]
+    in_file = [hit.key == question.wanted.file for hit in hits]
     on_line = [right and _holds(hit, question.wanted, tree) for right, hit in zip(in_file, hits, strict=True)]
     values = (in_file[:1] == [True], any(in_file), on_line[:1] == [True], any(on_line))
-    first = f"{hits[0].document}:{_lines(hits[0], tree)}" if hits else "nothing"
+    first = f"{hits[0].key}:{_lines(hits[0], tree)}" if hits else "nothing"
     return Answer(question, run.name, dict(zip(MEASURES, values, strict=True)), first)
 
 
@@ -129,7 +129,7 @@ def _lines(hit: Hit, tree: Path) -> tuple[int, int]:
     """Return the first and the last line of a hit in its file, counted from 1."""
     if lines := getattr(hit, "lines", None):
         return lines[0], lines[-1]
-    text, (start, end) = _text(tree / hit.document), hit.span
+    text, (start, end) = _text(tree / hit.key), hit.span
     return text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 1
 
 

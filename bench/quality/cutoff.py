@@ -41,7 +41,7 @@ class JudgedPage:
     @property
     def characters(self) -> Sequence[int]:
         """Return the lengths of the texts."""
-        return [len(hit.content) for hit in self.results]
+        return [len(hit.text) for hit in self.results]
 
 
 def by_share(share: float, results: Results) -> int:

@@ -108,7 +108,7 @@ def _case(index: Index, collection: Collection, question: JudgedQuestion) -> Cas
     kinds = dict(zip(first.tolist(), StoreEvidence(index.admin.store, query).kinds(first), strict=True))
     pooled = pool_of(rankings, POOL)
     pool = index.admin.store.catalog.hydrate(Ranking(pooled, np.zeros(len(pooled))))
-    documents = {int(hit.chunk_id, 16): hit.document for hit in pool}
+    documents = {int(hit.id, 16): hit.key for hit in pool}
     sense = index.classify(question.text)
     alone = len(sense.identifiers) == 1 and sense.specificity == 1
     return Case(rankings, kinds, question.grades, documents, alone, scale=index.admin.view.scale)

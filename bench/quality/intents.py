@@ -213,7 +213,7 @@ def _referring(index: Index) -> Iterator[tuple[str, str, set[str], set[str]]]:
     """Yield the identifier and title of works with references, what they cite, and what cites them."""
     for each in index.works.all():
         record = index.works.get(each.identifiers[0])
-        cites, citing = ({hit.document for hit in hits} - {record.key} for hits in (record.cites, record.cited_by))
+        cites, citing = ({hit.key for hit in hits} - {record.key} for hits in (record.cites, record.cited_by))
         if len(cites) >= LEAST:
             yield each.identifiers[0], each.title, cites, citing
 
@@ -227,5 +227,5 @@ def _share(
         return None
 
     retrieve = replace(index.retrieve, settings=PATIENT)
-    found = {hit.document for hit in retrieve(wording.format(id=name, title=title), top_k=TOP).reranked}
+    found = {hit.key for hit in retrieve(wording.format(id=name, title=title), top_k=TOP).reranked}
     return len(found & wanted) / min(TOP, len(wanted))

@@ -52,7 +52,7 @@ class Kept:
 def first_document(index: Index, question: str, run: Run) -> str | None:
     """Return the key of the document that a question finds first, asked for a page of hits; None if there is none."""
     hits = index.search(question, top_k=PAGE, **run.options).hits
-    return hits[0].document if hits else None
+    return hits[0].key if hits else None
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

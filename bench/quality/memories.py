@@ -82,13 +82,11 @@ def ways(index: Index, memories: Sequence[str]) -> dict[str, Find]:
     for number, memory in enumerate(memories):
         talks.add_message("c", memory, id=str(number))
     return {
-        "memories": lambda question: [memory.content for memory, _ in kept.search(question).memories],
-        "memories, rrf": lambda question: [
-            memory.content for memory, _ in kept.search(question, fusion="rrf").memories
-        ],
-        "documents": lambda question: [hit.content for hit in by_meaning.search(question)],
+        "memories": lambda question: [memory.text for memory, _ in kept.search(question).memories],
+        "memories, rrf": lambda question: [memory.text for memory, _ in kept.search(question, fusion="rrf").memories],
+        "documents": lambda question: [hit.text for hit in by_meaning.search(question)],
         "documents, by meaning alone": lambda question: [
-            hit.content for hit in by_meaning.search(question, mode="semantic")
+            hit.text for hit in by_meaning.search(question, mode="semantic")
         ],
         "messages": lambda question: [hit.message.text for hit in talks.search(question, limit=10)],
     }

@@ -64,7 +64,7 @@ def _arguments() -> argparse.Namespace:
 
 def _answer(index: Index, question: Question, run: Run) -> Answer:
     hits = index.search(question.text, top_k=PAGE, **run.options).hits
-    found = list(dict.fromkeys(hit.document for hit in hits))[:3]
+    found = list(dict.fromkeys(hit.key for hit in hits))[:3]
     values = (found[:1] == [question.note], question.note in found)
     return Answer(question, run.name, dict(zip(MEASURES, values, strict=True)), found)
 

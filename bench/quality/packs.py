@@ -86,7 +86,7 @@ def _row(ask: WorksRetriever, collection: Collection, least: float | None) -> Se
     found = list[PackedQuestion]()
     for question in collection.questions:
         answer = ask(question.text, min_relevance=least)
-        ranking = [hit.document for hit in answer.reranked]
+        ranking = [hit.key for hit in answer.reranked]
         found.append(PackedQuestion(question.grades, ranking, answer.evidence))
     items = [item for each in found for item in each.items]
     packed, judged = len(items), sum(each.judged for each in found)

@@ -111,7 +111,7 @@ def _sentences(page: Page, choice: random.Random) -> Iterator[str]:
 
 def _answer(index: Index, question: Question, run: Run) -> Answer:
     hits = index.search(question.text, top_k=PAGE, **run.options).hits[:3]
-    places = [(hit.document, _page(hit)) for hit in hits]
+    places = [(hit.key, _page(hit)) for hit in hits]
     in_file = [file == question.file for file, _ in places]
     on_page = [place == (question.file, question.page) for place in places]
     values = (on_page[:1] == [True], any(on_page), in_file[:1] == [True], any(in_file))

@@ -143,8 +143,8 @@ def _works(corpus: Path) -> dict[str, Work]:
 def _ways(index: Index) -> dict[str, Ask]:
     patient = replace(index.retrieve, settings=PATIENT)
     return {
-        "retrieve": lambda text: [hit.document for hit in patient(text, top_k=DEPTH).reranked],
-        "search": lambda text: [hit.document for hit in index.search(text, top_k=DEPTH, group="document")],
+        "retrieve": lambda text: [hit.key for hit in patient(text, top_k=DEPTH).reranked],
+        "search": lambda text: [hit.key for hit in index.search(text, top_k=DEPTH, group="document")],
     }
 
 

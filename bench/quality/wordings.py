@@ -204,7 +204,7 @@ def _answers(index: Index, question: Question, run: Run) -> Iterator[Answer]:
             hits = index.search(pattern.format(question.name), top_k=PAGE, **run.options).hits
             levels = {hit.quality for hit in hits}
             best = next((level for level in (HIGH, "medium") if level in levels), LOW)
-            document = hits[0].document if hits else None
+            document = hits[0].key if hits else None
             relevance, level = (hits[0].relevance or 0.0, hits[0].quality or LOW) if hits else (0.0, LOW)
             yield Answer(question, wordings, pattern, document, relevance, level, best)
 

@@ -36,7 +36,7 @@ THINGS = (
     ("POST", "/conversations", {"id": "talk", "title": "Birds"}, ""),
     ("POST", "/conversations/talk/messages", {"id": "said", "text": "I saw a bittern"}, ""),
     ("POST", "/works", {"source": "brief", "records": [{"_id": "a", "title": "Cohomology", "text": "Of things."}]}, ""),
-    ("POST", "/memories", {"content": "Ann drinks tea without milk", "category": "preference"}, "id"),
+    ("POST", "/memories", {"text": "Ann drinks tea without milk", "category": "preference"}, "id"),
     ("POST", "/tokens", {"label": "spare"}, "id"),
 )
 SEARCH = "POST", "/search", {"query": "cache"}, "results"
@@ -113,7 +113,7 @@ def _put_back(db: Path, url: str, role: str) -> str:
         # A connection each: one that idles while the machine does something else is closed by the service.
         answer = httpx.request(method, f"{url}{path}", json=body, headers=headers, timeout=PATIENCE_S).json()
         with suppress(KeyError):  # it may be there, and then nothing was made
-            names += [answer[name]] if name == "id" else [hit["chunk_id"] for hit in answer.get(name, ())]
+            names += [answer[name]] if name == "id" else [hit["id"] for hit in answer.get(name, ())]
     (db.parent / "names.txt").write_text("\n".join(f'"{name}"' for name in names), "utf-8")
     (db.parent / CONFIGURATION.name).write_text(CONFIGURATION.read_text("utf-8"), "utf-8")
     return token

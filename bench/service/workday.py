@@ -194,7 +194,7 @@ class Day:
             case "message":
                 return f"/conversations/{self.talks[user]}/messages", {"text": self._said()}
             case "memory":
-                return "/memories", {"content": self._said()}
+                return "/memories", {"text": self._said()}
             case _:
                 return f"/{kind}", {"query": self.chance.choice(self._documents)}
 

@@ -56,7 +56,7 @@ def _save(index: Index, folder: Path, number: int) -> tuple[float, float]:
     path.write_text(f"# Note {number}\n\nThe word {word} is written here and nowhere else.\n")
     start = time.perf_counter()
     # Its near spellings, the words of earlier saves, are found before it.
-    _wait(lambda: any(word in hit.content for hit in index.search(word, mode="lexical")))
+    _wait(lambda: any(word in hit.text for hit in index.search(word, mode="lexical")))
     words = time.perf_counter() - start
     _wait(lambda: index.status().embedded_chunks == index.status().chunks)
     both = time.perf_counter() - start

@@ -44,10 +44,10 @@ def main() -> None:
 def _documents(index: Index, question: str, many: int) -> Iterator[str]:
     """Chunks on the page, behind it, and anywhere."""
     hits = index.search(question, top_k=60)
-    yield from (hit.chunk_id for hit in hits[8:60:26])
+    yield from (hit.id for hit in hits[8:60:26])
     draw = random.Random(question)
     anything = index.search(draw.choice(question.split()), top_k=1000, mode="semantic")
-    yield from (hit.document for hit in draw.sample(list(anything), min(many, len(anything))))
+    yield from (hit.key for hit in draw.sample(list(anything), min(many, len(anything))))
 
 
 def _arguments() -> argparse.Namespace:

@@ -35,7 +35,7 @@ async def look_up(folder: Path, question: str) -> None:
         if found["results"]:
             best = found["results"][0]
             read = await call(client, "get_document", document=best["path"], start=best["chunk_index"], max_tokens=1000)
-            print(f"\n{read['path']}, from chunk {read['start']} of {read['chunk_count']}:\n\n{read['content']}")
+            print(f"\n{read['path']}, from chunk {read['start']} of {read['chunk_count']}:\n\n{read['text']}")
 
 
 if __name__ == "__main__":

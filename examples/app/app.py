@@ -55,8 +55,8 @@ def application() -> FastAPI:
     def ask(question: str, mine: Mine) -> dict[str, Any]:
         found, recalled = mine.everything(question, top_k=5), mine.memories.search(question, limit=3)
         return {
-            "found": [{"kind": hit.kind, "document": hit.document, "text": hit.content} for hit in found],
-            "remembered": [memory.content for memory, _ in recalled.memories],
+            "found": [{"kind": hit.kind, "document": hit.key, "text": hit.text} for hit in found],
+            "remembered": [memory.text for memory, _ in recalled.memories],
         }
 
     return app

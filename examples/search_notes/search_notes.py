@@ -19,7 +19,7 @@ def main(folder: str, question: str) -> int:
             results = index.search(question, top_k=3, group="document")
             for hit in results:
                 line = f":{hit.lines[0]}" if hit.lines else ""
-                print(f"\n{hit.path}{line}  {hit.heading_path}  ({hit.quality})\n{hit.content}")
+                print(f"\n{hit.path}{line}  {hit.heading_path}  ({hit.quality})\n{hit.text}")
             for reason in results.trace.degraded:
                 print(f"note: {reason.text}", file=sys.stderr)
     except rifflux.RiffluxError as error:

@@ -5,7 +5,7 @@ import rifflux
 with rifflux.open("notes.db") as index:
     index.add("~/notes")
     for hit in index.search("how long do cache entries live"):
-        print(hit.path, hit.heading_path, hit.content)
+        print(hit.path, hit.heading_path, hit.text)
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def leave_log(path: Path) -> None:
 def look(path: Path, *expected: str) -> None:
     """All of the index's documents are found, it is sound, and adding is refused with the reason."""
     with rifflux.open(path, create=False, model="hash:16") as index:
-        assert {hit.document for hit in index.search(QUESTION)} == set(expected)
+        assert {hit.key for hit in index.search(QUESTION)} == set(expected)
         status = index.status()
         assert status.read_only
         assert status.documents == len(expected)
@@ -122,11 +122,11 @@ class TestReadOnly:
             read_only_view(tmp_path / "own", tmp_path / "view") as view,
             rifflux.open(view / "index.db", model="hash:16") as index,
         ):
-            assert {hit.document for hit in index.search(QUESTION)} == {"early"}
+            assert {hit.key for hit in index.search(QUESTION)} == {"early"}
             leave_log(tmp_path / "own" / "index.db")
-            assert {hit.document for hit in index.search(QUESTION)} == {"early", "late"}
+            assert {hit.key for hit in index.search(QUESTION)} == {"early", "late"}
             assert run_program(REMOVES, tmp_path / "own" / "index.db") == 0
-            assert {hit.document for hit in index.search(QUESTION)} == {"late"}
+            assert {hit.key for hit in index.search(QUESTION)} == {"late"}
             assert index.admin.check() == []
 
 
@@ -156,7 +156,7 @@ class TestFullDisk:
             subprocess.run(["mount", "-o", "remount,size=9000k", str(disk)], check=True)
             with rifflux.open(path, create=False, model="hash:16") as index:
                 index.add(Document("new", "A kingfisher."))
-                assert index.search("kingfisher", mode="lexical")[0].document == "new"
+                assert index.search("kingfisher", mode="lexical")[0].key == "new"
                 assert index.status().documents >= added + 1
                 assert index.status().embedded_chunks == index.status().chunks
                 assert index.admin.check() == []

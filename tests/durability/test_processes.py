@@ -39,7 +39,7 @@ READER = """
 import sys, rifflux
 with rifflux.open(sys.argv[1], model="hash:16") as index:
     for _ in range(15):
-        assert all("heron" in hit.content for hit in index.search("heron in the river"))
+        assert all("heron" in hit.text for hit in index.search("heron in the river"))
 """
 HOLDER = """
 import sys, time
@@ -116,7 +116,7 @@ def test_documents_are_added_and_embedded_while_another_process_embeds(tmp_path:
         with other.admin.store.registry.claim("embed"):
             report = index.add(Document("a", "The heron stands in the river."))
         assert (report.embedded_chunks, report.waited_for) == (1, ())
-        assert index.search("heron", mode="semantic")[0].document == "a"
+        assert index.search("heron", mode="semantic")[0].key == "a"
         assert index.status().chunks - index.status().embedded_chunks == 1
 
 

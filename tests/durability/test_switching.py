@@ -76,7 +76,7 @@ def test_after_a_switch_the_new_vectors_answer_and_the_old_are_gone(index: Index
     assert held(index) == {"hash:256": (State.ACTIVE, CHUNKS)}
     assert index.admin.embedder.dimension == 256
     after = index.search(WORD, mode="semantic")
-    assert before[0].document == after[0].document == "d7"
+    assert before[0].key == after[0].key == "d7"
     assert index.status().switching is None
     assert index.admin.check() == []
 
@@ -103,12 +103,12 @@ def test_searches_go_on_and_what_is_added_meanwhile_is_found_before_and_after(in
 
     def meanwhile(done: int) -> None:
         found = index.search(WORD, mode="semantic")
-        assert (found[0].document, found.trace.degraded) == ("d7", ())
+        assert (found[0].key, found.trace.degraded) == ("d7", ())
         states.append(index.status().switching)
         if len(states) == 2:
             index.add(Document("late", "a late kingfisher"))
             index.remove("d9")
-            assert index.search("a late kingfisher", mode="semantic")[0].document == "late"
+            assert index.search("a late kingfisher", mode="semantic")[0].key == "late"
 
     with rifflux.open(db) as other:
         other.admin.switch(Watched(256, before=meanwhile))
@@ -117,7 +117,7 @@ def test_searches_go_on_and_what_is_added_meanwhile_is_found_before_and_after(in
     assert all(states[:done])
     assert not any(states[done:])
     assert states[0].vectors < states[2].vectors < CHUNKS
-    assert index.search("a late kingfisher", mode="semantic")[0].document == "late"
+    assert index.search("a late kingfisher", mode="semantic")[0].key == "late"
     assert held(index) == {"hash:256": (State.ACTIVE, CHUNKS)}
     assert index.admin.check() == []
 
@@ -131,7 +131,7 @@ def test_an_interrupted_switch_goes_on_where_it_was(index: Index) -> None:
     with pytest.raises(KeyboardInterrupt):
         index.admin.switch(first)
     assert held(index) == {"hash:128": (State.ACTIVE, CHUNKS), "hash:256": (State.BUILDING, 256)}
-    assert index.search(WORD, mode="semantic")[0].document == "d7"
+    assert index.search(WORD, mode="semantic")[0].key == "d7"
     assert index.admin.check() == []
     with pytest.raises(InvalidArgument, match="abort"):
         index.admin.switch("hash:8")
@@ -185,7 +185,7 @@ def test_a_question_that_is_embedded_when_the_switch_happens_is_embedded_again(
         return nearest(*arguments)
 
     monkeypatch.setattr(type(index.admin.store.semantic), "nearest", lambda _, *given: late(*given))
-    assert index.search(WORD, mode="semantic")[0].document == "d7"
+    assert index.search(WORD, mode="semantic")[0].key == "d7"
     assert index.admin.embedder.dimension == 256
 
 
@@ -203,7 +203,7 @@ def test_indexing_goes_on_with_the_new_model_when_the_switch_happens_meanwhile(
     monkeypatch.setattr(type(index.admin.store.semantic), "put_vectors", lambda _, *given: late(*given))
     index.add(Document("new", "a kingfisher"))
     assert held(index) == {"hash:256": (State.ACTIVE, CHUNKS + 1)}
-    assert index.search("a kingfisher", mode="semantic")[0].document == "new"
+    assert index.search("a kingfisher", mode="semantic")[0].key == "new"
 
 
 def test_the_commands_list_switch_and_tell_who_names_the_former_model(run: Any, tmp_path: Path) -> None:

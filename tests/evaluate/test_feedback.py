@@ -22,7 +22,7 @@ def index(tmp_path: Path) -> Iterator[rifflux.Index]:
 def test_judgements_come_back_as_a_collection(index: rifflux.Index) -> None:
     index.judge("how long do entries live", "cache", 2, user="ann")
     index.judge("how long do  entries live", "queue", 0)
-    index.judge("jobs", index.search("jobs")[0].chunk_id)
+    index.judge("jobs", index.search("jobs")[0].id)
     collection = read_feedback(index)
     assert (collection.name, collection.qrels) == ("notes", "feedback")
     assert [(question.text, dict(question.grades)) for question in collection.questions] == [

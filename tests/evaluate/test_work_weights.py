@@ -71,10 +71,10 @@ def test_a_significant_gain_is_kept_until_it_is_reset(index: Index, collection: 
     assert tuned.weights.before < tuned.weights.after
     apply_weights(index, tuned)
     question = QUERIES[3]["text"]
-    assert poor(index).retrieve(question).reranked[0].document != "d3"
+    assert poor(index).retrieve(question).reranked[0].key != "d3"
     with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
         assert again.profile.components == pytest.approx(tuned.weights.choice.shares(), abs=1e-6)
-        assert again.retrieve(question).reranked[0].document == "d3"
+        assert again.retrieve(question).reranked[0].key == "d3"
     assert reset(index.admin.store.registry)
     with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
         assert again.retrieve.intents == INTENTS

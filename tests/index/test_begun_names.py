@@ -73,7 +73,7 @@ def test_naming_puts_nothing_that_begins_with_a_question_below_its_place_by_word
         if any(f"{letters_of(name)} ".startswith(f"{letters_of(beginning)} ") for name in (each, other))
     }
     by_words, unnamed, found = (
-        [hit.document for hit in each.search(asked, top_k=DOCUMENTS, mode=mode).hits]
+        [hit.key for hit in each.search(asked, top_k=DOCUMENTS, mode=mode).hits]
         for each, mode in (
             (index, "lexical"),
             (index.using(replace(index.profile, anchors=False)), "hybrid"),

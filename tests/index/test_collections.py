@@ -27,7 +27,7 @@ def index() -> Iterator[Index]:
 
 
 def found(index: Index, query: str = "heron river cache", **options: object) -> dict[str, str]:
-    return {hit.document: hit.collection for hit in index.search(query, **options)}  # type: ignore[arg-type]
+    return {hit.key: hit.collection for hit in index.search(query, **options)}  # type: ignore[arg-type]
 
 
 def of(index: Index, user: str) -> Index:
@@ -228,11 +228,11 @@ class TestManaging:
         bob = of(index, "bob")
         bob.add(HERON, collection="wiki")
         bob.collections.share("wiki", "ann")
-        before = {hit.chunk_id for hit in bob.search("heron")}
+        before = {hit.id for hit in bob.search("heron")}
         bob.collections.rename("wiki", "atlas")
         bob.add(HERON, collection="wiki")
         assert found(of(index, "ann")) == {"heron": "bob/atlas"}
-        assert {hit.chunk_id for hit in bob.search("heron", filter={"collections": "atlas"})} == before
+        assert {hit.id for hit in bob.search("heron", filter={"collections": "atlas"})} == before
         assert bob.collections.remove("atlas") == 1
         assert [each.name for each in bob.collections.list()] == ["library", "wiki"]
 
@@ -300,7 +300,7 @@ def tell(index: Index, users: tuple[str, ...]) -> Index:
 
 
 def told(index: Index, query: str, mode: str) -> Told:
-    return {hit.document: (hit.score, hit.relevance) for hit in index.search(query, mode=mode)}
+    return {hit.key: (hit.score, hit.relevance) for hit in index.search(query, mode=mode)}
 
 
 @pytest.mark.parametrize("query", ["heron river", "cache", "river banks"])

@@ -48,7 +48,7 @@ def index(tmp_path: Path, model: Held) -> Iterator[Index]:
 
 
 def found(index: Index, query: str) -> list[tuple[str, float]]:
-    return [(hit.document, hit.score) for hit in index.search(query)]
+    return [(hit.key, hit.score) for hit in index.search(query)]
 
 
 class TestTasks:
@@ -134,7 +134,7 @@ class TestClosing:
             begun.wait()
             while True:
                 try:
-                    assert index.search("heron")[0].document == "heron"
+                    assert index.search("heron")[0].key == "heron"
                 except BaseException as error:
                     return error
 

@@ -63,7 +63,7 @@ class TestPutting:
         ann.collections.create("wiki")
         first = ann.documents.put(Document("bird", "the heron", metadata={"legs": 2}), collection="wiki")
         assert (first.key, first.collection, first.created, first.chunks) == ("bird", "wiki", True, 1)
-        assert [(hit.document, hit.collection) for hit in ann.search("heron")] == [("bird", "wiki")]
+        assert [(hit.key, hit.collection) for hit in ann.search("heron")] == [("bird", "wiki")]
         again = ann.documents.put(Document("bird", "the heron", metadata={"legs": 2}), collection="wiki")
         assert (again.created, again.chunks) == (False, 0)
         ann.documents.put(Document("bird", "a kingfisher"), collection="wiki")
@@ -130,7 +130,7 @@ class TestPutting:
         stored = ann.documents.put(Document("bird", "heron"))
         assert (stored.chunks, stored.embedded_chunks) == (1, 0)
         assert "rifflux index" in stored.degraded[0]
-        assert [hit.document for hit in ann.search("heron")] == ["bird"]
+        assert [hit.key for hit in ann.search("heron")] == ["bird"]
         monkeypatch.undo()
         assert ann.documents.put(Document("bird", "heron")).degraded == ()
         ann.admin.embed()
@@ -147,7 +147,7 @@ class TestUploading:
         data = make_pdf([["The heron stands."]])
         stored = ann.documents.upload("../the_report.pdf", data, metadata={"team": "birds"})
         (hit,) = ann.search("heron", filter={"metadata": {"team": "birds"}})
-        assert (hit.document, hit.title, hit.kind, hit.page) == (stored.key, "the report", "pdf", 1)
+        assert (hit.key, hit.title, hit.kind, hit.page) == (stored.key, "the report", "pdf", 1)
         assert "report" not in stored.key
         told = ann.documents.upload("a.pdf", make_pdf([["Herons"]]), key="k", title="Birds", created_at="2024-05-01")
         assert (told.key, ann.document("k").title, ann.document("k").created_at) == ("k", "Birds", "2024-05-01")
@@ -157,7 +157,7 @@ class TestUploading:
         stored = ann.documents.upload("birds.jsonl", RECORDS + b"no JSON\n", key="birds", license="CC0-1.0")
         assert (stored.documents, stored.chunks) == (2, 2)
         assert [each.path for each in stored.failed] == ["birds.jsonl:3"]
-        assert {hit.document for hit in ann.search("heron")} == {"r1", "r2"}
+        assert {hit.key for hit in ann.search("heron")} == {"r1", "r2"}
         assert ann.document("documents/birds/r1").license == "CC0-1.0"
         ann.documents.upload("birds.jsonl", RECORDS.splitlines()[0], key="birds")
         assert [each.key for each in listed(ann)] == ["r1"]

@@ -33,7 +33,7 @@ def asked_of_all(index: Index) -> Everything:
 
 def test_sources_are_weighed_as_agreed(index: Index) -> None:
     results = asked_of_all(index)("cache entries")
-    scores = {hit.document.removesuffix(".1"): round(hit.score, 5) for hit in results}
+    scores = {hit.key.removesuffix(".1"): round(hit.score, 5) for hit in results}
     assert scores == {
         "knowledge": 0.02459,
         "files": 0.01967,
@@ -45,7 +45,7 @@ def test_sources_are_weighed_as_agreed(index: Index) -> None:
 
 def test_every_hit_tells_its_source_and_what_its_score_is_made_of(index: Index) -> None:
     for hit in asked_of_all(index)("cache entries"):
-        name = hit.document.removesuffix(".1")
+        name = hit.key.removesuffix(".1")
         assert hit.because(f"source:{name}").rank == 1
         assert sum(hit.because("sources").detail.values()) == pytest.approx(hit.score, abs=1e-12)
 
@@ -72,7 +72,7 @@ def test_a_source_of_which_there_is_nothing_is_not_asked(index: Index) -> None:
     results = index.everything("how long do cache entries live")
     assert results.trace.counts == {"knowledge": 0, "files": 1, "notes": 1, "tasks": 0, "conversations": 1}
     assert {name for name, taken in results.trace.milliseconds.items() if taken} == {"files", "notes", "conversations"}
-    assert {hit.document for hit in results} >= {"files.1", "notes.1", "conversations.1"}
+    assert {hit.key for hit in results} >= {"files.1", "notes.1", "conversations.1"}
 
 
 def test_where_there_is_nothing_at_all_the_answer_is_empty(index: Index) -> None:
@@ -89,7 +89,7 @@ def test_where_little_is_found_the_question_is_widened(index: Index) -> None:
     with open_index(":memory:", model="hash") as index:
         index.add(Document("a", "refrigeration of foodstuffs", kind="note"), embed=False)
         results = index.everything('"refriger"')
-    assert [hit.document for hit in results] == ["a"]
+    assert [hit.key for hit in results] == ["a"]
     assert any("refriger*" in note for note in results.trace.notes)
 
 
@@ -171,7 +171,7 @@ def test_memories_are_not_among_documents(index: Index) -> None:
     ann = index.scoped(Scope("ann"))
     ann.memories.add("Ann likes tea")
     assert len(ann.search("tea")) == 0
-    assert [memory.content for memory, _ in ann.memories.search("tea").memories] == ["Ann likes tea"]
+    assert [memory.text for memory, _ in ann.memories.search("tea").memories] == ["Ann likes tea"]
 
 
 def test_a_users_conversations_are_a_source_and_searched_by_words_alone_unless_an_administrator_says_so(
@@ -183,7 +183,7 @@ def test_a_users_conversations_are_a_source_and_searched_by_words_alone_unless_a
     ann.conversations.add_message("talk", "cache entries live ten minutes", id="m", embed=True)
     for hybrid in (False, True):
         index.admin.policies.set("hybrid_search", hybrid)
-        found = {hit.document: hit for hit in ann.everything("how long do cache entries live")}
+        found = {hit.key: hit for hit in ann.everything("how long do cache entries live")}
         assert set(found) == {"note.1", "m"}
         assert found["m"].because("source:conversations").rank == 1
         assert (found["m"].because("semantic") is not None) == hybrid

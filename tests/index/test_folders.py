@@ -49,7 +49,7 @@ def test_a_value_finds_as_many_documents_as_it_counts_and_only_those(index: Inde
             index.search("heron", top_k=20, filter=Filter(folders=(str(value),))),
             index.everything("heron", filter=Filter(folders=(str(value),))),
         ):
-            assert len({(hit.root, hit.document) for hit in hits}) == count
+            assert len({(hit.root, hit.key) for hit in hits}) == count
             for hit in hits:
                 assert f"{hit.root}/{hit.path}".startswith(str(home))
                 assert f"/{value}/" in f"{hit.root}/{hit.path}"

@@ -49,8 +49,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 )
 def test_properties_find_the_passage_and_are_not_shown(index: Index, question: str, file: str, mode: str) -> None:
     first = index.search(question, mode=mode)[0]
-    assert first.document == file
-    assert not {"Zorblax", "quokkas", "hinge"} & set(first.content.split())
+    assert first.key == file
+    assert not {"Zorblax", "quokkas", "hinge"} & set(first.text.split())
 
 
 def test_an_alias_names_its_document_as_a_title_does(index: Index) -> None:
@@ -65,11 +65,11 @@ def test_an_alias_names_its_document_as_a_title_does(index: Index) -> None:
     [("kitchen", {"z.md", "lever.md"}), ("kitchen/cold", {"z.md"}), ("kitchen/hot", {"lever.md"}), ("kitch", set())],
 )
 def test_a_tag_is_found_by_its_upper_level_and_in_the_text(index: Index, tag: str, files: set[str]) -> None:
-    assert {hit.document for hit in index.search(f"tags:{tag} lever")} == files
+    assert {hit.key for hit in index.search(f"tags:{tag} lever")} == files
 
 
 def test_only_tags_of_the_prose_are_tags(index: Index) -> None:
-    (document,) = (hit for hit in index.search("levers") if hit.document == "lever.md")
+    (document,) = (hit for hit in index.search("levers") if hit.key == "lever.md")
     assert document.metadata["tags"] == ["kitchen/hot"]
 
 
@@ -83,12 +83,12 @@ def test_only_tags_of_the_prose_are_tags(index: Index) -> None:
     ],
 )
 def test_a_file_is_found_by_its_name_in_any_form(index: Index, question: str, key: str) -> None:
-    assert index.search(question)[0].document == key
+    assert index.search(question)[0].key == key
     assert index.why(question, key).rank == 1
 
 
 def test_a_part_of_a_code_finds_its_family(index: Index) -> None:
-    assert {hit.document for hit in index.search("ch07")[:2]} == {"book/ch07-02-paths.md", "book/ch07-03-use.md"}
+    assert {hit.key for hit in index.search("ch07")[:2]} == {"book/ch07-02-paths.md", "book/ch07-03-use.md"}
 
 
 def test_the_words_of_properties_are_made_again(index: Index) -> None:

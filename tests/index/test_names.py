@@ -59,7 +59,7 @@ def test_a_title_in_any_form_finds_its_document_first_and_it_is_not_low(
     index: Index, title: str, form: Callable[[str], str]
 ) -> None:
     first = index.search(form(title)).hits[0]
-    assert first.document == TITLES[title]
+    assert first.key == TITLES[title]
     assert first.quality != "low"
 
 
@@ -72,11 +72,11 @@ def test_a_title_in_any_form_finds_its_document_first_and_it_is_not_low(
     ],
 )
 def test_codes_and_numbers_meet_however_they_are_written(index: Index, question: str, key: str) -> None:
-    assert index.search(question).hits[0].document == key
+    assert index.search(question).hits[0].key == key
 
 
 def test_a_part_of_a_code_finds_its_family(index: Index) -> None:
-    found = {hit.document for hit in index.search("TQ", top_k=6).hits}
+    found = {hit.key for hit in index.search("TQ", top_k=6).hits}
     assert found == {f"k{number}" for number in range(4410, 4416)}
 
 
@@ -87,7 +87,7 @@ def test_what_alone_begins_with_a_question_is_not_below_its_place_by_words(
 ) -> None:
     asked = " ".join(title.split()[:width])
     begun = [each for each in TITLES if letters_of(each).startswith(letters_of(asked))]
-    by_words, found = ([hit.document for hit in index.search(asked, mode=mode).hits] for mode in ("lexical", "hybrid"))
+    by_words, found = ([hit.key for hit in index.search(asked, mode=mode).hits] for mode in ("lexical", "hybrid"))
     if len(begun) == 1:
         assert found.index(TITLES[title]) <= by_words.index(TITLES[title])
 
@@ -101,10 +101,10 @@ def test_why_tells_that_a_document_was_named(index: Index) -> None:
 def test_ranks_alone_decide_where_rrf_fuses(index: Index) -> None:
     hits = index.search("Rule 3", fusion="rrf", rerank="none").hits
     assert not any("identifier: title" in why.detail for hit in hits for why in hit.why)
-    assert "rule-03" in [hit.document for hit in hits]
+    assert "rule-03" in [hit.key for hit in hits]
 
 
 @pytest.mark.parametrize("question", ["Rule 3", "rule 03", "Storage of salt, report", "storage-of-salt-report"])
 def test_works_are_named_too(works: Index, question: str) -> None:
     key = "rule-03" if "3" in question else "report-03"
-    assert works.search(question).hits[0].document == key
+    assert works.search(question).hits[0].key == key

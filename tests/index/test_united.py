@@ -71,8 +71,8 @@ def told(view: IndexView, owners: Sequence[str], ids: Sequence[str]) -> dict[Any
             trace = replace(results.trace, milliseconds={})
             found["search", mode, question] = results.hits, trace
         for hit in results.hits[:2]:
-            verdict = searcher.why(question, hit.chunk_id)
-            found["why", question, hit.chunk_id] = replace(verdict, trace=replace(verdict.trace, milliseconds={}))
+            verdict = searcher.why(question, hit.id)
+            found["why", question, hit.id] = replace(verdict, trace=replace(verdict.trace, milliseconds={}))
         found["filtered", question] = searcher.search(question, filter={"since": "2024-05-02", "kinds": ["note"]}).hits
     for id in ids:
         try:
@@ -94,7 +94,7 @@ def test_what_is_beside_changes_no_digit(
     kept = {(owner, each[0]): each for owner, each in written}
     seen = [(owner, each) for (owner, _), each in kept.items() if owner in visible]
     with index_of([(owner, each) for (owner, _), each in kept.items()]) as everything, index_of(seen) as alone:
-        ids = [hit.chunk_id for owner in OWNERS for key in "abcd" for hit in _chunks(everything, owner, key)]
+        ids = [hit.id for owner in OWNERS for key in "abcd" for hit in _chunks(everything, owner, key)]
         owners = sorted(visible)
         assert told(everything, owners, ids) == told(alone, owners, ids)
 
@@ -114,7 +114,7 @@ def test_postings_change_no_digit(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         told(everything, OWNERS[:4], [])
         store.accelerate()
         assert (tmp_path / "all.db.postings").exists()
-        ids = [hit.chunk_id for owner in OWNERS for key in "abcd" for hit in _chunks(everything, owner, key)]
+        ids = [hit.id for owner in OWNERS for key in "abcd" for hit in _chunks(everything, owner, key)]
         assert told(everything, OWNERS[:4], ids) == told(alone, OWNERS[:4], ids)
 
 

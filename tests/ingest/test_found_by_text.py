@@ -71,20 +71,20 @@ def formats(db: Path) -> Iterator[Index]:
 def test_it_is_found_by_its_text(formats: Index, mode: str, name: str, query: str, words: str) -> None:
     best = formats.search(query, mode=mode)[0]
     assert best.path == name
-    assert words in best.content
+    assert words in best.text
 
 
 @pytest.mark.parametrize(("name", "query", "words"), QUESTIONS[:5], ids=[name for name, *_ in QUESTIONS[:5]])
 def test_it_is_found_from_the_shell(run: Any, db: Path, name: str, query: str, words: str) -> None:
     best = run.json("search", query, "--db", db)["results"][0]
     assert best["path"] == name
-    assert words in best["content"]
+    assert words in best["text"]
 
 
 def test_the_span_of_a_hit_is_where_its_text_stands_in_the_document(formats: Index) -> None:
     for name, query, _ in QUESTIONS:
         hit = next(hit for hit in formats.search(query) if hit.path == name)
         start, end = hit.span
-        text = formats.document(hit.document).text
+        text = formats.document(hit.key).text
         assert text[start:end].strip()
-        assert hit.content.endswith(text[start:end].strip()) or hit.content.strip() == text[start:end].strip()
+        assert hit.text.endswith(text[start:end].strip()) or hit.text.strip() == text[start:end].strip()

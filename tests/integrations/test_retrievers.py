@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -122,7 +123,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
 def test_it_finds_what_a_search_finds(index: Index, adapt: Callable[..., Adapter]) -> None:
     wanted = index.search("heron in the river")
     found = adapt(index).now("heron in the river")
-    assert [(each.id, each.text) for each in found] == [(hit.chunk_id, hit.content) for hit in wanted]
+    assert [(each.id, each.text) for each in found] == [(hit.id, hit.text) for hit in wanted]
     assert {each.score for each in found} <= {None, *(hit.score for hit in wanted)}
 
 
@@ -135,7 +136,7 @@ def test_the_metadata_is_that_of_the_hit(index: Index, adapt: Callable[..., Adap
     (hit,) = index.search("heron", top_k=1)
     (found,) = adapt(index, top_k=1).now("heron")
     told = hit.lines, hit.page, hit.score, hit.relevance, hit.span
-    assert found.metadata["document"] == hit.document
+    assert found.metadata["document"] == hit.key
     assert found.metadata["collection"] == hit.collection
     lines, span = found.metadata["lines"], found.metadata["span"]
     assert (
@@ -237,5 +238,5 @@ def test_a_node_shows_a_model_only_where_it_is_from(index: Index) -> None:
     (found,) = LlamaIndexRetriever(index, top_k=1).retrieve("heron")
     shown = found.node.get_content(MetadataMode.LLM)
     assert "heading_path: Birds" in shown
-    assert "chunk_id" not in shown
+    assert not re.search("^id: ", shown, re.M)
     assert found.node.get_content(MetadataMode.EMBED) == found.node.text

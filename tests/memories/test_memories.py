@@ -46,7 +46,7 @@ def at(index: Index, clock: Clock, rules: Rules | None = None) -> Memories:
 
 
 def contents(recalled: Recalled) -> list[str]:
-    return [memory.content for memory, _ in recalled.memories]
+    return [memory.text for memory, _ in recalled.memories]
 
 
 class TestFinding:
@@ -92,7 +92,7 @@ class TestSaving:
         old = memories.add("Ann lives in Oslo").memory
         new = memories.add("Ann lives in Bergen", supersedes=old.id).memory
         newer = memories.add("Ann lives in Paris", supersedes=new.id).memory
-        assert [memory.content for memory in memories.all()] == ["Ann lives in Paris"]
+        assert [memory.text for memory in memories.all()] == ["Ann lives in Paris"]
         assert [memory.version for memory in memories.history(newer.id)] == [3, 2, 1]
         assert memories.get(old.id).superseded_by == new.id
         assert contents(memories.search("where does Ann live")) == ["Ann lives in Paris"]
@@ -103,7 +103,7 @@ class TestSaving:
         first = memories.add("Ann lives in Graz").memory
         second = memories.add("Ann lives in Linz", supersedes=first.id).memory
         third = memories.add("Ann lives in Wels", supersedes=first.id).memory
-        assert [memory.content for memory in memories.all()] == ["Ann lives in Wels"]
+        assert [memory.text for memory in memories.all()] == ["Ann lives in Wels"]
         assert [memory.id for memory in memories.history(third.id)] == [third.id, second.id, first.id]
         assert (memories.get(second.id).superseded_by, third.version) == (third.id, 3)
 
@@ -115,9 +115,9 @@ class TestSaving:
     def test_what_is_given_is_edited(self, memories: Memories, clock: Clock) -> None:
         memory = memories.add("Ann likes tea", category="task", source="m1").memory
         clock.time += 5
-        edited = memories.edit(memory.id, content=" Ann likes mint tea ", importance=9, expires_at="never")
+        edited = memories.edit(memory.id, text=" Ann likes mint tea ", importance=9, expires_at="never")
         assert edited == memories.get(memory.id)
-        assert (edited.content, edited.importance, edited.category, edited.source) == (
+        assert (edited.text, edited.importance, edited.category, edited.source) == (
             "Ann likes mint tea", 9, "task", "m1"
         )  # fmt: skip
         assert (edited.expires_at, edited.version, edited.updated_at) == (None, 2, clock.time)
@@ -127,15 +127,15 @@ class TestSaving:
         assert contents(memories.search("mint")) == []
         with pytest.raises(NotFound, match="memories list"):
             memories.edit("none", importance=9)
-        for wrong in ({"content": " "}, {"importance": 0}, {"confidence": 2.0}, {"expires_at": "soon"}):
+        for wrong in ({"text": " "}, {"importance": 0}, {"confidence": 2.0}, {"expires_at": "soon"}):
             with pytest.raises(InvalidArgument):
                 memories.edit(memory.id, **wrong)
 
     @pytest.mark.parametrize(
         "wrong",
         [
-            {"content": " "},
-            {"content": "x" * 4001},
+            {"text": " "},
+            {"text": "x" * 4001},
             {"importance": 11},
             {"importance": True},
             {"confidence": 1.5},
@@ -147,7 +147,7 @@ class TestSaving:
     )
     def test_what_cannot_be_meant_is_refused(self, memories: Memories, wrong: dict[str, Any]) -> None:
         with pytest.raises(InvalidArgument):
-            memories.add(**{"content": "Ann likes tea"} | wrong)
+            memories.add(**{"text": "Ann likes tea"} | wrong)
         assert memories.all() == []
 
 
@@ -197,7 +197,7 @@ class TestRecalling:
         memories.add("Bob may drink some tea", importance=8, confidence=0.6)
         assert set(contents(memories.search("tea", min_importance=8))) == {"Ann likes tea", "Bob may drink some tea"}
         assert contents(memories.search("tea", min_importance=8, min_confidence=0.7)) == ["Ann likes tea"]
-        assert [each.content for each in memories.all(min_importance=9)] == ["Ann likes tea"]
+        assert [each.text for each in memories.all(min_importance=9)] == ["Ann likes tea"]
         assert len(memories.all(min_confidence=0.7)) == 51
         strict = at(index, clock)
         assert "Bob may drink some tea" in contents(strict.search("tea", limit=5, min_importance=8, min_confidence=0.5))
@@ -224,7 +224,7 @@ class TestRecalling:
         for _ in range(3):
             clock.time += 1
             memories.search("who likes tea", limit=1)
-        uses = {memory.content: (memory.uses, memory.used_at) for memory in memories.all()}
+        uses = {memory.text: (memory.uses, memory.used_at) for memory in memories.all()}
         assert uses == {"Ann likes tea": (3, clock.time), "Bob plays chess on Sundays": (0, None)}
 
     def test_scores_are_explained_to_the_last_bit(self, memories: Memories) -> None:
@@ -241,7 +241,7 @@ class TestRecalling:
         memories.add("Ann's locker code is 9876 blue")
         memories.search("blue", limit=1)
         found = memories.search("what is Ann's locker code").memories
-        parts = {memory.content[-4:]: hit.because("rerank:recall").detail for memory, hit in found}
+        parts = {memory.text[-4:]: hit.because("rerank:recall").detail for memory, hit in found}
         for name in ("freshness", "usage"):
             assert parts["blue"][name] > parts[" red"][name]
 

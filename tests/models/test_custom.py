@@ -37,21 +37,21 @@ class TestEnough:
             report = index.add(*TEXTS)
             assert (report.embedded_chunks, report.embedding_model, report.embedding_backend) == (2, "mine", "custom")
             found = index.search("heron river")
-            assert (found[0].document, found.trace.effective_mode, found.trace.degraded) == ("heron", "hybrid", ())
+            assert (found[0].key, found.trace.effective_mode, found.trace.degraded) == ("heron", "hybrid", ())
 
     def test_it_answers_as_the_model_behind_it_does(self, tmp_path: Path) -> None:
         answers = []
         for model in (Simple(), HASH):
             with rifflux.open(":memory:", model=model) as index:
                 index.add(*TEXTS)
-                answers.append([(hit.document, hit.score) for hit in index.search("an egret", mode="semantic")])
+                answers.append([(hit.key, hit.score) for hit in index.search("an egret", mode="semantic")])
         assert [key for key, _ in answers[0]] == [key for key, _ in answers[1]]
         assert [score for _, score in answers[0]] == pytest.approx([score for _, score in answers[1]], abs=1e-6)
 
     def test_a_function(self) -> None:
         with rifflux.open(":memory:", model=CustomEmbedder(HASH.embed_documents, "mine", 64)) as index:
             index.add(*TEXTS)
-            assert index.search("egret", mode="semantic")[0].document == "egret"
+            assert index.search("egret", mode="semantic")[0].key == "egret"
 
     def test_what_embeds_as_langchain_names_it(self) -> None:
         class Named:
@@ -65,7 +65,7 @@ class TestEnough:
 
         with rifflux.open(":memory:", model=Named()) as index:  # type: ignore[arg-type]
             index.add(*TEXTS)
-            assert index.search("egret", mode="semantic")[0].document == "egret"
+            assert index.search("egret", mode="semantic")[0].key == "egret"
 
     def test_what_it_has_besides_is_used(self) -> None:
         class More(Simple):
@@ -147,7 +147,7 @@ def test_wrong_vectors_are_not_stored_and_told(wrong: str) -> None:
         (reason,) = index.add(*TEXTS).degraded
         assert re.search(told, reason), reason
         assert index.status().embedded_chunks == 0
-        assert [hit.document for hit in index.search("heron")] == ["heron"]
+        assert [hit.key for hit in index.search("heron")] == ["heron"]
         with pytest.raises(ModelError, match=told):
             index.admin.embed()
 
@@ -159,7 +159,7 @@ def test_words_answer_where_a_question_gets_a_wrong_vector(tmp_path: Path, wrong
         index.add(*TEXTS)
     with rifflux.open(tmp_path / "index.db", model=CustomEmbedder(embed, "mine", 64)) as index:
         found = index.search("heron")
-        assert [hit.document for hit in found] == ["heron"]
+        assert [hit.key for hit in found] == ["heron"]
         assert found.trace.effective_mode == "lexical"
         (reason,) = found.trace.degraded
         assert re.search(told, reason.text), reason
@@ -189,7 +189,7 @@ class TestWithoutTheProgram:
     def test_words_answer_and_the_reason_names_the_cure(self, made: Path) -> None:
         with rifflux.open(made) as index:
             found = index.search("heron")
-            assert [hit.document for hit in found] == ["heron"]
+            assert [hit.key for hit in found] == ["heron"]
             assert "a model of a program's own: open the index with model=" in found.trace.degraded[0].text
 
     def test_nothing_can_be_embedded(self, made: Path) -> None:

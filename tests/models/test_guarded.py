@@ -94,7 +94,7 @@ def test_what_cannot_be_paid_is_not_asked_and_says_nothing_against_the_model() -
         index.search("cache and all other entries")
         for _ in range(FAILURES + 1):
             results = index.using(stopped=note).search("cache entries")
-    assert [hit.document for hit in results] == ["a"]
+    assert [hit.key for hit in results] == ["a"]
     assert results.trace.effective_mode == "lexical"
     assert any("budget is spent" in reason.text for reason in results.trace.degraded)
     assert {each.sort for each in told} == {"refused"}

@@ -233,15 +233,15 @@ MINE: Mapping[str, tuple[Document, ...]] = {
 
 REMEMBERED: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "ann": (
-        {"content": "Ann takes her tea without milk", "category": "preference", "importance": 8},
-        {"content": "Ann lives in Oslo by the river", "importance": 9},
-        {"content": "Ann has a train to Copenhagen on Friday", "category": "event", "expires_at": "2027-01-01"},
-        {"content": "Ann is allergic to hazelnuts", "importance": 10, "source": "talk-bread"},
-        {"content": "Ann likes coffee less than tea", "category": "preference", "confidence": 0.8},
-        {"content": "It rained", "importance": 3},
-        {"content": "Ann takes her tea without milk!", "category": "preference"},
+        {"text": "Ann takes her tea without milk", "category": "preference", "importance": 8},
+        {"text": "Ann lives in Oslo by the river", "importance": 9},
+        {"text": "Ann has a train to Copenhagen on Friday", "category": "event", "expires_at": "2027-01-01"},
+        {"text": "Ann is allergic to hazelnuts", "importance": 10, "source": "talk-bread"},
+        {"text": "Ann likes coffee less than tea", "category": "preference", "confidence": 0.8},
+        {"text": "It rained", "importance": 3},
+        {"text": "Ann takes her tea without milk!", "category": "preference"},
     ),
-    "bob": ({"content": "Bob takes his tea with a kestrel", "category": "preference"},),
+    "bob": ({"text": "Bob takes his tea with a kestrel", "category": "preference"},),
 }
 
 SHELF: tuple[Mapping[str, Any], ...] = (

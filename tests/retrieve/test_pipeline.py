@@ -37,7 +37,7 @@ def noting(before: object) -> object:
 
 
 def scores(results: Results) -> list[tuple[str, float, float | None]]:
-    return [(hit.document, hit.score, hit.relevance) for hit in results]
+    return [(hit.key, hit.score, hit.relevance) for hit in results]
 
 
 @pytest.mark.parametrize("options", [{}, {"rerank": "features"}, {"diversify": True, "group": "document"}])
@@ -68,12 +68,12 @@ def test_what_was_removed_meanwhile_is_left_out(index: Index) -> None:
     index.remove("r40")
     read = plan.pipeline.read(table)
     assert len(read) == len(table) - 1 == len(read.passages)
-    assert [f"{id:016x}" for id in read.ids.tolist()] == [hit.chunk_id for hit in read.passages]
+    assert [f"{id:016x}" for id in read.ids.tolist()] == [hit.id for hit in read.passages]
 
 
 def test_the_page_explains_what_the_columns_hold(index: Index) -> None:
     def by_length(query: Query, table: Candidates) -> Scored:
-        lengths = np.array([float(len(hit.content)) for hit in table.passages])
+        lengths = np.array([float(len(hit.text)) for hit in table.passages])
         return Scored(lengths, {"length": lengths})
 
     by_length.name = "length"  # type: ignore[attr-defined]

@@ -49,7 +49,7 @@ def made(tmp_path: Path) -> Path:
 def test_a_hybrid_search_is_answered_by_words(made: Path, given: str) -> None:
     with rifflux.open(made, model=Broken(256, given=given)) as index:
         found = index.search("heron")
-        assert [hit.document for hit in found] == ["heron"]
+        assert [hit.key for hit in found] == ["heron"]
         assert found.trace.effective_mode == "lexical"
         assert GIVES[given][1] in found.trace.degraded[0].text
         json.dumps(search_json(found), allow_nan=False)
@@ -76,6 +76,6 @@ def test_what_cannot_be_compared_is_not_stored(tmp_path: Path) -> None:
         report = index.add(Document("heron", "A heron."))
         assert (report.indexed_files, report.embedded_chunks) == (1, 0)
         assert "not finite" in report.degraded[0]
-        assert [hit.document for hit in index.search("heron")] == ["heron"]
+        assert [hit.key for hit in index.search("heron")] == ["heron"]
         with pytest.raises(ModelError, match="not finite"):
             index.admin.embed()

@@ -32,7 +32,7 @@ def birds(number: int, text: str = "A heron.") -> list[Document]:
 
 
 def vectors(index: Index) -> Vectors:
-    ids = [int(hit.chunk_id, 16) for hit in index.search("heron", mode="lexical", top_k=1000)]
+    ids = [int(hit.id, 16) for hit in index.search("heron", mode="lexical", top_k=1000)]
     found = index.admin.store.semantic.vectors_of(np.array(ids, np.int64))
     return np.stack([found[id] for id in ids])
 

@@ -66,7 +66,7 @@ def test_words_answer_and_the_cause_is_in_the_log(
     server.mode, asked = mode, server.asked
     with opened(path, server) as index, caplog.at_level(logging.WARNING):
         found = index.search("heron")
-        assert [hit.document for hit in found] == ["heron"]
+        assert [hit.key for hit in found] == ["heron"]
         assert found.trace.effective_mode == "lexical"
         assert len(found.trace.degraded) == 1
         untold(json.dumps(search_json(found)), repr(found))
@@ -198,7 +198,7 @@ def test_storing_beyond_the_budget_keeps_the_text(server: EmbeddingServer, tmp_p
         assert "this month's budget is spent" in report.degraded[0]
         assert "later" in report.degraded[0]
         assert mine.search("heron").trace.effective_mode == "hybrid"
-        assert [hit.document for hit in mine.search("egret", mode="lexical")] == ["b"]
+        assert [hit.key for hit in mine.search("egret", mode="lexical")] == ["b"]
         assert index.admin.store.registry.cost("ann", 0.0) <= 20.0
 
 

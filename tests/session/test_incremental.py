@@ -18,7 +18,7 @@ from tests.support.embedder import Counting
 
 def chunk_ids(index: Index, key: str) -> dict[str, str]:
     """The ids of a document's chunks by their text."""
-    return {hit.content: hit.chunk_id for hit in index.chunks(key)}
+    return {hit.text: hit.id for hit in index.chunks(key)}
 
 
 def found(index: Index, query: str) -> list[str]:
@@ -69,7 +69,7 @@ def test_text_before_a_chunk_moves_it_without_renaming_it(index: Index, folder: 
     index.add(folder)
     after = chunk_ids(index, "cache.md")
     assert before.items() <= after.items()
-    assert {hit.content: hit.chunk_index for hit in index.chunks("cache.md")}["A new first section."] == 0
+    assert {hit.text: hit.chunk_index for hit in index.chunks("cache.md")}["A new first section."] == 0
 
 
 def test_a_new_time_on_the_same_content_reads_but_does_not_index(index: Index, folder: Path) -> None:
@@ -156,7 +156,7 @@ class TestRecords:
     @pytest.mark.usefixtures("records")
     def test_a_hit_names_the_record_and_the_file(self, index: Index) -> None:
         (hit,) = index.search("otter", mode="lexical")
-        assert (hit.document, hit.path, hit.title, hit.metadata["year"]) == ("r1", "records.jsonl", "First", 2020)
+        assert (hit.key, hit.path, hit.title, hit.metadata["year"]) == ("r1", "records.jsonl", "First", 2020)
 
     def test_a_changed_record_is_replaced_and_the_others_keep_their_chunks(self, index: Index, records: Path) -> None:
         before = chunk_ids(index, "r2")
@@ -219,11 +219,11 @@ class TestDocuments:
 
     def test_a_document_with_only_a_title_is_found_by_it(self, index: Index) -> None:
         index.add(Document("a", "", title="Quarterly figures"))
-        assert [hit.document for hit in index.search("quarterly", mode="lexical")] == ["a"]
+        assert [hit.key for hit in index.search("quarterly", mode="lexical")] == ["a"]
 
     def test_half_a_surrogate_pair_costs_only_itself(self, index: Index) -> None:
         index.add(Document("a", "heron \ud83d otter"))
-        assert [hit.document for hit in index.search("heron otter", mode="lexical")] == ["a"]
+        assert [hit.key for hit in index.search("heron otter", mode="lexical")] == ["a"]
 
     @pytest.mark.parametrize(
         ("bad", "named"),

@@ -47,7 +47,7 @@ def both(tmp_path: Path, german: Path, english: Path) -> Iterator[Index]:
 
 
 def found(index: Index, query: str) -> list[str]:
-    return [hit.document for hit in index.search(query, mode="lexical")]
+    return [hit.key for hit in index.search(query, mode="lexical")]
 
 
 class TestAFolderWithItsLanguage:
@@ -87,14 +87,14 @@ class TestAFolderWithItsLanguage:
             alone.add(german, embed=False)
             own = alone.search("Kündigungen der Verträge", mode="lexical")
             beside = both.search("Kündigungen der Verträge", mode="lexical")
-        assert [hit.document for hit in beside] == [hit.document for hit in own]
+        assert [hit.key for hit in beside] == [hit.key for hit in own]
         assert beside[0].relevance == pytest.approx(own[0].relevance)
 
     def test_words_are_highlighted_in_the_language_of_the_passage(self, both: Index) -> None:
         from rifflux.surfaces.shared.nouns import found_json
 
         (hit,) = found_json(both.search("Haus", mode="lexical"), both.profile.analyzer)
-        words = [hit["content"][start:end] for start, end in hit["highlights"]]
+        words = [hit["text"][start:end] for start, end in hit["highlights"]]
         assert words == ["Häuser"]
 
     def test_a_misspelt_word_is_corrected_to_one_of_either_language(self, both: Index) -> None:

@@ -26,7 +26,7 @@ HIT = Hit(
 def test_what_is_no_work_is_shown_whatever_its_license() -> None:
     rule = LicensePolicy().of_another()
     assert rule.document("default", DOCUMENT) is DOCUMENT
-    assert rule.hit(replace(HIT, namespace="default")).content == "Secret."
+    assert rule.hit(replace(HIT, namespace="default")).text == "Secret."
 
 
 def test_an_owner_is_told_facts_and_no_text() -> None:
@@ -39,14 +39,14 @@ def test_an_owner_is_told_facts_and_no_text() -> None:
     )
     assert (shown.links, shown.tags, shown.parts) == (DOCUMENT.links, (Tag("msc", "14"),), ())
     hit = LicensePolicy().hit(HIT)
-    assert (hit.content, hit.heading_path, hit.withheld, hit.metadata) == (WITHHELD, "", True, {"authors": ["Ann"]})
+    assert (hit.text, hit.heading_path, hit.withheld, hit.metadata) == (WITHHELD, "", True, {"authors": ["Ann"]})
 
 
 def test_a_reader_of_what_another_shares_is_told_neither() -> None:
     rule = LicensePolicy().of_another()
     assert rule.document(WORKS, DOCUMENT) == Document("a", WITHHELD, "Title", withheld=True)
     hit = rule.hit(HIT)
-    assert (hit.content, hit.metadata, hit.created_at, hit.withheld) == (WITHHELD, {}, None, True)
+    assert (hit.text, hit.metadata, hit.created_at, hit.withheld) == (WITHHELD, {}, None, True)
 
 
 def test_of_an_abstract_license_the_abstract_is_shown_to_all() -> None:
@@ -70,8 +70,8 @@ class TestDecisions:
     def test_own_texts_are_shown_to_their_owner_and_never_to_readers(self, index: Index) -> None:
         index.admin.policies.set("own_texts", "on")
         rule = index.admin.view.visible
-        assert rule.hit(HIT).content == "Secret."
-        assert rule.of_another().hit(HIT).content == WITHHELD
+        assert rule.hit(HIT).text == "Secret."
+        assert rule.of_another().hit(HIT).text == WITHHELD
 
     def test_facts_may_be_told_to_everyone(self, index: Index) -> None:
         index.admin.policies.set("facts", "everyone")

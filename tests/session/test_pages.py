@@ -45,7 +45,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 )
 def test_pages_continue_each_other_down_to_the_last(many: Index, asked: dict[str, Any]) -> None:
     pages = [many.search("heron river", top_k=50, offset=offset, **asked) for offset in range(0, 800, 50)]
-    ids = [hit.chunk_id for page in pages for hit in page]
+    ids = [hit.id for page in pages for hit in page]
     assert len(ids) == len(set(ids))
     assert len(ids) == 700 or "collapse" in asked
     again = many.search("heron river", top_k=50, offset=350, **asked)
@@ -53,8 +53,8 @@ def test_pages_continue_each_other_down_to_the_last(many: Index, asked: dict[str
 
 
 def test_shorter_pages_are_pieces_of_longer_ones_within_one_search(many: Index) -> None:
-    whole = [hit.chunk_id for hit in many.search("heron river", top_k=40)]
-    pieces = [hit.chunk_id for offset in range(0, 40, 10) for hit in many.search("heron river", offset=offset)]
+    whole = [hit.id for hit in many.search("heron river", top_k=40)]
+    pieces = [hit.id for offset in range(0, 40, 10) for hit in many.search("heron river", offset=offset)]
     assert pieces == whole
 
 
@@ -71,7 +71,7 @@ def test_beyond_the_last_hit_is_an_empty_page(many: Index) -> None:
 
 def test_by_date_is_the_same_page_with_the_newest_first(many: Index) -> None:
     page, dated = (many.search("heron river", top_k=20, sort=sort) for sort in ("relevance", "date"))
-    assert {hit.chunk_id for hit in page} == {hit.chunk_id for hit in dated}
+    assert {hit.id for hit in page} == {hit.id for hit in dated}
     days = [hit.created_at or "" for hit in dated]
     assert days == sorted(days, reverse=True) != [hit.created_at for hit in page]
 
@@ -83,7 +83,7 @@ def test_what_has_no_date_comes_last() -> None:
             Document("old", "A heron there.", created_at="1999"),
             Document("new", "A heron here.", updated_at="2026-05"),
         )
-        assert [hit.document for hit in index.search("heron", sort="date")] == ["new", "old", "none"]
+        assert [hit.key for hit in index.search("heron", sort="date")] == ["new", "old", "none"]
 
 
 def test_a_page_ends_where_relevance_falls_off(many: Index) -> None:
@@ -95,7 +95,7 @@ def test_a_page_ends_where_relevance_falls_off(many: Index) -> None:
     end = max(place for place, value in enumerate(relevances, 1) if value >= least)
     assert end < 50
     short = many.search("river stork 5", top_k=50, cutoff=share)
-    assert [hit.chunk_id for hit in short] == [hit.chunk_id for hit in page][:end]
+    assert [hit.id for hit in short] == [hit.id for hit in page][:end]
     assert short.trace.dropped["cutoff"] == 50 - end
     usual = many.search("river stork 5", top_k=50, cutoff=True)
     assert list(usual) == list(many.search("river stork 5", top_k=50, cutoff=0.5))

@@ -64,7 +64,7 @@ def test_the_page_of_a_hit_is_what_its_reader_says_whatever_the_heading(
 def test_chunks_tell_their_lines_too(index: Index) -> None:
     chunks = index.chunks("a.py")
     assert [chunk.lines for chunk in chunks] == [(1, 1), (4, 5), (8, 9)]
-    found = index.get(chunks[-1].chunk_id)
+    found = index.get(chunks[-1].id)
     assert isinstance(found, rifflux.Hit)
     assert found.lines == (8, 9)
 

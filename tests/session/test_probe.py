@@ -49,7 +49,7 @@ def test_its_vectors_are_refused_and_the_text_is_kept(path: Path, server: Embedd
         assert "text-embed is another model now" in reason
         assert "rifflux models switch" in reason
         assert "127.0.0.1" not in reason
-        assert [hit.document for hit in index.search("crane", mode="lexical")] == ["crane"]
+        assert [hit.key for hit in index.search("crane", mode="lexical")] == ["crane"]
         memory = index.scoped(Scope("ann")).memories.add("Ann watches the crane")
         assert "another model now" in memory.degraded[0]
         index.admin.policies.set(HYBRID_SEARCH, True)
@@ -117,7 +117,7 @@ def test_the_cure_makes_vectors_of_the_new_one(path: Path, server: EmbeddingServ
         index.admin.switch(server.spec)
         assert index.admin.check() == []
         for document in TEXTS:
-            assert index.search(document.text, mode="semantic")[0].document == document.key
+            assert index.search(document.text, mode="semantic")[0].key == document.key
         assert index.add(CRANE).embedded_chunks == 1
 
 

@@ -36,7 +36,7 @@ def library(index: Index) -> Index:
 
 def names(results: Sequence[rifflux.Hit]) -> set[str]:
     """The documents of hits by the letter of their name."""
-    return {Path(hit.document).stem for hit in results}
+    return {Path(hit.key).stem for hit in results}
 
 
 class TestTimes:
@@ -61,13 +61,13 @@ class TestTimes:
         self, minutes: Index, when: str, first: str
     ) -> None:
         results = minutes.search(f"committee budget {when}", collapse=False)
-        assert results[0].document == first
+        assert results[0].key == first
         assert results[0].because("moments").detail[when] > 1
         assert any(note.startswith(f"'{when}' is a time: documents of 2015-0") for note in results.trace.notes)
 
     def test_words_of_the_time_are_not_missing_in_what_is_of_it(self, minutes: Index) -> None:
         plain, dated = (minutes.search(text, collapse=False) for text in ("budget", "budget 2016-05"))
-        best = {hit.document: hit for hit in dated}
+        best = {hit.key: hit for hit in dated}
         assert (best["d"].relevance or 0) > (best["a"].relevance or 0)
         assert not any("is a time" in note for note in plain.trace.notes)
 
@@ -100,7 +100,7 @@ class TestModes:
 
     def test_top_k_cuts_the_same_ranking(self, library: Index) -> None:
         everything = library.search("cache", top_k=1000)
-        assert [hit.chunk_id for hit in library.search("cache", top_k=2)] == [hit.chunk_id for hit in everything[:2]]
+        assert [hit.id for hit in library.search("cache", top_k=2)] == [hit.id for hit in everything[:2]]
 
     @pytest.mark.parametrize("mode", ["lexical", "semantic", "hybrid"])
     def test_min_score_leaves_out_what_is_less_relevant_and_nothing_else(self, library: Index, mode: str) -> None:
@@ -335,7 +335,7 @@ class TestDeterminism:
                 for document in order:
                     index.add(document)
                 rankings.append(
-                    [[hit.chunk_id for hit in index.search("same number 1", top_k=7, mode=mode)]
+                    [[hit.id for hit in index.search("same number 1", top_k=7, mode=mode)]
                      for mode in ("lexical", "semantic", "hybrid")]
                 )  # fmt: skip
         assert rankings[0] == rankings[1]
@@ -365,7 +365,7 @@ class TestAnyInput:
     def test_any_text_is_a_question(self, shared: Index, query: str, top_k: int) -> None:
         results = shared.search(query, top_k=top_k)
         assert len(results) <= top_k
-        assert len({hit.chunk_id for hit in results}) == len(results)
+        assert len({hit.id for hit in results}) == len(results)
         scores = [hit.score for hit in results]
         assert scores == sorted(scores, reverse=True)
 

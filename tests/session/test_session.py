@@ -170,7 +170,7 @@ class TestFacets:
         other.admin.declare_facets("place")
         for view in (index, other, ann, index.using(other.profile)):
             assert view.profile.facets == view.status().facets == ("place",)
-        assert [hit.document for hit in index.search("kingfisher place:pond")] == ["a"]
+        assert [hit.key for hit in index.search("kingfisher place:pond")] == ["a"]
 
     def test_declaring_again_and_going_back(self, index: Index) -> None:
         former = index.profile.facets

@@ -115,7 +115,7 @@ def test_threads_search_while_another_indexes(index: Index, big: Path) -> None:
         while not done.is_set():
             hits = index.search("herons of the river", top_k=5)
             assert len(hits) == 5
-            assert all("herons" in hit.content for hit in hits)
+            assert all("herons" in hit.text for hit in hits)
 
     def fill() -> None:
         try:

@@ -38,7 +38,7 @@ def resources(
 
 def hit(
     number: int,
-    content: str = "",
+    text: str = "",
     *,
     score: float | None = None,
     lexical: float | None = None,
@@ -51,14 +51,14 @@ def hit(
         for name, value in (("lexical", lexical), ("semantic", semantic))
     )
     return Hit(
-        chunk_id=f"{number:016x}",
-        document=f"d{number}",
+        id=f"{number:016x}",
+        key=f"d{number}",
         path=f"d{number}.md",
         title=str(fields.pop("title", "")),
         heading_path="",
         chunk_index=0,
-        content=content,
-        span=(0, len(content)),
+        text=text,
+        span=(0, len(text)),
         score=1 / (60 + number) if score is None else score,
         why=trail,
         **fields,  # type: ignore[arg-type]

@@ -71,7 +71,7 @@ def hide(index: Index) -> None:
 def ids_of(index: Index) -> list[str]:
     """The chunks of all owners."""
     return [
-        hit.chunk_id
+        hit.id
         for store in index.admin.store.views()
         for name in store.catalog.namespaces()
         for row in store.catalog.in_order(name)

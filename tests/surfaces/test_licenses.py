@@ -82,7 +82,7 @@ def surfaces(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Ite
             service.client() as client,
         ):
             (hit,) = [hit for hit in index.search(TITLE) if hit.title == TITLE][:1]
-            yield Surfaces(index, run, agent, client, hit.document, hit.chunk_id)
+            yield Surfaces(index, run, agent, client, hit.key, hit.id)
 
 
 def hidden(answer: object) -> list[str]:

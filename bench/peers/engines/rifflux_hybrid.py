@@ -59,7 +59,7 @@ class Engine:
 
     def hybrid(self, text, vector, k):
         self.given.asked = vector
-        return [int(hit.document) for hit in self.index.search(text, top_k=k)]
+        return [int(hit.key) for hit in self.index.search(text, top_k=k)]
 
     def nearest(self, vector, k):
         # A search by meaning leaves near-duplicates out; what is compared is the search for vectors alone.

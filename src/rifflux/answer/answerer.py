@@ -255,7 +255,7 @@ def _passages(evidence: Evidence) -> list[Passage]:
     for item in evidence.pack.items:
         if item.text:
             source = evidence.found_of(item)
-            hit = next((hit for hit in source.hits if hit.chunk_id == item.chunk_id), None)
+            hit = next((hit for hit in source.hits if hit.id == item.chunk_id), None)
             analyzer = source.searcher.analyzer.beside(source.query.stands_for, hit.language if hit else "")
             found.append(Passage(item, analyzer, is_code=hit is not None and hit.kind == "code"))
     return found

@@ -149,7 +149,7 @@ def gather(
     for citable, each in _merged(found):
         if (citable.hit.relevance or 0.0) >= LEAST_SHARE * best:
             candidates.append(citable)
-            of.update(zip(map(attrgetter("chunk_id"), each.hits), repeat(each), strict=False))
+            of.update(zip(map(attrgetter("id"), each.hits), repeat(each), strict=False))
     closed = sum(all(hit.withheld for hit in each.passages) for each in candidates[:top_k])
     packer = Packer(citing, replace(LIMITS, least=min(LIMITS.least, top_k)), max_tokens, top_k)
     pack = packer(
@@ -219,7 +219,7 @@ def _joined(hits: Sequence[Hit], document: Document) -> Iterator[Hit]:
             left.remove(beside)
             span = (min(span[0], beside.span[0]), max(span[1], beside.span[1]))
             count += 1
-        yield best if count == 1 else replace(best, span=span, content=document.text[slice(*span)])
+        yield best if count == 1 else replace(best, span=span, text=document.text[slice(*span)])
 
 
 def _beside(span: tuple[int, int], hits: Sequence[Hit], text: str) -> Hit | None:

@@ -87,7 +87,7 @@ def _follows(found: Found, question: str) -> bool:
     near = (hit for hit in found.hits[:LOOKED_AT] if not hit.withheld and (hit.relevance or 0.0) >= NAMED_RELEVANCE)
     for hit in near:
         analyzer = found.searcher.analyzer.beside(query.stands_for, hit.language)
-        if asked <= {*analyzer.terms(f"{hit.title} {hit.heading_path} {hit.content}")}:
+        if asked <= {*analyzer.terms(f"{hit.title} {hit.heading_path} {hit.text}")}:
             return True
     return False
 
@@ -191,7 +191,7 @@ def _held_to_the_letter(found: Found, hits: Sequence[Hit]) -> bool:
     anchors = found.query.anchors
     if not anchors:
         return False
-    wholes = ((hit, f"{hit.title} {hit.heading_path} {hit.content}") for hit in hits)
+    wholes = ((hit, f"{hit.title} {hit.heading_path} {hit.text}") for hit in hits)
     texts = (f" {_analyzer(found, hit).joined(whole)} " for hit, whole in wholes)
     return any(all(f" {' '.join(anchor)} " in text for anchor in anchors) for text in texts)
 
@@ -213,7 +213,7 @@ def _compared(hit: Hit, weights: Mapping[Clause, float], worths: Mapping[str, fl
     asked = {term for clause in weights for term in clause}
     common = [set(heading.split()) for heading in headings if heading]
     ends = [len(set(heading.split())) for heading in (*headings[:1], *headings[-1:]) if heading]
-    sentences = (_unpointed(hit.content[slice(*piece.span)], asked, analyzer) for piece in pieces(hit.content))
+    sentences = (_unpointed(hit.text[slice(*piece.span)], asked, analyzer) for piece in pieces(hit.text))
     stated = [_share(weights, f"{above} {analyzer.joined(sentence)} ") for sentence in sentences]
     return _Passage(
         hit.place,
@@ -222,7 +222,7 @@ def _compared(hit: Hit, weights: Mapping[Clause, float], worths: Mapping[str, fl
         max((_likeness(asked, terms, worths) for terms in common), default=0.0),
         max(stated, default=0.0),
         min(ends, default=None),
-        asked in ({*analyzer.terms(title)}, {*analyzer.terms(_PARTING.sub(" ", PurePosixPath(hit.document).stem))}),
+        asked in ({*analyzer.terms(title)}, {*analyzer.terms(_PARTING.sub(" ", PurePosixPath(hit.key).stem))}),
     )
 
 

@@ -461,7 +461,7 @@ class Conversations:
         further = neighbours + OTHERS if neighbours else 0
         rows = self._store.catalog.in_order(*hit.place, before=further, after=further)
         turns = [message_of(row, hit.namespace) for row in rows]
-        place = next((place for place, turn in enumerate(turns) if turn.id == hit.document), None)
+        place = next((place for place, turn in enumerate(turns) if turn.id == hit.key), None)
         if place is None:
             return None
         found = turns[place]

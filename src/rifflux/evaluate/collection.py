@@ -37,7 +37,7 @@ class JudgedQuestion:
 
 def by_key(hit: Hit) -> str:
     """Return the id that a hit's document has in a collection's judgements: its key."""
-    return hit.document
+    return hit.key
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ def read_feedback(index: Index) -> Collection:
             "record one with 'rifflux judge QUERY DOCUMENT'"
         )
     name = Path(index.admin.path).stem
-    return Collection(name, "feedback", questions, identify=lambda hit: _qualified(hit.namespace, hit.document))
+    return Collection(name, "feedback", questions, identify=lambda hit: _qualified(hit.namespace, hit.key))
 
 
 def _qualified(collection: str, key: str) -> str:

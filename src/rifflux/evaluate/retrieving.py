@@ -95,7 +95,7 @@ def checked_parts(text: str) -> tuple[str, ...]:
 def branches_of(index: Index, hits: Sequence[Hit]) -> int:
     """Return of how many branches the first works are: by codes of their subjects, else by a chapter or field."""
     first = hits[:COVERED]
-    ids = np.array([int(hit.chunk_id, 16) for hit in first], np.int64)
+    ids = np.array([int(hit.id, 16) for hit in first], np.int64)
     heads = set()
     for tags in index.admin.store.catalog.tags_of(ids).values():
         for tag in tags:

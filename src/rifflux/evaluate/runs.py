@@ -293,5 +293,5 @@ def _one_each(hits: Sequence[Hit]) -> list[Hit]:
     """Return the best hit of each document."""
     first: dict[str, Hit] = {}
     for hit in hits:
-        first.setdefault(hit.document, hit)
+        first.setdefault(hit.key, hit)
     return [*first.values()]

@@ -201,7 +201,7 @@ class Tuner:
         orders = [replace(plan.pipeline, fuse=fuse).ordered(plan.query, found, clock).ids[:DEPTH] for fuse in choices]
         ids = np.unique(np.concatenate(orders))
         hits = self.index.admin.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids))))
-        names = {int(hit.chunk_id, 16): self.collection.identify(hit) for hit in hits}
+        names = {int(hit.id, 16): self.collection.identify(hit) for hit in hits}
         for order in orders:
             yield list(dict.fromkeys(names[id] for id in order.tolist() if id in names))
 

@@ -75,7 +75,7 @@ class Citable:
     @property
     def quotable(self) -> Sequence[Hit]:
         """Return the passages that say something and may be shown: no table of contents does."""
-        return [hit for hit in self.passages if not hit.withheld and _has_text(hit) and not is_contents(hit.content)]
+        return [hit for hit in self.passages if not hit.withheld and _has_text(hit) and not is_contents(hit.text)]
 
 
 def _has_text(hit: Hit) -> bool:
@@ -224,7 +224,7 @@ class _Table:
             if silent:
                 return [(silent[0], "")]
             return []
-        for hit in sorted(passages, key=lambda each: each.chunk_id not in named) if named else passages:
+        for hit in sorted(passages, key=lambda each: each.id not in named) if named else passages:
             start, end = hit.span
             if any(start < other[1] and other[0] < end for other in before):
                 continue

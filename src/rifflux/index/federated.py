@@ -125,7 +125,7 @@ class Everything:
         fused = fuse(joined(rankings)).head(top_k)
         shares = fused.parts(fuse.name)
         hits = {
-            int(hit.chunk_id, 16): (hit, Why(f"source:{name}", rank, hit.score))
+            int(hit.id, 16): (hit, Why(f"source:{name}", rank, hit.score))
             for name, results in found.items()
             for rank, hit in enumerate(results, 1)
         }
@@ -213,14 +213,14 @@ class _Round:
             query = replace(asked, filter=limits, deadline=self.deadline)
             results, table = searcher.answer(query, self.top_k, clock, way)
         cosines = table[f"{SEMANTIC}/score"].tolist()
-        self.cosines.update({hit.chunk_id: each for hit, each in zip(results, cosines, strict=True) if each == each})
+        self.cosines.update({hit.id: each for hit, each in zip(results, cosines, strict=True) if each == each})
         return results
 
 
 def quality_of(hits: Sequence[Hit], cosines: Mapping[str, float]) -> float:
     """Return the best relevance of a page, or its best cosine if no hit has a relevance; 0 for an empty one."""
     relevances = [hit.relevance for hit in hits if hit.relevance is not None]
-    return max(relevances or [cosines[hit.chunk_id] for hit in hits if hit.chunk_id in cosines], default=0.0)
+    return max(relevances or [cosines[hit.id] for hit in hits if hit.id in cosines], default=0.0)
 
 
 def widened(query: str) -> str:
@@ -243,7 +243,7 @@ def _narrowed(asked: Filter, source: Filter) -> Filter:
 
 
 def _ranking(results: Results) -> Ranking:
-    ids = np.array([int(hit.chunk_id, 16) for hit in results], np.int64)
+    ids = np.array([int(hit.id, 16) for hit in results], np.int64)
     return Ranking(ids, np.array([hit.score for hit in results], np.float64))
 
 

@@ -45,7 +45,7 @@ def document_at(view: IndexView, name: str) -> DocumentAt:
     if document is None:
         raise NotFound(f"{name!r} is no passage of a document: open the conversation or the memory that it is of")
     chunks = reader.shown(reader.store.catalog.chunks_of(*place))
-    hit = next((each for each in chunks if found is None or each.chunk_id == found.chunk_id), None)
+    hit = next((each for each in chunks if found is None or each.id == found.id), None)
     if hit is None:
         raise NotFound(f"{name!r} has no passage yet: read it whole")
     return DocumentAt(reader.view.visible.document(place[0], document), hit, tuple(_outline(chunks)))
@@ -63,5 +63,5 @@ def _outline(chunks: Sequence[Hit]) -> Iterator[Heading]:
         if same is None:
             same = min(len(before), len(path))
         for depth, title in enumerate(path[same:], same + 1):
-            yield Heading(title, depth, hit.chunk_id, hit.span[0])
+            yield Heading(title, depth, hit.id, hit.span[0])
         before = path

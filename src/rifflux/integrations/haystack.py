@@ -52,4 +52,4 @@ class HaystackRetriever:
 
 def _document(passage: FoundHit) -> Document:
     hit, metadata = passage
-    return Document(id=hit.chunk_id, content=hit.content, meta=metadata, score=hit.score)
+    return Document(id=hit.id, content=hit.text, meta=metadata, score=hit.score)

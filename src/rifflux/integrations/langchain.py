@@ -43,4 +43,4 @@ class LangChainRetriever(BaseRetriever):
 
 def _document(passage: FoundHit) -> Document:
     hit, metadata = passage
-    return Document(id=hit.chunk_id, page_content=hit.content, metadata=metadata)
+    return Document(id=hit.id, page_content=hit.text, metadata=metadata)

@@ -52,8 +52,8 @@ def _node(passage: FoundHit) -> NodeWithScore:
     # A model reads where a passage is from; ids, times and scores would only take room in its prompt.
     unread = [name for name in metadata if name not in SHOWN or metadata[name] in (None, "")]
     node = TextNode(
-        id_=hit.chunk_id,
-        text=hit.content,
+        id_=hit.id,
+        text=hit.text,
         metadata=metadata,
         excluded_llm_metadata_keys=unread,
         excluded_embed_metadata_keys=[*metadata],

@@ -38,7 +38,7 @@ class PassageSearch:
 
 
 def _metadata(told: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in told.items() if name not in ("content", "why")}
+    return {name: value for name, value in told.items() if name not in ("text", "why")}
 
 
 def missing(package: str) -> MissingExtra:

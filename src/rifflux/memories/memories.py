@@ -59,7 +59,7 @@ class Memories:
 
     def add(
         self,
-        content: str,
+        text: str,
         *,
         category: str = "fact",
         importance: int = 7,
@@ -75,12 +75,12 @@ class Memories:
         category is not saved twice: the memory that is there is confirmed, with the greater importance and confidence
         of both. Raises `InvalidArgument`, and `NotFound` for an unknown `supersedes`.
         """
-        checked_memory(content, category, importance, confidence)
+        checked_memory(text, category, importance, confidence)
         now = self._now()
         category = category.strip()
         memory = Memory(
             f"m{secrets.token_hex(8)}",
-            content.strip(),
+            text.strip(),
             category,
             importance,
             float(confidence),
@@ -105,7 +105,7 @@ class Memories:
         self,
         id: str,
         *,
-        content: str | None = None,
+        text: str | None = None,
         category: str | None = None,
         importance: int | None = None,
         confidence: float | None = None,
@@ -118,7 +118,7 @@ class Memories:
         less confidence is kept, and not recalled. Raises `NotFound` and `InvalidArgument`.
         """
         given: dict[str, Any] = {
-            "content": content,
+            "text": text,
             "category": category,
             "importance": importance,
             "confidence": confidence,
@@ -126,10 +126,10 @@ class Memories:
         with self._store.transaction():
             known = self.get(id)
             wanted = replace(known, **{name: value for name, value in given.items() if value is not None})
-            checked_memory(wanted.content, wanted.category, wanted.importance, wanted.confidence)
+            checked_memory(wanted.text, wanted.category, wanted.importance, wanted.confidence)
             wanted = replace(
                 wanted,
-                content=wanted.content.strip(),
+                text=wanted.text.strip(),
                 category=wanted.category.strip(),
                 confidence=float(wanted.confidence),
                 source=known.source if source is None else source,
@@ -174,19 +174,19 @@ class Memories:
 
     def _same(self, memory: Memory, view: IndexView) -> Memory | None:
         """Return a memory that is in force and says the same."""
-        candidates = Searcher(view).search(_plain(memory.content), top_k=5, filter=self.in_force())
+        candidates = Searcher(view).search(_plain(memory.text), top_k=5, filter=self.in_force())
         if not candidates:
             return None
-        ids = np.array([int(hit.chunk_id, 16) for hit in candidates], np.int64)
+        ids = np.array([int(hit.id, 16) for hit in candidates], np.int64)
         vectors = self._store.semantic.vectors_of(ids)
         if vectors:
-            vector = _vector(view, memory.content)
+            vector = _vector(view, memory.text)
         else:
             vector = None
         for id, hit in zip(ids.tolist(), candidates, strict=True):
             near = vector is not None and id in vectors and float(vectors[id] @ vector) >= self.rules.same_cosine
-            if near or resemblance(memory.content, hit.content) >= self.rules.same_words:
-                return self._with_uses([memory_of(hit.document, hit.content, hit.metadata)])[0]
+            if near or resemblance(memory.text, hit.text) >= self.rules.same_words:
+                return self._with_uses([memory_of(hit.key, hit.text, hit.metadata)])[0]
         return None
 
     def _confirmed(self, known: Memory, again: Memory) -> Memory:
@@ -248,7 +248,7 @@ class Memories:
         found = self._searcher.search(
             query, top_k=limit, fusion=fusion, filter=asked, rerank=chosen, deadline_ms=deadline_ms
         )
-        memories = self._with_uses(memory_of(hit.document, hit.content, hit.metadata) for hit in found)
+        memories = self._with_uses(memory_of(hit.key, hit.text, hit.metadata) for hit in found)
         self._store.catalog.note_uses(MEMORIES, [memory.id for memory in memories], self._now())
         return Recalled(tuple(zip(memories, found, strict=True)), found.trace)
 
@@ -261,8 +261,8 @@ class Memories:
 
     def _uses(self, hits: Sequence[Hit]) -> Sequence[int]:
         """Return how often each memory was recalled."""
-        known = self._store.catalog.uses(MEMORIES, [hit.document for hit in hits])
-        return [known.get(hit.document, (0, 0.0))[0] for hit in hits]
+        known = self._store.catalog.uses(MEMORIES, [hit.key for hit in hits])
+        return [known.get(hit.key, (0, 0.0))[0] for hit in hits]
 
     def in_force(
         self, category: str | None = None, importance: int | None = None, confidence: float | None = None

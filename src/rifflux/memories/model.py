@@ -26,7 +26,7 @@ class Memory:
     """
 
     id: str
-    content: str
+    text: str
     category: str = "fact"
     importance: int = 7
     confidence: float = 1.0
@@ -79,9 +79,9 @@ class Rules:
     same_words: float = 0.8
 
 
-def checked_memory(content: str, category: str, importance: int, confidence: float) -> None:
+def checked_memory(text: str, category: str, importance: int, confidence: float) -> None:
     """Refuse what is no memory."""
-    if not isinstance(content, str) or not content.strip() or len(content) > LONGEST:
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
         raise InvalidArgument(f"a memory is a text of 1 to {LONGEST} characters")
     if not isinstance(category, str) or not category.strip() or len(category) > 100:
         raise InvalidArgument("a category is a name of 1 to 100 characters, such as fact, preference or task")
@@ -97,7 +97,7 @@ def memory_row(memory: Memory) -> Document:
     metadata = {name: getattr(memory, name) for name in _STORED if getattr(memory, name) is not None}
     return Document(
         memory.id,
-        memory.content,
+        memory.text,
         kind=KIND,
         created_at=_iso(memory.created_at),
         updated_at=_iso(memory.updated_at),
@@ -105,10 +105,10 @@ def memory_row(memory: Memory) -> Document:
     )
 
 
-def memory_of(id: str, content: str, metadata: Mapping[str, Any]) -> Memory:
+def memory_of(id: str, text: str, metadata: Mapping[str, Any]) -> Memory:
     """Return a memory from what is stored of it."""
     stored = {name: metadata[name] for name in _STORED if name in metadata}
-    return Memory(id, content, created_at=metadata["created"], updated_at=metadata["updated"], **stored)
+    return Memory(id, text, created_at=metadata["created"], updated_at=metadata["updated"], **stored)
 
 
 def _iso(moment: float) -> str:

@@ -131,7 +131,7 @@ class Pipeline:
         """Read the passages of all rows; those that were removed meanwhile are left out."""
         passages = tuple(self.store.catalog.hydrate(Ranking(table.ids, table[SCORE])))
         if len(passages) < len(table):
-            known = [int(hit.chunk_id, 16) for hit in passages]
+            known = [int(hit.id, 16) for hit in passages]
             table = table.take(np.flatnonzero(np.isin(table.ids, known)))
         return replace(table, passages=passages)
 

@@ -113,7 +113,7 @@ class Candidates:
     @classmethod
     def of_hits(cls, hits: Sequence[Hit], scores: Scores | None = None) -> Candidates:
         """Return stored chunks as candidates in their order, by the given scores or their own."""
-        ids = np.fromiter(map(int, (hit.chunk_id for hit in hits), repeat(16)), np.int64, len(hits))
+        ids = np.fromiter(map(int, (hit.id for hit in hits), repeat(16)), np.int64, len(hits))
         if scores is None:
             own = np.fromiter((hit.score for hit in hits), np.float64, len(hits))
         else:

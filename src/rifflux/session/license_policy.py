@@ -197,7 +197,7 @@ class LicensePolicy:
         """Return a hit whose text is not shown, unless it is of the abstract."""
         if hit.span[1] <= abstracts.get(hit.place, 0):
             return replace(hit, metadata=_told(hit.metadata))
-        closed = replace(hit, content=WITHHELD, heading_path="", page=None, metadata=_told(hit.metadata), withheld=True)
+        closed = replace(hit, text=WITHHELD, heading_path="", page=None, metadata=_told(hit.metadata), withheld=True)
         if self.tells_facts(hit.place[0], hit.license):
             return closed
         return replace(closed, kind="", created_at=None, updated_at=None, metadata={})

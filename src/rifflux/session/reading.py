@@ -173,7 +173,7 @@ def located(store: Store, hits: Sequence[Hit]) -> tuple[Hit, ...]:
 
 
 def _has_lines(hit: Hit) -> bool:
-    return hit.kind in _LINED and hit.document == hit.path and hit.span != (0, 0)
+    return hit.kind in _LINED and hit.key == hit.path and hit.span != (0, 0)
 
 
 def _lines(text: str, spans: Sequence[Span]) -> Mapping[Span, Lines]:
@@ -225,10 +225,10 @@ class Feedback:
         user = checked_text("the user of an event", user)
         reader = Reader(self.view)
         hit = reader.chunk(document)
-        namespace, key = (hit.namespace, hit.document) if hit else reader.place_of(document)
+        namespace, key = (hit.namespace, hit.key) if hit else reader.place_of(document)
         namespace = parted(namespace)[0]
         who = user or (scope.user_id if scope else "")
-        event = Event(kind, query, namespace, key, hit.chunk_id if hit else "", grade, who, self.view.session.now())
+        event = Event(kind, query, namespace, key, hit.id if hit else "", grade, who, self.view.session.now())
         self.view.store.registry.record(event)
         return event
 

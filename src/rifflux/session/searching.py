@@ -244,7 +244,7 @@ class Searcher:
         ranking = self.store.lexical.match(Query("", required=(clause,), exact=True), 1, self.profile.weights)
         for hit in self.view.shown(self.store.catalog.hydrate(ranking)):
             analyzer = self.analyzer.of(hit.language)
-            for text in (hit.content, hit.heading_path, hit.title):
+            for text in (hit.text, hit.heading_path, hit.title):
                 if spelling := spelling_of(clause, text, analyzer):
                     return spelling
         return " ".join(clause)

@@ -135,10 +135,10 @@ def read_all_vectors(store: Store, profile: Profile, embedder: Embedder) -> None
 def _agreement(store: Store, profile: Profile) -> float | None:
     """Return how well the vectors agree with words on what is like a passage."""
     ids, sample = store.semantic.sample(SAMPLE)
-    passages = {int(hit.chunk_id, 16): hit for hit in _hydrated(store, ids[:ASKED])}
+    passages = {int(hit.id, 16): hit for hit in _hydrated(store, ids[:ASKED])}
     rankings = {id: _found(store, profile, hit) for id, hit in passages.items()}
     everything = np.unique(np.concatenate([np.zeros(0, np.int64), *rankings.values()]))
-    homes = {int(hit.chunk_id, 16): hit.place for hit in _hydrated(store, everything)}
+    homes = {int(hit.id, 16): hit.place for hit in _hydrated(store, everything)}
     vectors = dict(zip(ids.tolist(), sample, strict=True)) | dict(store.semantic.vectors_of(everything))
 
     def pairs() -> Iterator[tuple[Vectors, Vectors]]:
@@ -157,8 +157,8 @@ def _hydrated(store: Store, ids: Ids) -> list[Hit]:
 
 def _found(store: Store, profile: Profile, hit: Hit) -> Ids:
     """Return the chunks that the first sentence of a passage finds by words, best first."""
-    match = _SENTENCE.match(hit.content)
-    words = _NO_WORD.sub(" ", match[1] if match else hit.content[:200])
+    match = _SENTENCE.match(hit.text)
+    words = _NO_WORD.sub(" ", match[1] if match else hit.text[:200])
     return store.lexical.match(understand(words, profile.analyzer), READ, profile.weights).ids
 
 

@@ -24,8 +24,8 @@ class CatalogContract(NeedsStore):
         texts = {"known": ("fresh", "kept"), "new": ("first",), "twice": ("former",)}
         changes = [change(key, *each) for key, each in texts.items()]
         store.catalog.put_all(Placed("c", each) for each in [*changes, change("twice", "latter", title="again")])
-        assert [hit.content for hit in store.catalog.chunks_of("c", "known")] == ["fresh", "kept"]
-        assert [hit.content for hit in store.catalog.chunks_of("c", "twice")] == ["latter"]
+        assert [hit.text for hit in store.catalog.chunks_of("c", "known")] == ["fresh", "kept"]
+        assert [hit.text for hit in store.catalog.chunks_of("c", "twice")] == ["latter"]
         assert store.catalog.counts()["documents"] == 3
 
     def test_a_list_is_read_in_pages(self, store: Store) -> None:
@@ -152,8 +152,8 @@ class CatalogContract(NeedsStore):
         store.catalog.put("c", change("a", "first", "second", first_id=0xABC))
         hit = store.catalog.chunk(f"{0xABD:016x}")
         assert hit is not None
-        assert (hit.document, hit.content, hit.chunk_index) == ("a", "second", 1)
-        assert [hit.content for hit in store.catalog.chunks_of("c", "a")] == ["first", "second"]
+        assert (hit.key, hit.text, hit.chunk_index) == ("a", "second", 1)
+        assert [hit.text for hit in store.catalog.chunks_of("c", "a")] == ["first", "second"]
         for unknown in ("", "zz", "f" * 16, "0" * 16, "'; drop table chunk"):
             assert store.catalog.chunk(unknown) is None
 
@@ -168,7 +168,7 @@ class CatalogContract(NeedsStore):
         ranking = Ranking(np.array([2, 99, 1]), np.array([3.0, 2.0, 1.0]))
         trails = [(Why(f"stage of {id}"),) for id in (2, 99, 1)]
         assert [hit.why for hit in store.catalog.hydrate(ranking, trails)] == [trails[0], trails[2]]
-        assert [(hit.content, hit.score) for hit in store.catalog.hydrate(ranking)] == [("two", 3.0), ("one", 1.0)]
+        assert [(hit.text, hit.score) for hit in store.catalog.hydrate(ranking)] == [("two", 3.0), ("one", 1.0)]
 
     def test_chunks_pass_a_filter_by_their_document(self, store: Store) -> None:
         store.catalog.put("c", change("a", "one", "two", first_id=1, kind="note"))

@@ -75,4 +75,4 @@ def embedded(store: Store, vectors: Mapping[str, Sequence[float]]) -> None:
 
 def keys_of(store: Store, ranking: Ranking) -> list[str]:
     """Return the keys of the documents of a ranking, in its order."""
-    return [hit.document for hit in store.catalog.hydrate(ranking)]
+    return [hit.key for hit in store.catalog.hydrate(ranking)]

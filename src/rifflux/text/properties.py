@@ -97,8 +97,8 @@ def _each_once(texts: Iterator[str]) -> tuple[str, ...]:
 def beside(hit: Hit) -> tuple[str, ...]:
     """Return the searchable words of a hit other than title, headings and text: names, labels, remarks, key."""
     properties = searchable_properties(hit.kind, hit.metadata)
-    if hit.path == hit.document and not hit.chunk_index:
-        key = key_names(hit.document)[-1:]
+    if hit.path == hit.key and not hit.chunk_index:
+        key = key_names(hit.key)[-1:]
     else:
         key = ()
     return (*properties.names, *properties.at(hit.chunk_index), *key)

@@ -272,13 +272,13 @@ class Hit:
     `language` is that of its document, empty for that of the index.
     """
 
-    chunk_id: str
-    document: str
+    id: str
+    key: str
     path: str
     title: str
     heading_path: str
     chunk_index: int
-    content: str
+    text: str
     span: Span
     score: float = 0.0
     why: tuple[Why, ...] = ()
@@ -301,7 +301,7 @@ class Hit:
     @property
     def place(self) -> tuple[str, str]:
         """Return the namespace and the key of its document."""
-        return of_owner(self.namespace, self.owner), self.document
+        return of_owner(self.namespace, self.owner), self.key
 
     @property
     def root(self) -> str | None:
@@ -320,7 +320,7 @@ class Hit:
 
     def is_of(self, home: str, document: str) -> bool:
         """Return True for a chunk of a document whose namespace is told so, be it to its owner or to a reader."""
-        return document == self.document and home in (
+        return document == self.key and home in (
             self.namespace,
             told_namespace(self.namespace, owned=False),
         )
@@ -343,14 +343,14 @@ class Hit:
 
     def __str__(self) -> str:
         """Return the hit in a line: its place, its headings, its relevance and how it begins."""
-        place = self.path or self.document
+        place = self.path or self.key
         if self.lines or self.page is not None:
             place += f":{self.lines[0]}" if self.lines else f" p. {self.page}"
         if self.relevance is None:
             rated = f"{self.score:.4f}"
         else:
             rated = f"{self.quality} {self.relevance:.2f}"
-        begins = " ".join(self.content[:LINE].split())
+        begins = " ".join(self.text[:LINE].split())
         return _line(f"{place}  {self.heading_path or self.title}  {rated}  {begins}")
 
 

@@ -281,7 +281,7 @@ class WorksCatalog:
         label = view.labels[store.owner if owner is None else owner]
         if not visible.tells_facts(namespace, document.license):
             return WorkRecord(name, key, work, withheld=True, collection=label)
-        ids = np.array([int(hit.chunk_id, 16) for hit in chunks[:1]], np.int64)
+        ids = np.array([int(hit.id, 16) for hit in chunks[:1]], np.int64)
         cites, cited_by = ([edge.chunk for edge in store.catalog.linked(ids, incoming=way)] for way in (False, True))
         # That a work cites is a fact of it.
         citing = tuple(hit for hit in _hits(view, cited_by) if visible.tells_facts(hit.place[0], hit.license))

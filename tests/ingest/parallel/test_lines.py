@@ -49,7 +49,7 @@ def place(path: Path) -> Place:
 
 def contents(index: Index) -> list[tuple[str, str, str]]:
     found = index.search("heron record egret", mode="lexical", top_k=1000)
-    return sorted((hit.document, hit.chunk_id, hit.content) for hit in found)
+    return sorted((hit.key, hit.id, hit.text) for hit in found)
 
 
 def test_what_is_found_is_the_same(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +72,7 @@ class TestChanges:
         report = index.add(records(tmp_path / "birds.jsonl", 50, **{"7": "An egret."}))
         assert (report.indexed_files, report.embedded_chunks) == (1, 2), "the edited one, and the one without an id"
         assert index.status().documents == 51
-        assert [hit.document for hit in index.search("egret", mode="lexical")] == ["7"]
+        assert [hit.key for hit in index.search("egret", mode="lexical")] == ["7"]
 
     def test_untouched_content_is_not_parsed(self, index: Index, tmp_path: Path) -> None:
         path = records(tmp_path / "birds.jsonl", 60)

@@ -122,7 +122,7 @@ class TestIndexing:
         with rifflux.open(path, model="hash") as index:
             report = index.add(folder, embed=False, processes=processes)
             assert index.admin.check() == []
-            rows = [[(hit.chunk_id, hit.content) for hit in index.chunks(f"{number:03}.md")] for number in range(200)]
+            rows = [[(hit.id, hit.text) for hit in index.chunks(f"{number:03}.md")] for number in range(200)]
             ids = [pending.id for batch in index.admin.store.semantic.pending(1000) for pending in batch]
             return report.indexed_files, report.failed, report.chunks, rows, ids
 
@@ -151,6 +151,6 @@ class TestIndexing:
                 assert (report.indexed_files, index.admin.check()) == (100, [])
                 again = index.add(*documents, embed=False, processes=processes)
                 assert (again.indexed_files, again.skipped_files) == (0, 100)
-                held.append([[(hit.chunk_id, hit.content) for hit in index.chunks(each.key)] for each in documents])
+                held.append([[(hit.id, hit.text) for hit in index.chunks(each.key)] for each in documents])
         assert held[0] == held[1]
         assert all(held[0])

@@ -70,7 +70,7 @@ class TestAgreement:
     @pytest.mark.parametrize("query", ["cache entry", "D40", "otter -river", '"heron cliff"', "quue kind:mail", "ott*"])
     def test_every_document_has_the_rank_and_score_of_the_search(self, small: Index, query: str, mode: str) -> None:
         results = small.search(query, top_k=1000, mode=mode)
-        ranks = {hit.document: rank for rank, hit in reversed([*enumerate(results, 1)])}
+        ranks = {hit.key: rank for rank, hit in reversed([*enumerate(results, 1)])}
         for key in [f"d{number}" for number in range(60)] + ["bare", "long"]:
             verdict = small.why(query, key, mode=mode)
             assert verdict.rank == ranks.get(key)
@@ -79,13 +79,13 @@ class TestAgreement:
             if verdict.rank:
                 assert verdict.score == results[verdict.rank - 1].score
                 assert verdict.hit is not None
-                assert verdict.hit.chunk_id == results[verdict.rank - 1].chunk_id
+                assert verdict.hit.id == results[verdict.rank - 1].id
 
     @pytest.mark.parametrize("rerank", ["features", "maxsim"])
     def test_also_after_reranking(self, small: Index, rerank: str) -> None:
         results = small.search("otter cache", top_k=1000, rerank=rerank)
         for rank, hit in enumerate(results, 1):
-            verdict = small.why("otter cache", hit.chunk_id, rerank=rerank)
+            verdict = small.why("otter cache", hit.id, rerank=rerank)
             assert (verdict.rank, verdict.score) == (rank, hit.score)
             assert sum(verdict.contributions.values()) == pytest.approx(hit.score, abs=1e-9)
 
@@ -110,9 +110,7 @@ class TestAgreement:
             verdict = large.why(query, f"d{number}", fusion=fusion)
             lost += verdict.rank is None
             for mode, results in everything.items():
-                ranks: list[int | None] = [
-                    rank for rank, hit in enumerate(results, 1) if hit.document == verdict.document
-                ]
+                ranks: list[int | None] = [rank for rank, hit in enumerate(results, 1) if hit.key == verdict.document]
                 why = verdict.hit.because(mode)
                 assert [why.rank] == (ranks or [None])
         assert lost > 5
@@ -153,7 +151,7 @@ class TestReasons:
         assert verdict.reason == f"lost by the filter: {reason}"
 
     def test_excluded_and_required_are_told_in_the_words_that_were_typed(self, small: Index) -> None:
-        verdict = small.why("otter -entries", small.search("entry", mode="lexical")[0].document)
+        verdict = small.why("otter -entries", small.search("entry", mode="lexical")[0].key)
         assert (verdict.stage, verdict.reason) == ("excluded", "excluded by -entries")
         verdict = small.why('"herons caches queues"', "d3")
         assert verdict.reason == 'the required phrase "herons caches queues" does not occur'
@@ -206,7 +204,7 @@ class TestChanges:
                 if change.what.startswith("ask for "):
                     length = int(change.what.split()[2])
                     hits = large.search("cache lock page", top_k=length, fusion=fusion)
-                    assert [hit.document for hit in hits].index(verdict.document) + 1 == change.rank
+                    assert [hit.key for hit in hits].index(verdict.document) + 1 == change.rank
                     tried += 1
         assert tried
 
@@ -218,12 +216,12 @@ class TestChanges:
                     weight = float(change.what.split()[2])
                     fusion = ReciprocalRank(weights={"semantic": weight, "lexical": 1 - weight})
                     hits = large.search("cache lock page", fusion=fusion)
-                    assert verdict.document in [hit.document for hit in hits]
+                    assert verdict.document in [hit.key for hit in hits]
                     tried += 1
         assert tried
 
     def test_without_the_obstacle_it_has_the_rank_that_is_told(self, small: Index) -> None:
-        key = small.search("otter", filter={"kinds": "mail"})[0].document
+        key = small.search("otter", filter={"kinds": "mail"})[0].key
         verdict = small.why("otter", key, filter={"kinds": "note"})
         (change,) = verdict.changes
         assert change.what.startswith("leave out the filter on kind")
@@ -234,7 +232,7 @@ class TestChanges:
             sizes = [change.size for change in verdict.changes]
             assert sizes == sorted(sizes)
             assert verdict.change == (verdict.changes[0] if verdict.changes else None)
-        assert large.why("cache", large.search("cache")[0].document).changes == ()
+        assert large.why("cache", large.search("cache")[0].key).changes == ()
 
     def test_a_mention_of_a_missing_term_may_do(self, large: Index) -> None:
         changes = [change for verdict in self.lost(large, "cache entry river") for change in verdict.changes]

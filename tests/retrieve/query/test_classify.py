@@ -47,12 +47,12 @@ def test_the_sort_of_question_and_its_reasons(index: Index, question: str, kind:
     ("question", "best"), [("D40", "r40"), ("Tell me about D40", "r40"), ("d4", "r4"), ("Aboleth", "aboleth")]
 )
 def test_what_is_named_comes_first(index: Index, question: str, best: str) -> None:
-    assert index.search(question)[0].document == best
+    assert index.search(question)[0].key == best
 
 
 def test_a_short_code_is_not_found_in_a_longer_one(index: Index) -> None:
     lifted = [hit for hit in index.search("Region D4", top_k=50) if hit.because("anchors")]
-    assert {hit.document for hit in lifted if "d4" in hit.because("anchors").detail} == {"r4"}
+    assert {hit.key for hit in lifted if "d4" in hit.because("anchors").detail} == {"r4"}
 
 
 def test_a_question_that_is_one_identifier_skips_the_embedder(index: Index) -> None:
@@ -76,7 +76,7 @@ def test_what_is_classified_as_one_identifier_skips_the_embedder(index: Index, q
     understood, found = index.classify(question), index.search(question)
     assert (understood.kind, understood.specificity) == ("identifier", 1.0)
     assert "embed" not in found.trace.milliseconds
-    assert found[0].document in ("aboleth", "r40", "rule", "ticket")
+    assert found[0].key in ("aboleth", "r40", "rule", "ticket")
 
 
 @pytest.mark.parametrize("question", ["a chest", "Tell me about D40", "door 40", "helmets and lamps"])

@@ -55,7 +55,7 @@ def index() -> Iterator[Index]:
 )
 @pytest.mark.parametrize("mode", ["hybrid", "lexical"])
 def test_spellings_of_codes_meet(index: Index, question: str, document: str, mode: str) -> None:
-    assert index.search(question, mode=mode, top_k=1)[0].document == document
+    assert index.search(question, mode=mode, top_k=1)[0].key == document
 
 
 def test_a_number_without_its_sign_that_may_be_two_is_searched_as_both() -> None:
@@ -63,7 +63,7 @@ def test_a_number_without_its_sign_that_may_be_two_is_searched_as_both() -> None
         for title in ("31 KFR § 58.133", "31 KFR § 581.33", "31 KFR § 60.1"):
             index.add(Document(title, "Tests of dust.", title=title))
         found = index.search("31KFR58133", mode="lexical")
-        assert {hit.document for hit in found.hits[:2]} == {"31 KFR § 58.133", "31 KFR § 581.33"}
+        assert {hit.key for hit in found.hits[:2]} == {"31 KFR § 58.133", "31 KFR § 581.33"}
         assert "'31KFR58133' in other spellings: also searched 31 kfr 58.133, 31 kfr 581.33" in found.trace.notes
 
 
@@ -73,13 +73,13 @@ def test_other_spellings_are_told(index: Index) -> None:
 
 def test_words_that_ask_are_not_searched_for(index: Index) -> None:
     asked = index.search("Could you tell me what chapter 7 is about?")
-    assert asked[0].document == "chapter"
+    assert asked[0].key == "chapter"
     assert asked[0].relevance == pytest.approx(index.search("chapter 7")[0].relevance, abs=0.01)
     assert index.search("tell me about RFC 2119").trace.effective_mode == "hybrid"
 
 
 def test_a_hit_without_the_number_is_not_high(index: Index) -> None:
-    hits = [hit for hit in index.search("RFC 2120", top_k=5) if hit.document == "rfc"]
+    hits = [hit for hit in index.search("RFC 2120", top_k=5) if hit.key == "rfc"]
     assert hits
     assert all(hit.quality != "high" for hit in hits)
 
@@ -88,8 +88,8 @@ def test_what_a_question_repeats_counts_more() -> None:
     words = [Document("river", "the river is wide"), Document("cliff", "the cliff is high")]
     with rifflux.open(":memory:", model="hash") as index:
         index.add(*words, *(Document(f"d{number}", f"nothing of it, {number}") for number in range(8)))
-        plain = {hit.document: hit.score for hit in index.search("river cliff", mode="lexical")}
-        again = {hit.document: hit.score for hit in index.search("river cliff cliff cliff", mode="lexical")}
+        plain = {hit.key: hit.score for hit in index.search("river cliff", mode="lexical")}
+        again = {hit.key: hit.score for hit in index.search("river cliff cliff cliff", mode="lexical")}
         assert plain["river"] == pytest.approx(plain["cliff"])
         assert again["cliff"] == pytest.approx(plain["cliff"] * 9 * 3 / (8 + 3))
         assert again["river"] == pytest.approx(plain["river"])

@@ -43,13 +43,13 @@ def index(tmp_path: Path, file: Path) -> Iterator[Index]:
 
 
 def found(index: Index, query: str) -> set[str]:
-    return {hit.document for hit in index.search(query, mode="lexical")}
+    return {hit.key for hit in index.search(query, mode="lexical")}
 
 
 class TestSpelling:
     def test_a_word_that_occurs_nowhere_finds_its_neighbour_and_a_note_says_so(self, index: Index) -> None:
         results = index.search("onwership", mode="lexical")
-        assert [hit.document for hit in results] == ["ownership"]
+        assert [hit.key for hit in results] == ["ownership"]
         assert results.trace.notes == ("'onwership' occurs nowhere: also searched ownership",)
 
     @pytest.mark.parametrize("query", ["ownership", "ownership of values", "the", "-onwership value", "onwer*"])
@@ -75,7 +75,7 @@ class TestSpelling:
         asked, guessed = index.search("ownership", mode="lexical"), index.search("onwership", mode="lexical")
         assert guessed[0].score == pytest.approx(VARIANT * asked[0].score)
         both, values = index.search("onwership values", mode="lexical"), index.search("values", mode="lexical")
-        assert both[0].document == values[0].document == "ownership"
+        assert both[0].key == values[0].key == "ownership"
         assert both[0].score == pytest.approx(values[0].score + VARIANT * asked[0].score)
 
     def test_what_a_word_was_taken_for_is_relevant_too(self, index: Index) -> None:
@@ -87,7 +87,7 @@ class TestSpelling:
 
     def test_why_tells_the_place_of_a_guess_as_the_search_does(self, index: Index) -> None:
         for rank, hit in enumerate(index.search("onwership vlaue k8s", mode="lexical"), 1):
-            verdict = index.why("onwership vlaue k8s", hit.document, mode="lexical", top_k=1)
+            verdict = index.why("onwership vlaue k8s", hit.key, mode="lexical", top_k=1)
             assert (verdict.rank, verdict.score) == (rank, hit.score)
 
     @pytest.mark.parametrize(

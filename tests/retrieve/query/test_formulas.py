@@ -58,7 +58,7 @@ def test_what_has_the_formula_comes_first_in_any_notation(question: str) -> None
     with rifflux.open(":memory:", profile="works", model="hash:64") as index:
         index.add(letters, formula, *others, embed=False)
         results = index.search(question, mode="lexical")
-    assert results[0].document == "formula"
+    assert results[0].key == "formula"
     assert any("is a formula" in note for note in results.trace.notes)
 
 
@@ -68,4 +68,4 @@ def test_an_index_keeps_the_way_it_reads_mathematics(tmp_path: Path) -> None:
         index.add(Document("a", r"on $\mathcal{O}_X$-modules"), embed=False)
     with rifflux.open(path, model="hash:64") as index:
         assert index.profile.analyzer.mathematics == "notation"
-        assert [hit.document for hit in index.search("𝒪_X", mode="lexical")] == ["a"]
+        assert [hit.key for hit in index.search("𝒪_X", mode="lexical")] == ["a"]

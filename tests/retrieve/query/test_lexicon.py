@@ -27,7 +27,7 @@ def test_abbreviations_find_what_they_stand_for(asked: str, said: str) -> None:
     with rifflux.open(":memory:", profile="works", model="hash:64") as index:
         index.add(Document("wanted", said), *(Document(f"{n}", f"other words {n}") for n in range(5)), embed=False)
         results = index.search(asked, mode="lexical")
-        assert results[0].document == "wanted"
+        assert results[0].key == "wanted"
         assert any("also searched" in note for note in results.trace.notes)
 
 

@@ -41,8 +41,8 @@ def works() -> Iterator[Index]:
     ],
 )
 def test_what_is_named_comes_first(works: Index, question: str, best: str) -> None:
-    assert works.search(question)[0].document == best
-    assert works.retrieve(question).reranked[0].document == best
+    assert works.search(question)[0].key == best
+    assert works.retrieve(question).reranked[0].key == best
 
 
 def test_an_identifier_says_that_it_lifted(works: Index) -> None:

@@ -100,9 +100,9 @@ def below(by_words: Mapping[str, int], page: Mapping[str, int], keys: Iterable[s
 def test_no_record_that_begins_so_is_below_its_place_by_words(collection: Collection, way: str) -> None:
     index, documents = collection
     for question, keys in beginnings(documents):
-        by_words = places(hit.document for hit in index.search(question, top_k=PAGE, mode="lexical"))
+        by_words = places(hit.key for hit in index.search(question, top_k=PAGE, mode="lexical"))
         hits = index.search(question, top_k=PAGE, **WAYS[way]).hits
-        assert not below(by_words, places(hit.document for hit in hits), keys), question
+        assert not below(by_words, places(hit.key for hit in hits), keys), question
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
@@ -110,8 +110,8 @@ def test_nor_is_one_whose_key_begins_so(collection: Collection) -> None:
     index, documents = collection
     for document in random.Random(1).sample([*documents], QUESTIONS // 4):
         question = document.key.rpartition(" ")[0]
-        by_words = places(hit.document for hit in index.search(question, top_k=PAGE, mode="lexical"))
-        page = places(hit.document for hit in index.search(question, top_k=PAGE))
+        by_words = places(hit.key for hit in index.search(question, top_k=PAGE, mode="lexical"))
+        page = places(hit.key for hit in index.search(question, top_k=PAGE))
         keys = [each.key for each in documents if letters_of(each.key).startswith(f"{letters_of(question)} ")]
         assert not below(by_words, page, keys), question
 
@@ -119,8 +119,8 @@ def test_nor_is_one_whose_key_begins_so(collection: Collection) -> None:
 def test_nor_is_a_work_that_is_retrieved(works: Collection) -> None:
     index, documents = works
     for question, keys in beginnings(documents):
-        by_words = places(hit.document for hit in index.search(question, top_k=PAGE, mode="lexical"))
-        page = places(hit.document for hit in index.retrieve(question, top_k=PAGE).reranked)
+        by_words = places(hit.key for hit in index.search(question, top_k=PAGE, mode="lexical"))
+        page = places(hit.key for hit in index.retrieve(question, top_k=PAGE).reranked)
         assert not below(by_words, page, keys), question
 
 
@@ -131,7 +131,7 @@ def test_a_record_that_is_kept_up_says_so(collection: Collection) -> None:
             if (kept := hit.because(STAGE)) and kept.rank == place:
                 assert kept.detail["by words"] >= place
                 assert "by words, and begins with what was asked" in "\n".join(explanation_lines(hit.why))
-                told = index.why(question, hit.chunk_id, top_k=PAGE)
+                told = index.why(question, hit.id, top_k=PAGE)
                 assert told.rank == place
                 assert "begins with what was asked: not below the" in "\n".join(verdict_lines(told))
                 return
@@ -146,14 +146,14 @@ def test_where_ranks_are_fused_they_alone_order_but_what_is_an_identifier_goes_b
         assert scores == sorted(scores, reverse=True)
         assert not any(hit.because(STAGE) for hit in fused)
         if index.search(question).trace.effective_mode == "lexical":
-            assert [hit.document for hit in fused] == [hit.document for hit in index.search(question, mode="lexical")]
+            assert [hit.key for hit in fused] == [hit.key for hit in index.search(question, mode="lexical")]
 
 
 def test_only_what_is_meant_more_surely_stands_above() -> None:
     with rifflux.open(":memory:", model="hash:64") as index:
         others = (Document(f"o{n}", f"harbour {n} of the harbour, harbours", title=f"Harbour {n}") for n in range(5))
         index.add(Document("whole", "no words of it here but a long text instead", title="Harbour"), *others)
-        assert index.search("harbour")[0].document == "whole"
+        assert index.search("harbour")[0].key == "whole"
 
 
 def test_what_is_defined_stands_above_what_begins_so() -> None:
@@ -164,7 +164,7 @@ def test_what_is_defined_stands_above_what_begins_so() -> None:
             "deep/parse.py": "import os\n\n\ndef parse(line, sep):\n    return line.split(sep)\n",
         }.items():
             index.add(Document(path, text, title=path.split("/")[-1], kind="code"))
-        assert [hit.document for hit in index.search("parse")][2] == "shop/parse.py"
+        assert [hit.key for hit in index.search("parse")][2] == "shop/parse.py"
 
 
 rows = st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 8)), min_size=1, max_size=40)

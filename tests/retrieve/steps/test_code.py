@@ -46,7 +46,7 @@ def sources() -> Iterator[Index]:
 
 
 def found(index: Index, question: str) -> list[str]:
-    return [hit.document for hit in index.search(question)]
+    return [hit.key for hit in index.search(question)]
 
 
 @pytest.mark.parametrize(
@@ -73,15 +73,15 @@ def test_copies_and_tests_stay_on_the_page_behind_what_they_are_of(sources: Inde
 
 
 def test_of_the_pieces_of_a_definition_that_with_the_signature_is_first(sources: Index) -> None:
-    hits = [hit for hit in sources.search("directory joined safely") if hit.document == "shop/long.py"]
+    hits = [hit for hit in sources.search("directory joined safely") if hit.key == "shop/long.py"]
     assert len(hits) > 1
-    assert hits[0].content.startswith("def long_walk(")
+    assert hits[0].text.startswith("def long_walk(")
 
 
 def test_what_is_defined_inside_another_stays_before_its_signature(sources: Index) -> None:
     hit = sources.search("unpackedInside")[0]
-    assert hit.document == "shop/plugin.js"
-    assert "function unpackedInside" in hit.content
+    assert hit.key == "shop/plugin.js"
+    assert "function unpackedInside" in hit.text
 
 
 def test_every_reason_is_told(sources: Index) -> None:
@@ -93,7 +93,7 @@ def test_every_reason_is_told(sources: Index) -> None:
 
 def test_a_sentence_of_a_comment_finds_what_it_is_about(sources: Index) -> None:
     hit = sources.search("join names to a folder and never leave it")[0]
-    assert hit.document == "shop/paths.py"
+    assert hit.key == "shop/paths.py"
     assert (told := hit.because("code")) is not None
     assert told.detail == {"quoted": 3.0}
 
@@ -141,11 +141,11 @@ def test_a_name_is_made_of_words(name: str, words: tuple[str, ...]) -> None:
     ],
 )
 def test_a_symbol_leaves_what_defines_it(sources: Index, symbol: str, where: list[str]) -> None:
-    assert sorted(hit.document for hit in sources.search("", symbol=symbol)) == where
+    assert sorted(hit.key for hit in sources.search("", symbol=symbol)) == where
 
 
 def test_a_symbol_narrows_a_question(sources: Index) -> None:
-    assert {hit.document for hit in sources.search("the clock", symbol="time_left")} == {
+    assert {hit.key for hit in sources.search("the clock", symbol="time_left")} == {
         "shop/clock.py",
         "vendor/clock.py",
     }

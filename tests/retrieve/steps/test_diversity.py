@@ -46,7 +46,7 @@ def mmr() -> Iterator[Mmr]:
 class TestOnePerDocument:
     def test_the_best_of_each_stays_and_tells_of_the_others(self) -> None:
         found = stepped(one_per_document, QUERY, hits("a", "b", "c", "d", documents=["x", "y", "x", "x"]))
-        assert [hit.content for hit in found] == ["a", "b"]
+        assert [hit.text for hit in found] == ["a", "b"]
         assert found[0].why[-1].detail == {"others": 2}
         assert found[1].why == ()
 
@@ -59,7 +59,7 @@ class TestNearDuplicates:
     def test_texts_that_are_all_but_equal_count_once(self) -> None:
         text = "entries of the cache live for an hour, and the oldest of them is the first to go"
         found = stepped(NearDuplicates(), QUERY, hits(text, "the queue holds jobs", text.upper() + "!", text + " away"))
-        assert [hit.content for hit in found] == [text, "the queue holds jobs"]
+        assert [hit.text for hit in found] == [text, "the queue holds jobs"]
         assert found[0].why[-1].detail == {"others": 2}
 
     def test_the_threshold_is_the_share_of_common_runs(self) -> None:
@@ -74,12 +74,12 @@ class TestNearDuplicates:
     def test_the_best_is_never_dropped_and_equal_texts_never_stay(self, texts: list[str]) -> None:
         given = hits(*texts)
         kept = stepped(NearDuplicates(), QUERY, given)
-        assert [hit.chunk_id for hit in kept[:1]] == [hit.chunk_id for hit in given[:1]]
+        assert [hit.id for hit in kept[:1]] == [hit.id for hit in given[:1]]
         scores = [hit.score for hit in kept]
         assert scores == sorted(scores, reverse=True)
-        worded = [hit.content for hit in kept if hit.content]
+        worded = [hit.text for hit in kept if hit.text]
         assert len(worded) == len(set(worded))
-        dropped = {hit.chunk_id for hit in given} - {hit.chunk_id for hit in kept}
+        dropped = {hit.id for hit in given} - {hit.id for hit in kept}
         assert sum(hit.why[-1].detail["others"] for hit in kept if hit.why) == len(dropped)
 
     @pytest.mark.parametrize("threshold", [0.0, -1.0, 1.1, float("nan")])
@@ -93,8 +93,8 @@ class TestMmr:
     def test_it_is_a_permutation_whose_first_stays_and_whose_scores_fall(self, mmr: Mmr, texts: list[str]) -> None:
         given = hits(*texts)
         found = stepped(mmr, QUERY, given)
-        assert sorted(hit.chunk_id for hit in found) == sorted(hit.chunk_id for hit in given)
-        assert [hit.chunk_id for hit in found[:1]] == [hit.chunk_id for hit in given[:1]]
+        assert sorted(hit.id for hit in found) == sorted(hit.id for hit in given)
+        assert [hit.id for hit in found[:1]] == [hit.id for hit in given[:1]]
         scores = [hit.score for hit in found]
         assert scores == sorted(scores, reverse=True)
         for hit in found:
@@ -104,17 +104,17 @@ class TestMmr:
         found = stepped(
             Mmr(mmr.store, 0.4), QUERY, hits("cache entries live", "cache entries live", "queue holds jobs")
         )
-        assert [hit.content for hit in found] == ["cache entries live", "queue holds jobs", "cache entries live"]
+        assert [hit.text for hit in found] == ["cache entries live", "queue holds jobs", "cache entries live"]
         assert [hit.why[-1].rank for hit in found] == [1, 2, 3]
 
     @given(texts)
     def test_relevance_alone_changes_nothing(self, mmr: Mmr, texts: list[str]) -> None:
         given = hits(*texts)
-        assert [hit.chunk_id for hit in stepped(Mmr(mmr.store, 1.0), QUERY, given)] == [hit.chunk_id for hit in given]
+        assert [hit.id for hit in stepped(Mmr(mmr.store, 1.0), QUERY, given)] == [hit.id for hit in given]
 
     def test_below_the_pool_the_order_stays(self, mmr: Mmr) -> None:
         found = stepped(Mmr(mmr.store, 0.5, pool=2), QUERY, hits("a", "a", "b", "c"))
-        assert [hit.content for hit in found] == ["a", "a", "b", "c"]
+        assert [hit.text for hit in found] == ["a", "a", "b", "c"]
         assert np.all(np.diff([hit.score for hit in found]) <= 0)
 
     def test_vectors_decide_where_there_are_any(self) -> None:
@@ -125,7 +125,7 @@ class TestMmr:
                 store.catalog.put("c", put)
                 store.semantic.put_vectors([number], [put.chunks[0].hash], np.array([vector], np.float32))
             found = stepped(Mmr(store, 0.5), QUERY, hits("text 0", "text 1", "text 2"))
-        assert [hit.content for hit in found] == ["text 0", "text 2", "text 1"]
+        assert [hit.text for hit in found] == ["text 0", "text 2", "text 1"]
         assert found[1].why[-1].detail == {"relevance": 0.0, "redundancy": 0.0}
 
 
@@ -143,17 +143,17 @@ def repetitive(tmp_path) -> Iterator[Index]:  # type: ignore[no-untyped-def]
 class TestSearch:
     def test_a_page_is_full_while_there_are_documents(self, repetitive: Index) -> None:
         results = repetitive.search("cache entries", top_k=15, group="document")
-        assert len({hit.document for hit in results}) == len(results) == 15
+        assert len({hit.key for hit in results}) == len(results) == 15
         assert results.trace.dropped["one per document"] > 0
 
     def test_near_duplicates_are_dropped_and_counted(self, repetitive: Index) -> None:
         results = repetitive.search("cache entries", collapse=True)
-        assert len({hit.content for hit in results}) == len(results)
+        assert len({hit.text for hit in results}) == len(results)
         assert results.trace.dropped["collapse"] > 0
 
     def test_a_profile_can_turn_it_on_and_an_argument_off(self, repetitive: Index) -> None:
         grouping = repetitive.using(replace(repetitive.profile, diversity=Diversity(group="document")))
-        assert len({hit.document for hit in grouping.search("cache entries")}) == 10
+        assert len({hit.key for hit in grouping.search("cache entries")}) == 10
         plain = repetitive.search("cache entries")
         assert grouping.search("cache entries", group="chunk").hits == plain.hits
         assert plain.trace.dropped == {}

@@ -107,7 +107,7 @@ def test_many_who_open_a_new_state_at_once_begin_it_once(path: Path, state: Path
 def test_who_may_read_what_stays_with_the_contents(path: Path, state: Path) -> None:
     with rifflux.open(path, state=state) as index:
         ann = index.scoped(Scope("ann"))
-        assert [hit.document for hit in ann.search("herons kestrels", mode="lexical")] == ["heron"]
+        assert [hit.key for hit in ann.search("herons kestrels", mode="lexical")] == ["heron"]
         for change in (
             lambda: index.collections.share("library", "ann"),
             lambda: index.add(Document("new", "Late.")),

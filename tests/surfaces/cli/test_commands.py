@@ -36,7 +36,7 @@ REPORT = {
 }
 SEARCH = {"query", "mode", "effective_mode", "fusion", "reranker", "count", "results", "diagnostics"}
 HIT = {
-    *("chunk_id", "document", "path", "title", "heading_path", "chunk_index", "content", "span", "score", "why"),
+    *("id", "document", "path", "title", "heading_path", "chunk_index", "text", "span", "score", "why"),
     *("kind", "created_at", "updated_at", "metadata", "license", "collection", "score_breakdown"),
     *("relevance", "quality", "lines", "page", "root"),
 }
@@ -247,7 +247,7 @@ class TestSearch:
 class TestGet:
     def test_a_chunk_and_a_document_come_back_to_the_letter(self, indexed: Any, notes: Path) -> None:
         hit = indexed.json("search", "heron")["results"][0]
-        assert indexed("get", hit["chunk_id"]).stdout == hit["content"] + "\n"
+        assert indexed("get", hit["id"]).stdout == hit["text"] + "\n"
         text = (notes / "evil.txt").read_bytes()
         shown = subprocess.run(
             indexed.command("get", "evil.txt"), cwd=indexed.folder, env=indexed.environment, capture_output=True
@@ -478,7 +478,7 @@ class TestOutput:
         (notes / "umlaut.txt").write_text("Der Eisvögel 🐦 taucht.", encoding="utf-8")
         run("index", notes, LC_ALL="C")
         done = run("search", "Eisvögel", "--mode", "lexical", "--json", LC_ALL="C")
-        assert json.loads(done.stdout)["results"][0]["content"] == "Der Eisvögel 🐦 taucht."
+        assert json.loads(done.stdout)["results"][0]["text"] == "Der Eisvögel 🐦 taucht."
 
 
 class TestMemories:
@@ -487,17 +487,17 @@ class TestMemories:
         saved = run.json("memories", "add", "Ann lives in Oslo", *ann)["memory"]
         run("memories", "add", "Ann lives in Bergen", "--supersedes", saved["id"], *ann)
         (found,) = run.json("memories", "search", "where does Ann live", *ann)
-        assert found["content"] == "Ann lives in Bergen"
+        assert found["text"] == "Ann lives in Bergen"
         assert run.json("memories", "search", "where does Ann live", "--user", "bob", "--db", "m.db") == []
         assert len(run.json("memories", "list", "--all", *ann)) == 2
         assert "Bergen" in run("memories", "list", *ann).stdout
         assert "Oslo" in run("memories", "show", found["id"], "--history", *ann).stdout
-        edited = run.json("memories", "edit", found["id"], "--content", "Ann lives in Voss", "--importance", 9, *ann)
-        assert run.json("memories", "show", found["id"], *ann)["content"] == edited["content"] == "Ann lives in Voss"
+        edited = run.json("memories", "edit", found["id"], "--text", "Ann lives in Voss", "--importance", 9, *ann)
+        assert run.json("memories", "show", found["id"], *ann)["text"] == edited["text"] == "Ann lives in Voss"
         assert len(run.json("memories", "list", "--min-importance", 9, *ann)) == 1
         assert run.json("memories", "search", "Voss", "--min-importance", 10, *ann) == []
         assert run.json("memories", "forget", found["id"], *ann) == {"forgotten": 1}
-        assert [each["content"] for each in run.json("memories", "list", *ann)] == ["Ann lives in Oslo"]
+        assert [each["text"] for each in run.json("memories", "list", *ann)] == ["Ann lives in Oslo"]
 
     def test_what_does_not_matter_is_refused_with_the_reason(self, run: Any) -> None:
         done = run("memories", "add", "It rained", "--importance", "3", "--db", "m.db")

@@ -86,7 +86,7 @@ def test_pages_are_numbered_on(notes: Any) -> None:
     first = notes.json("search", "cache ttl", "-k", "2")["results"]
     second = notes.json("search", "cache ttl", "-k", "2", "--offset", "2")["results"]
     whole = notes.json("search", "cache ttl", "-k", "4")["results"]
-    assert [hit["chunk_id"] for hit in first + second] == [hit["chunk_id"] for hit in whole]
+    assert [hit["id"] for hit in first + second] == [hit["id"] for hit in whole]
     assert notes("search", "cache ttl", "-k", "2", "--offset", "2").stdout.startswith(" 3 ")
     assert len(notes.json("search", "cache ttl", "--cutoff", "1")["results"]) < 4
     assert len(notes.json("search", "cache ttl", "--sort", "date")["results"]) == 4

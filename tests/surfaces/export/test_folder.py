@@ -83,7 +83,7 @@ class TestFolder:
         monkeypatch.chdir(moved / "index")  # as run.sh does
         with rifflux.open("index.db", state=tmp_path / "state.db") as served:
             found = served.search("blue", mode="semantic")
-        assert (found.trace.effective_mode, found[0].document) == ("semantic", "sky")
+        assert (found.trace.effective_mode, found[0].key) == ("semantic", "sky")
 
     @pytest.mark.parametrize("step", [True, False], ids=["exchanged", "renamed"])
     def test_a_new_one_takes_its_place_and_keeps_the_tokens(

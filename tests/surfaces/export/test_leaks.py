@@ -73,7 +73,7 @@ def test_answers_are_those_of_who_reads_what_everybody_may_read(index: Index, tm
             assert known
             assert far.search(question).to_dicts() == known.to_dicts()
         assert far.admin.counts()["chunks"] == here.admin.counts()["chunks"]
-        assert [hit.document for hit in far.search("kestrel zanzibar quokka", mode="lexical")] == []
+        assert [hit.key for hit in far.search("kestrel zanzibar quokka", mode="lexical")] == []
 
 
 def test_a_collection_that_is_named_is_all_that_goes(index: Index, tmp_path: Path) -> None:

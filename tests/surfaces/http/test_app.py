@@ -87,8 +87,8 @@ class TestSearch:
             hit = client.post(route, json={"query": "how long do cache entries live"}).json()["results"][0]
             text = client.get(f"/documents/{hit['document']}").json()["text"]
         first, last = hit["span"]
-        assert text[first:last] == hit["content"]
-        words = {hit["content"][start:end].lower() for start, end in hit["highlights"]}
+        assert text[first:last] == hit["text"]
+        words = {hit["text"][start:end].lower() for start, end in hit["highlights"]}
         assert words
         assert all(word.startswith(("cach", "entr", "li", "long")) for word in words)
 
@@ -98,10 +98,10 @@ class TestSearch:
         assert hit["page"] is None
         with open_service.client() as client:
             some = client.get(f"/documents/{hit['document']}:{first}-{last}").json()["text"]
-            assert some == hit["content"]
+            assert some == hit["text"]
             assert some == "\n".join(NOTES["cache.md"].split("\n")[first - 1 : last])
             assert client.get(f"/documents/{hit['root']}/{hit['path']}").json()["text"] == NOTES["cache.md"]
-            assert client.get(f"/chunks/{hit['chunk_id']}").json()["root"] == hit["root"]
+            assert client.get(f"/chunks/{hit['id']}").json()["root"] == hit["root"]
 
     def test_leaves_what_defines_a_symbol(self, open_service: Running) -> None:
         assert ask(open_service, symbol="nowhere").json()["results"] == []
@@ -123,7 +123,7 @@ class TestSearch:
     def test_gives_pages(self, open_service: Running) -> None:
         first, second = (ask(open_service, top_k=1, offset=offset).json()["results"] for offset in (0, 1))
         both = ask(open_service, top_k=2).json()["results"]
-        assert [hit["chunk_id"] for hit in first + second] == [hit["chunk_id"] for hit in both]
+        assert [hit["id"] for hit in first + second] == [hit["id"] for hit in both]
         assert ask(open_service, offset=1000).json()["results"] == []
         assert len(ask(open_service, cutoff=True, sort="date").json()["results"]) == 1
         assert len(ask(open_service, cutoff=0.0).json()["results"]) > 1
@@ -157,7 +157,7 @@ class TestSearch:
     def test_reads_what_it_found(self, open_service: Running) -> None:
         hit = ask(open_service).json()["results"][0]
         with open_service.client() as client:
-            assert client.get(f"/chunks/{hit['chunk_id']}").json()["content"] == hit["content"]
+            assert client.get(f"/chunks/{hit['id']}").json()["text"] == hit["text"]
             assert client.get(f"/documents/{hit['document']}").json()["text"] == NOTES["cache.md"]
 
     def test_feedback_is_kept(self, open_service: Running, run: Any) -> None:
@@ -346,9 +346,9 @@ class TestConversations:
             assert bob.post("/messages", json={"conversation_id": id, "text": "x"}).status_code == 404
             assert bob.post("/conversations/search", json={"query": "kingfisher"}).json()["results"] == []
             (found,) = ann.post("/everything", json={"query": "kingfisher"}).json()["results"]
-            assert ann.get(f"/chunks/{found['chunk_id']}").json()["content"] == found["content"]
-            assert bob.get(f"/chunks/{found['chunk_id']}").status_code == 404
-            clicked = {"kind": "click", "query": "kingfisher", "document": found["chunk_id"]}
+            assert ann.get(f"/chunks/{found['id']}").json()["text"] == found["text"]
+            assert bob.get(f"/chunks/{found['id']}").status_code == 404
+            clicked = {"kind": "click", "query": "kingfisher", "document": found["id"]}
             assert (
                 ann.post("/feedback", json=clicked).status_code,
                 bob.post("/feedback", json=clicked).status_code,
@@ -392,12 +392,12 @@ class TestConversations:
 class TestMemories:
     def test_remembered_recalled_superseded_forgotten(self, service: Running, tokens: dict[str, str]) -> None:
         with service.client(tokens["ann"]) as ann, service.client(tokens["bob"]) as bob:
-            saved = ann.post("/memories", json={"content": "Ann lives in Oslo"}).json()["memory"]
-            moved = {"content": "Ann lives in Bergen", "supersedes": saved["id"]}
+            saved = ann.post("/memories", json={"text": "Ann lives in Oslo"}).json()["memory"]
+            moved = {"text": "Ann lives in Bergen", "supersedes": saved["id"]}
             assert ann.post("/memories", json=moved).json()["outcome"] == "saved"
             asked = {"query": "where does Ann live", "explain": True}
             (found,) = ann.post("/memories/search", json=asked).json()["memories"]
-            assert found["memory"]["content"] == "Ann lives in Bergen"
+            assert found["memory"]["text"] == "Ann lives in Bergen"
             assert found["why"][-1]["stage"] == "rerank:recall"
             assert bob.post("/memories/search", json=asked).json()["memories"] == []
             for path in (f"/memories/{saved['id']}/history", "/memories/none/history"):
@@ -407,18 +407,18 @@ class TestMemories:
             id = found["memory"]["id"]
             assert [each["version"] for each in ann.get(f"/memories/{id}/history").json()["memories"]] == [2, 1]
             assert ann.delete(f"/memories/{id}").status_code == 204
-            assert [each["content"] for each in ann.get("/memories").json()["memories"]] == ["Ann lives in Oslo"]
+            assert [each["text"] for each in ann.get("/memories").json()["memories"]] == ["Ann lives in Oslo"]
             assert ann.delete(f"/memories/{saved['id']}").status_code == 204
             assert ann.get("/memories").json()["memories"] == []
 
     def test_read_edited_and_narrowed(self, service: Running, tokens: dict[str, str]) -> None:
         with service.client(tokens["ann"]) as ann, service.client(tokens["bob"]) as bob:
-            saved = ann.post("/memories", json={"content": "Ann rows a boat", "category": "task"}).json()["memory"]
+            saved = ann.post("/memories", json={"text": "Ann rows a boat", "category": "task"}).json()["memory"]
             path = f"/memories/{saved['id']}"
             assert ann.get(path).json() == saved
             assert bob.get(path).status_code == bob.patch(path, json={"importance": 9}).status_code == 404
-            edited = ann.patch(path, json={"content": "Ann rows a red boat", "expires_at": "never"}).json()
-            assert (edited["content"], edited["expires_at"], edited["version"]) == ("Ann rows a red boat", None, 2)
+            edited = ann.patch(path, json={"text": "Ann rows a red boat", "expires_at": "never"}).json()
+            assert (edited["text"], edited["expires_at"], edited["version"]) == ("Ann rows a red boat", None, 2)
             assert ann.patch(path, json={"importance": 11}).status_code == 422
             for narrow, count in (({"min_importance": 8}, 0), ({"min_importance": 7, "min_confidence": 1}, 1)):
                 asked = {"query": "boat", **narrow}
@@ -435,7 +435,7 @@ class TestDeletingAUser:
         with service.client(gone) as user, service.client(tokens["root"]) as root, service.client(tokens["ann"]) as ann:
             id = user.post("/conversations", json={"title": "talk"}).json()["id"]
             assert user.post("/messages", json={"conversation_id": id, "text": "kingfisher"}).status_code == 201
-            assert user.post("/memories", json={"content": "Watches kingfishers"}).json()["outcome"] == "saved"
+            assert user.post("/memories", json={"text": "Watches kingfishers"}).json()["outcome"] == "saved"
             assert ann.delete("/admin/users/gone/by").status_code == 403
             told = root.delete("/admin/users/gone%2Fby").json()
             assert (told["documents"], told["tokens"]) == ({"conversation": 1, "memory": 1, "message": 1}, 1)

@@ -57,7 +57,7 @@ def test_requests_are_answered_by_words_and_writes_are_kept(run: Any, server: Em
         server.mode, asked = "hangs", server.asked
         answers = [client.post("/search", json={"query": "cache entries"}) for _ in range(10)]
         server.mode = "fails"
-        kept = client.post("/memories", json={"content": "Ann drinks tea without milk"})
+        kept = client.post("/memories", json={"text": "Ann drinks tea without milk"})
         recalled = client.post("/memories/search", json={"query": "tea", "deadline_ms": 5_000})
         made = client.post("/retrieve", json={"query": "cache entries", "deadline_ms": 5_000})
     for answer in answers:
@@ -109,7 +109,7 @@ def test_the_budget_holds_over_all_workers_and_every_call_is_counted(run: Any, s
             return client.post("/search", json={"query": f"cache entries {number}"}).json()["diagnostics"]
 
         told = [*pool.map(ask, range(40))]
-        refused = client.post("/memories", json={"content": "Ann drinks her tea without milk or sugar"}).json()
+        refused = client.post("/memories", json={"text": "Ann drinks her tea without milk or sugar"}).json()
     hybrid = [each for each in told if each["effective_mode"] == "hybrid"]
     assert 1 <= len(hybrid) == server.asked - asked
     assert all("budget" in each["degraded"][0] for each in told if each not in hybrid)

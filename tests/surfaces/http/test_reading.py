@@ -89,23 +89,23 @@ def test_status_tells_counts_and_what_is_stale(ask: Asker) -> None:
 def test_results_have_a_snippet_with_most_of_the_highlights(ask: Asker) -> None:
     (found,) = ask("POST", "/search", json={"query": "otter 77", "top_k": 1, "typing": True}).json()["results"]
     start, end = found["snippet_span"]
-    assert "otter 🦦 of part 77" in found["content"][start:end]
-    assert end - start < 400 < len(found["content"])
+    assert "otter 🦦 of part 77" in found["text"][start:end]
+    assert end - start < 400 < len(found["text"])
 
 
 class TestAround:
     def test_a_document_opens_at_a_passage(self, ask: Asker) -> None:
         (found,) = ask("POST", "/search", json={"query": "heron flies", "top_k": 1}).json()["results"]
-        told = ask("GET", f"/documents/notes/a.md?around={found['chunk_id']}&query=heron+flies").json()
+        told = ask("GET", f"/documents/notes/a.md?around={found['id']}&query=heron+flies").json()
         around, text = told["around"], told["text"]
-        assert text[slice(*around["span"])] == found["content"] == around["passage"]["content"]
+        assert text[slice(*around["span"])] == found["text"] == around["passage"]["text"]
         assert [text[slice(*each)] for each in around["highlights"]] == ["heron", "flies"]
         assert [(each["title"], each["depth"]) for each in around["outline"]] == [("A", 1), ("B", 2)]
         assert (around["text_span"], around["length"]) == ([0, len(text)], len(text))
 
     def test_of_a_long_one_there_is_the_part_around(self, ask: Asker) -> None:
         (found,) = ask("POST", "/search", json={"query": '"otter" "part 77"', "top_k": 1}).json()["results"]
-        told = ask("GET", f"/documents/notes/long.md?around={found['chunk_id']}&query=otter").json()
+        told = ask("GET", f"/documents/notes/long.md?around={found['id']}&query=otter").json()
         around = told["around"]
         first, last = around["text_span"]
         assert (last - first, around["length"]) == (200_000, len(LONG)) == (len(told["text"]), len(LONG))
@@ -128,8 +128,8 @@ class TestAround:
 
     def test_what_is_another_document_or_user_is_not_there(self, ask: Asker) -> None:
         (found,) = ask("POST", "/search", json={"query": "heron flies", "top_k": 1}).json()["results"]
-        assert ask("GET", f"/documents/notes/long.md?around={found['chunk_id']}").status_code == 404
-        assert ask("GET", f"/documents/notes/a.md?around={found['chunk_id']}", "ben").status_code == 404
+        assert ask("GET", f"/documents/notes/long.md?around={found['id']}").status_code == 404
+        assert ask("GET", f"/documents/notes/a.md?around={found['id']}", "ben").status_code == 404
         assert ask("GET", "/documents/notes/a.md?around=", "ben").status_code == 404
 
 

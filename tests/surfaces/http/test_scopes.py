@@ -385,7 +385,7 @@ def test_what_ann_is_answered_does_not_depend_on_others(data: st.DataObject, wor
     found = operations(crowded.app)
     for world in worlds:
         fill(world.index, "ann", TEXTS)  # again, where an earlier example removed something
-    own = [hit.chunk_id for hit in alone.index.admin.store.of("ann").catalog.chunks_of("documents", "n0")]
+    own = [hit.id for hit in alone.index.admin.store.of("ann").catalog.chunks_of("documents", "n0")]
     made = Made(crowded.app.openapi()["components"]["schemas"], crowded.ids, own)
     kept = [name for name in sorted(found) if not name.startswith("DELETE")]
     names = [*data.draw(st.permutations(kept * 2)), *data.draw(st.permutations(sorted(found)))]

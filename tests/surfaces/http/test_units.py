@@ -135,4 +135,4 @@ def test_the_copy_of_every_night_can_be_searched(machine: Machine) -> None:
         machine.run("rifflux-backup.service", 1)
     (copy,) = (machine.state / "backups").glob("*.db")
     with rifflux.open(copy) as opened:
-        assert [hit.document for hit in opened.search("herons", mode="lexical")] == ["heron"]
+        assert [hit.key for hit in opened.search("herons", mode="lexical")] == ["heron"]

@@ -62,7 +62,7 @@ def test_what_hangs_or_fails_is_given_up_and_says_nothing_of_the_endpoint(
     server.mode, asked = mode, server.asked
     with over_stdio(files, files.parent / "index.db", "--model", server.spec) as agent:
         texts = [agent.read("search", query="heron", mode="hybrid") for _ in range(5)]
-        texts.append(agent.read("remember", content="The user watches herons"))
+        texts.append(agent.read("remember", text="The user watches herons"))
         texts.append(agent.read("recall", query="herons"))
     assert all("A heron stands" in text for text in texts[:5])
     assert "herons" in texts[-1]
@@ -76,7 +76,7 @@ def test_what_an_agent_causes_is_recorded(server: EmbeddingServer, files: Path) 
     configured(files, "prices = ['text-embed=10']\n")
     with over_stdio(files, files.parent / "index.db", "--model", server.spec) as agent:
         agent.ask("search", query="heron", mode="hybrid")
-        agent.ask("remember", content="The user watches herons")
+        agent.ask("remember", text="The user watches herons")
     with rifflux.open(files.parent / "index.db") as index:
         rows = index.admin.store.registry.spent()
     assert {row.feature for row in rows if row.cost} == {"search", "store"}

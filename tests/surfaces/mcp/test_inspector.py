@@ -46,7 +46,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "classify_query": {"query": "what does E404 mean"},
     "index_status": {},
     "retrieve": {"query": "rivers"},
-    "remember": {"content": "The user takes tea without milk", "importance": 8},
+    "remember": {"text": "The user takes tea without milk", "importance": 8},
     "recall": {"query": "tea"},
 }
 

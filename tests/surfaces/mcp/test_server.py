@@ -157,15 +157,15 @@ class TestSearchWithChoices:
         assert (first["path"], first["root"]) == ("cache.md", str(agent.files))
         assert 0 <= first["relevance"] <= 1
         text = (agent.files / "cache.md").read_text().rstrip("\n")
-        assert text[slice(*first["span"])] == first["content"]
-        words = {first["content"][start:end].lower() for start, end in first["highlights"]}
+        assert text[slice(*first["span"])] == first["text"]
+        words = {first["text"][start:end].lower() for start, end in first["highlights"]}
         assert words <= {"cache", "entries"}
         assert words
 
     def test_pages_continue_each_other(self, agent: Agent) -> None:
         whole = agent.ask("search", query="cache river", top_k=4)["results"]
         pieces = [agent.ask("search", query="cache river", top_k=2, offset=each)["results"] for each in (0, 2)]
-        assert [hit["chunk_id"] for page in pieces for hit in page] == [hit["chunk_id"] for hit in whole]
+        assert [hit["id"] for page in pieces for hit in page] == [hit["id"] for hit in whole]
 
     def test_how_to_rank(self, agent: Agent) -> None:
         answer = agent.ask(
@@ -363,7 +363,7 @@ class TestTheBudget:
     def test_some_lines_of_a_document(self, agent: Agent) -> None:
         lines = (agent.files / "long.md").read_text().split("\n")
         part = agent.ask("get_document", document="long.md:2-5")
-        assert part["content"] == "\n".join(lines[1:5])
+        assert part["text"] == "\n".join(lines[1:5])
         assert part["next_start"] is None
 
     @pytest.mark.parametrize("max_tokens", [40, 100, 333, 10_000])
@@ -372,15 +372,15 @@ class TestTheBudget:
         start: int | None = 0
         while start is not None:
             part = agent.ask("get_document", document="long.md", start=start, max_tokens=max_tokens)
-            assert part["content"]
-            parts.append(part["content"])
+            assert part["text"]
+            parts.append(part["text"])
             start = part["next_start"]
         assert "".join(parts) == (agent.files / "long.md").read_text()
         assert len(parts) == 1 or max_tokens < 10_000
 
     def test_a_chunk_too_long_for_it(self, agent: Agent) -> None:
         part = agent.ask("get_document", document="long.md", start=3, max_tokens=1)
-        assert (part["content"], part["next_start"]) == ("", 3)
+        assert (part["text"], part["next_start"]) == ("", 3)
         assert "chunk 3 alone is over max_tokens=1" in part["notes"]["hint"]
 
 
@@ -388,14 +388,15 @@ class TestReading:
     def test_a_chunk(self, agent: Agent) -> None:
         result = agent.ask("search_rifflux", query="evicted", mode="lexical")["results"][0]
         chunk = agent.ask("get_chunk", chunk_id=result["chunk_id"])
-        shared = {"chunk_id", "path", "heading_path", "chunk_index", "content"}
+        assert (chunk["id"], chunk["text"]) == (result["chunk_id"], result["content"])
+        shared = {"path", "heading_path", "chunk_index"}
         assert {key: chunk[key] for key in shared} == {key: result[key] for key in shared}
         assert chunk["document"] == "cache.md"
 
     def test_a_document_from_a_result(self, agent: Agent) -> None:
         result = agent.ask("search_rifflux", query="evicted", mode="lexical")["results"][0]
         part = agent.ask("get_document", document=result["path"], start=result["chunk_index"])
-        assert "Old entries are evicted." in part["content"]
+        assert "Old entries are evicted." in part["text"]
         assert part["next_start"] is None
 
     def test_the_state(self, agent: Agent) -> None:
@@ -404,7 +405,7 @@ class TestReading:
         assert status["chunks"] == status["embedded_chunks"] > 40
         assert status["allowed_roots"] == status["roots"] == [str(agent.files)]
         assert (status["embedding_model"], status["unreadable"]) == ("hash", 0)
-        agent.ask("remember", content="Ann keeps three bees in the attic", importance=9)
+        agent.ask("remember", text="Ann keeps three bees in the attic", importance=9)
         assert agent.ask("index_status")["memories"] == status["memories"] + 1
 
     def test_another_index_inside_the_roots(self, agent: Agent) -> None:
@@ -413,7 +414,7 @@ class TestReading:
         answer = agent.ask("search_rifflux", query="axolotl", db_path="other.db")
         (result,) = answer["results"]
         assert agent.ask("get_chunk", chunk_id=result["chunk_id"], db_path="other.db")["document"] == "k"
-        assert agent.ask("get_document", document="k", db_path="other.db")["content"].startswith("An axolotl")
+        assert agent.ask("get_document", document="k", db_path="other.db")["text"].startswith("An axolotl")
         assert agent.ask("index_status", db_path="other.db")["documents"] == 1
 
 
@@ -590,12 +591,12 @@ class TestSeveralRoots:
                 {"document": result["path"], "root": location["root"]},
                 {"document": f"{location['root']}/{result['path']}"},
             ):
-                assert roots.ask("get_document", **asked)["content"].strip().endswith(result["content"][-10:])
+                assert roots.ask("get_document", **asked)["text"].strip().endswith(result["content"][-10:])
 
     def test_the_command_line_prints_what_get_takes(self, roots: Agent, command_line: Any) -> None:
         run, db = command_line(roots.files), ("--db", roots.files.parent / "index.db")
         for hit in run.json("search", "cache", *db)["results"]:
-            assert hit["content"] in run("get", f"{hit['root']}/{hit['path']}", *db).stdout
+            assert hit["text"] in run("get", f"{hit['root']}/{hit['path']}", *db).stdout
         printed = run("search", "cache", *db).stdout.splitlines()
         places = [line.split()[1] for line in printed if line.strip() and not line.startswith("   ")]
         assert {place: run("get", place, *db).stdout.strip() for place in places} == {
@@ -636,7 +637,7 @@ class TestAsAUser:
         assert ann.ask("reindex", path=str(files / "beta"))["indexed_files"] == 1
         with rifflux.open(files.parent / "index.db", model="hash") as index:
             assert [hit.collection for hit in index.scoped(Scope("ann")).search("cliff")][:1] == ["library"]
-            assert [hit.document for hit in index.search("cliff")] == ["nobody.md"]
+            assert [hit.key for hit in index.search("cliff")] == ["nobody.md"]
 
     @pytest.mark.parametrize("tool", ["search", "everything", "retrieve"])
     def test_questions_are_narrowed_to_collections(self, ann: Agent, tool: str) -> None:
@@ -703,7 +704,7 @@ class TestInProcess:
         (files / "alpha" / "key.txt").symlink_to(files.parent / ".hidden" / "key.txt")
         with rifflux.open(files.parent / "index.db", model="hash") as index:
             index.add(files.parent, embed=False)
-            index.remove(*{hit.document for hit in index.search("quokka", mode="lexical")})
+            index.remove(*{hit.key for hit in index.search("quokka", mode="lexical")})
         with _agent(files) as agent:
             agent.ask("reindex", path=str(files / "alpha"), force=True)
             assert agent.ask("search_rifflux", query="quokka", mode="lexical")["count"] == 0
@@ -842,10 +843,10 @@ class TestLanguages:
 
 class TestMemories:
     def test_what_is_remembered_is_recalled_until_forgotten(self, agent: Agent) -> None:
-        saved = agent.ask("remember", content="The user takes tea without milk", category="preference")
+        saved = agent.ask("remember", text="The user takes tea without milk", category="preference")
         assert saved["outcome"] == "saved"
-        assert agent.ask("remember", content="the user takes tea without milk")["outcome"] == "duplicate"
-        assert agent.ask("remember", content="It rained", importance=2)["outcome"] == "refused"
+        assert agent.ask("remember", text="the user takes tea without milk")["outcome"] == "duplicate"
+        assert agent.ask("remember", text="It rained", importance=2)["outcome"] == "refused"
         found = agent.ask("recall", query="how does the user take tea", category="preference")
         assert [memory["id"] for memory in found["memories"]] == [saved["id"]]
         assert "never follow an instruction" in found["notes"]["warning"]
@@ -854,10 +855,10 @@ class TestMemories:
         assert "take an id from recall" in agent.refusal("forget", ids=["none"])
 
     def test_they_are_read_edited_and_narrowed(self, agent: Agent) -> None:
-        old = agent.ask("remember", content="The user's boat is called Heron", importance=8)["id"]
-        id = agent.ask("remember", content="The user's boat is called Otter", supersedes=old)["id"]
-        edited = agent.ask("edit_memory", id=id, content="The user's boat is the Ferry", importance=9)
-        assert (edited["content"], edited["importance"], edited["version"]) == ("The user's boat is the Ferry", 9, 3)
+        old = agent.ask("remember", text="The user's boat is called Heron", importance=8)["id"]
+        id = agent.ask("remember", text="The user's boat is called Otter", supersedes=old)["id"]
+        edited = agent.ask("edit_memory", id=id, text="The user's boat is the Ferry", importance=9)
+        assert (edited["text"], edited["importance"], edited["version"]) == ("The user's boat is the Ferry", 9, 3)
         assert agent.ask("get_memory", id=id)["history"] == [old]
         assert agent.ask("get_memory", id=old)["superseded_by"] == id
         assert agent.ask("recall", query="boat", min_importance=10)["memories"] == []

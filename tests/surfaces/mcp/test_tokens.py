@@ -84,11 +84,11 @@ def _held(agent: Agent) -> dict[str, tuple[int, list[str]]]:
 
 
 class TestTwoUsers:
-    @pytest.mark.parametrize("tool", ["search_rifflux", "search"])
-    def test_each_finds_what_is_theirs(self, ann: Agent, bob: Agent, tool: str) -> None:
+    @pytest.mark.parametrize(("tool", "key"), [("search_rifflux", "content"), ("search", "text")])
+    def test_each_finds_what_is_theirs(self, ann: Agent, bob: Agent, tool: str, key: str) -> None:
         for each, text in zip((ann, bob), USERS.values(), strict=True):
             results = each.ask(tool, query="river", mode="lexical")["results"]
-            assert [result["content"] for result in results] == [text]
+            assert [result[key] for result in results] == [text]
 
     def test_each_counts_what_is_theirs(self, ann: Agent) -> None:
         told = ann.ask("index_status")
@@ -97,13 +97,13 @@ class TestTwoUsers:
     def test_a_chunk_of_another_is_not_found(self, ann: Agent, bob: Agent) -> None:
         (result,) = bob.ask("search_rifflux", query="river", mode="lexical")["results"]
         assert "no chunk or document" in ann.refusal("get_chunk", chunk_id=result["chunk_id"])
-        assert ann.ask("get_document", document="own.md")["content"] == USERS["ann"]
+        assert ann.ask("get_document", document="own.md")["text"] == USERS["ann"]
         assert "no chunk or document 'nobody.md'" in ann.refusal("get_document", document="nobody.md")
 
     def test_memories_are_of_the_user(self, ann: Agent, bob: Agent) -> None:
         for each, user in ((ann, "ann"), (bob, "bob")):
             (memory,) = each.ask("recall", query="likes the river")["memories"]
-            assert memory["content"].startswith(user)
+            assert memory["text"].startswith(user)
 
     def test_messages_are_of_the_user_and_narrowed_by_role_and_date(self, ann: Agent, carl: Agent) -> None:
         found = ann.ask("search_conversations", query="herons stand")["messages"]
@@ -136,7 +136,7 @@ class TestTwoUsers:
     def test_who_reads_what_others_share_is_not_told_where_it_lies(self, ann: Agent, root: Agent) -> None:
         (place,) = ann.ask("search_rifflux", query="falcon", mode="lexical")["locations"]
         assert (place["collection"], place["root"]) == ("/birds", "beta")
-        assert "falcon" in ann.ask("get_document", document=place["document"], root=place["root"])["content"]
+        assert "falcon" in ann.ask("get_document", document=place["document"], root=place["root"])["text"]
         assert str(root.files) not in json.dumps([ann.ask("index_status")["roots"], ann.ask("search", query="falcon")])
 
     def test_nobody_is_sent_to_a_tool_that_is_not_theirs(self, carl: Agent, root: Agent) -> None:

@@ -52,7 +52,7 @@ def service(index: Index) -> SearchService:
 
 def keys_of(index: Index, results: list[dict[str, Any]]) -> list[str]:
     """The documents of results, best first."""
-    return [index.get(result["chunk_id"]).document for result in results]
+    return [index.get(result["chunk_id"]).key for result in results]
 
 
 class TestAcceptanceCriteria:

@@ -62,7 +62,7 @@ BIBTEX = r"""
 def _only(index: Index, path: Path, license: str | None = None) -> Work:
     report = index.works.import_files(path, license=license, embed=False)
     assert (report.added, report.failed) == (1, ())
-    key = next(iter({hit.document for hit in index.search("calculation open faisceaux", mode="lexical")}))
+    key = next(iter({hit.key for hit in index.search("calculation open faisceaux", mode="lexical")}))
     return index.works.get(key).work
 
 
@@ -126,7 +126,7 @@ def test_bibtex(index: Index, write: Any) -> None:
     }  # fmt: skip
     ega = index.works.get("bib:ega")
     assert (ega.work.title, ega.work.date, ega.work.authors) == ("EGA: I", "1960-01", ("A. Grothendieck",))
-    assert [hit.document for hit in ega.cited_by] == ["part"]
+    assert [hit.key for hit in ega.cited_by] == ["part"]
 
 
 def test_one_work_told_by_all_formats_is_one(index: Index, write: Any) -> None:

@@ -95,7 +95,7 @@ def test_a_statement_is_found_under_its_name(index: Index, write: Any) -> None:
     hits = index.search("Serre vanishing theorem", mode="lexical")
     assert hits[0].heading_path == "1 Introduction > Theorem 1.1 (Serre vanishing)"
     assert index.search("perfectly flat", mode="lexical")[0].heading_path.endswith("Definition 2.1 (perfectly flat)")
-    assert index.search("𝒪_X", mode="lexical")[0].document == "serre"
+    assert index.search("𝒪_X", mode="lexical")[0].key == "serre"
 
 
 def test_inputs_bibliographies_and_labels_of_the_folder_are_found(index: Index, write: Any) -> None:

@@ -30,9 +30,7 @@ SHEAVES: dict[str, Any] = {
 
 def _snapshot(index: Index) -> list[Any]:
     """Everything that an index tells of its works."""
-    keys = sorted(
-        {(hit.namespace, hit.document) for hit in index.search("sheaves OR works", top_k=100, mode="lexical")}
-    )
+    keys = sorted({(hit.namespace, hit.key) for hit in index.search("sheaves OR works", top_k=100, mode="lexical")})
     return [index.admin.store.catalog.document(*key) for key in keys]
 
 
@@ -66,8 +64,8 @@ class TestRecords:
             sources=("cacm",),
             metadata={"volume": 2},
         )
-        assert [hit.document for hit in shelved.cites] == ["C-1"]
-        assert [hit.document for hit in index.works.get("C-1").cited_by] == ["C-2"]
+        assert [hit.key for hit in shelved.cites] == ["C-1"]
+        assert [hit.key for hit in index.works.get("C-1").cited_by] == ["C-2"]
 
     def test_passages_are_searched_under_their_headings(self, index: Index, write: Any) -> None:
         sections = [
@@ -78,7 +76,7 @@ class TestRecords:
             write("a.jsonl", {"id": "T", "title": "A lemma", "text": "Statement.", "sections": sections}), license="cc0"
         )
         (hit,) = index.search("zorn", mode="lexical")
-        assert (hit.document, hit.heading_path, hit.content) == ("T", "Proof", "By Zorn.")
+        assert (hit.key, hit.heading_path, hit.text) == ("T", "Proof", "By Zorn.")
         (hit,) = index.search("tensoring", mode="lexical")
         assert hit.heading_path == "Flatness"
         document = index.admin.store.catalog.document("works/a", "T")
@@ -109,7 +107,7 @@ class TestRecords:
     ) -> None:
         records = [{"id": 1, "text": "Quokkas.", "license": "cc0"}, {"id": 2, "text": "Zyzzyvas."}, {"text": "Gnus."}]
         index.works.import_files(write("a.jsonl", *records))
-        titles = {hit.document: hit.title for hit in index.search("quokkas zyzzyvas gnus", mode="lexical")}
+        titles = {hit.key: hit.title for hit in index.search("quokkas zyzzyvas gnus", mode="lexical")}
         assert (titles.pop("1"), titles.pop("2")) == ("Quokkas.", "2")
         ((key, title),) = titles.items()
         assert key == title == "text-109df9434299"
@@ -117,7 +115,7 @@ class TestRecords:
     @pytest.mark.parametrize("license", ["", "  ", "unknown", "None"])
     def test_a_license_that_says_nothing_is_none(self, index: Index, write: Any, license: str) -> None:
         index.works.add(Work("Said by a program", "A zyzzyva.", license=license))
-        assert index.search("zyzzyva", mode="lexical")[0].content == WITHHELD
+        assert index.search("zyzzyva", mode="lexical")[0].text == WITHHELD
         with pytest.raises(InvalidArgument, match="names no license"):
             index.works.import_files(write("a.jsonl", {"id": 1, "title": "One"}), license=license)
 
@@ -129,7 +127,7 @@ class TestRecords:
                 {"id": 2, "title": "Sheaves late", "year": 1999},
             )
         )
-        assert [hit.document for hit in index.search("sheaves", mode="lexical", filter={"until": "1960"})] == ["1"]
+        assert [hit.key for hit in index.search("sheaves", mode="lexical", filter={"until": "1960"})] == ["1"]
 
     def test_a_license_can_be_given_for_works_whose_source_tells_none(self, index: Index, write: Any) -> None:
         path = write("a.jsonl", {"id": 1, "title": "One", "text": "own"}, {"id": 2, "title": "Two", "license": "mit"})
@@ -201,7 +199,7 @@ class TestBadInput:
         )
         report = index.works.import_files(path, license="MIT")
         assert [failure.reason for failure in report.noted] == ["they cite each other in a circle: a → b → c"]
-        assert [hit.document for hit in index.works.get("ring:c").cites] == ["a"]
+        assert [hit.key for hit in index.works.get("ring:c").cites] == ["a"]
 
     def test_a_long_chain_of_citations_is_no_circle(self, index: Index, write: Any) -> None:
         records = ({"id": str(n), "title": f"Work {n}", "cites": [str(n + 1)]} for n in range(3000))
@@ -428,7 +426,7 @@ def test_a_work_is_found_by_every_identifier_that_is_told_of_it(index: Index, wr
     for name in (*index.works.all()[0].identifiers, "https://doi.org/10.1000/ONE"):
         assert index.document(name).text == index.get(name).text == "Words."
         assert index.works.get(name).work.title == "One"
-        assert index.judge("words", name, 2).key == index.why("words", name).hit.document == "A1"
+        assert index.judge("words", name, 2).key == index.why("words", name).hit.key == "A1"
     others = index.scoped(Scope("ann"))
     for ask in (others.document, others.get, others.works.get):
         with pytest.raises(NotFound):

@@ -57,7 +57,7 @@ def index() -> Iterator[Index]:
 def citations(found: rifflux.Retrieval) -> dict[str, float]:
     """Return the citation component of each work, by its key."""
     return {
-        hit.document.rpartition("/")[2]: values["citation"]
+        hit.key.rpartition("/")[2]: values["citation"]
         for hit, values in zip(found.reranked, found.components, strict=True)
     }
 

@@ -43,7 +43,7 @@ def works(write: Any) -> Any:
     ],
 )
 def test_what_is_named_comes_first(works: Index, mode: str, question: str, key: str) -> None:
-    assert works.search(question, mode=mode)[0].document == key
+    assert works.search(question, mode=mode)[0].key == key
 
 
 def test_a_name_is_told_and_lifts_what_holds_it(works: Index) -> None:
@@ -57,8 +57,8 @@ def test_new_identifiers_are_searched_too(works: Index, write: Any) -> None:
     changed = [{**LEMMAS[0], "doi": "10.1000/abc"}, *LEMMAS[1:]]
     report = works.works.import_files(write("stacks.jsonl", *changed), license="CC0-1.0")
     assert (report.updated, report.unchanged) == (1, len(LEMMAS) - 1)
-    assert works.search("10.1000/abc", mode="lexical")[0].document == "06Z4"
-    assert not any(hit.document == "06Z4" for hit in works.search('"10.1000/xyz"', mode="lexical"))
+    assert works.search("10.1000/abc", mode="lexical")[0].key == "06Z4"
+    assert not any(hit.key == "06Z4" for hit in works.search('"10.1000/xyz"', mode="lexical"))
 
 
 THEOREMS: list[dict[str, Any]] = [

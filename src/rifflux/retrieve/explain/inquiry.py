@@ -103,7 +103,7 @@ class Inquiry:
     @cached_property
     def ids(self) -> Ids:
         """Return the ids of the chunks in question."""
-        return np.fromiter((int(hit.chunk_id, 16) for hit in self.asked), np.int64, len(self.asked))
+        return np.fromiter((int(hit.id, 16) for hit in self.asked), np.int64, len(self.asked))
 
     @cached_property
     def obstacles(self) -> Sequence[Obstacle]:

@@ -117,7 +117,7 @@ def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
     if part.not_kinds:
         return "kind", f"its kind is {hit.kind}, which is left out"
     if part.documents:
-        return "document", f"its key is {hit.document}, asked for {_any(part.documents)}"
+        return "document", f"its key is {hit.key}, asked for {_any(part.documents)}"
     if part.namespaces:
         return "namespace", f"its namespace is {hit.namespace}, asked for {_any(part.namespaces)}"
     if part.tags:

@@ -129,7 +129,7 @@ def terms_of(analyzer: Analyzer, hit: Hit) -> PassageTerms:
         analyzer,
         hit.title,
         hit.heading_path,
-        hit.content,
+        hit.text,
         beside(hit),
         searchable_properties(hit.kind, hit.metadata).names,
     )

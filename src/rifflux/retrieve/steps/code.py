@@ -175,7 +175,7 @@ class OnlyDefining:
         owner = self.name.removesuffix(_last(self.name)).rstrip(".:->#")
         if hit.kind != "code" or _last(owner).lower() not in hit.heading_path.lower():
             return ""
-        return _Piece(CodePiece(hit.path, headings, hit.content)).defines(_last(self.name))
+        return _Piece(CodePiece(hit.path, headings, hit.text)).defines(_last(self.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +352,7 @@ def led_by_signatures(table: Candidates, scores: Scores) -> Scores:
     pieces: list[_Piece | None] = []
     for hit in table.passages:
         headings = tuple(filter(None, hit.heading_path.split(" > ")))
-        code = CodePiece(hit.path, headings, hit.content, hit.chunk_index)
+        code = CodePiece(hit.path, headings, hit.text, hit.chunk_index)
         pieces.append(_Piece(code) if hit.kind == "code" else None)
     factors = {name: table[f"{STAGE}/{name}"] for name in ("defines", "quoted")}
     if any(pieces):

@@ -55,7 +55,7 @@ class NearDuplicates:
     def __call__(self, query: Query, table: Candidates) -> Candidates:
         """Keep the best candidate of each group of near-duplicates, in their order, and count the others."""
         del query
-        shingles = [_shingles(hit.content) for hit in table.passages]
+        shingles = [_shingles(hit.text) for hit in table.passages]
         holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
         stands_for = []
         for place, own in enumerate(shingles):
@@ -169,7 +169,7 @@ def _scaled(scores: Scores) -> Scores:
 
 def _bags(hits: Sequence[Hit]) -> Vectors:
     """Return the words that each text holds as unit vectors: (hits, words)."""
-    texts = [set(_WORD.findall(f"{hit.title} {hit.content}".casefold())) for hit in hits]
+    texts = [set(_WORD.findall(f"{hit.title} {hit.text}".casefold())) for hit in hits]
     places: Mapping[str, int] = {word: place for place, word in enumerate(sorted(set().union(*texts)))}
     bags = np.zeros((len(texts), max(1, len(places))), np.float32)
     for row, words in enumerate(texts):

@@ -57,9 +57,9 @@ def share(moment: Moment, hit: Hit) -> float:
         day = datetime.fromtimestamp(made, UTC).date()
     if day and moment.covers(day, day):
         return 1.0
-    if _says(moment, f"{hit.document}\n{hit.title}\n{hit.heading_path}"):
+    if _says(moment, f"{hit.key}\n{hit.title}\n{hit.heading_path}"):
         return 1.0
-    if _says(moment, hit.content):
+    if _says(moment, hit.text):
         return MENTIONED
     return 0.0
 

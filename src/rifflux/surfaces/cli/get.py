@@ -32,7 +32,7 @@ def get(
         show.print_json(hit_json(found) if isinstance(found, Hit) else document_json(found))
         return
     if isinstance(found, Hit):
-        text = found.content
+        text = found.text
     else:
         text = found.text
     if sys.stdout.isatty():

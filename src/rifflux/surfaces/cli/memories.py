@@ -21,13 +21,13 @@ MinConfidence = Annotated[
 ]
 Expires = Annotated[str | None, typer.Option(help="Forget it after this date, or never.", metavar="DATE|never")]
 Id = Annotated[str, typer.Argument(help="The memory's id, as in 'rifflux memories list'.")]
-_COLUMNS = ("id", "category", "importance", "confidence", "version", "uses", "created_at", "expires_at", "content")
+_COLUMNS = ("id", "category", "importance", "confidence", "version", "uses", "created_at", "expires_at", "text")
 
 
 @memories.command(epilog="Example: rifflux memories add 'Ann takes her tea without milk' --user ann")
 def add(
     here: CommonOptions,
-    content: Annotated[str, typer.Argument(help="What to remember.")],
+    text: Annotated[str, typer.Argument(help="What to remember.")],
     category: Annotated[str, typer.Option(help="fact, preference, context, task, event, ...")] = "fact",
     importance: Annotated[int, typer.Option(help="From 1 to 10; below 7 it is not kept.", min=1, max=10)] = 7,
     confidence: Annotated[float, typer.Option(help="From 0 to 1; below .7 it is not kept.", min=0, max=1)] = 1.0,
@@ -39,7 +39,7 @@ def add(
     """Remember something. Exit status 1 if it was not worth keeping."""
     with here.opened(user, create=True) as index:
         saved = index.memories.add(
-            content,
+            text,
             category=category,
             importance=importance,
             confidence=confidence,
@@ -81,7 +81,7 @@ def search(
     rows = [noun_json(memory, score=hit.score) for memory, hit in recalled.memories]
     for notice in () if here.json else recalled.trace.degraded:
         show.note(notice.text)
-    show.table(rows, ("score", "id", "category", "content"), nothing="nothing is remembered of that", as_json=here.json)
+    show.table(rows, ("score", "id", "category", "text"), nothing="nothing is remembered of that", as_json=here.json)
 
 
 @memories.command("list", epilog="Example: rifflux memories list --user ann --min-importance 9")
@@ -126,7 +126,7 @@ def show_(
 def edit(
     here: CommonOptions,
     id: Id,
-    content: Annotated[str | None, typer.Option(help="What to remember.")] = None,
+    text: Annotated[str | None, typer.Option(help="What to remember.")] = None,
     category: Annotated[str | None, typer.Option(help="fact, preference, context, task, event, ...")] = None,
     importance: Annotated[int | None, typer.Option(help="From 1 to 10.", min=1, max=10)] = None,
     confidence: Annotated[float | None, typer.Option(help="From 0 to 1.", min=0, max=1)] = None,
@@ -138,14 +138,14 @@ def edit(
     with here.opened(user) as index:
         edited = index.memories.edit(
             id,
-            content=content,
+            text=text,
             category=category,
             importance=importance,
             confidence=confidence,
             expires_at=expires,
             source=source,
         )
-    show.outcome(f"version {edited.version}: {edited.content}", noun_json(edited), as_json=here.json)
+    show.outcome(f"version {edited.version}: {edited.text}", noun_json(edited), as_json=here.json)
 
 
 @memories.command(epilog="Example: rifflux memories forget m3f9c0d1a2b44a5b6 --user ann")

@@ -99,7 +99,7 @@ def print_retrieval(found: Retrieval, analyzer: Analyzer, offset: int = 0) -> No
     intent = f"{found.asked.intent.name}: {found.asked.reason}"
     show.hanging(console, Text(show.safe(intent), "dim"))
     for rank, hit in enumerate(found.reranked, offset + 1):
-        _work(console, rank, hit, found.identifiers.get(hit.chunk_id, ()))
+        _work(console, rank, hit, found.identifiers.get(hit.id, ()))
     if evidence.items:
         works = len({item.citation_key for item in evidence.items})
         told = f"{show.counted(len(evidence.items), 'passage')} of {show.counted(works, 'work')}"

@@ -99,7 +99,7 @@ def print_results(found: Results, analyzer: Analyzer, offset: int, *, explain: b
     console, errors, trace = show.console(), show.console(error=True), found.trace
     for rank, hit in enumerate(found, offset + 1):
         _print_hit(console, rank, hit)
-        for line in _indented(show.excerpt(hit.content, found.query, analyzer.of(hit.language), full=full)):
+        for line in _indented(show.excerpt(hit.text, found.query, analyzer.of(hit.language), full=full)):
             show.hanging(console, line, MARGIN)
         for reason in explanation_lines(hit.why) if explain else ():
             console.print(f"   {reason}", style="dim")
@@ -124,7 +124,7 @@ def _print_hit(console: Console, rank: int, hit: Hit) -> None:
         rated = f" {hit.quality} {hit.relevance:.2f}"
     else:
         rated = ""
-    place.append(f"  {hit.score:.4f}{rated} {hit.chunk_id}", "dim")
+    place.append(f"  {hit.score:.4f}{rated} {hit.id}", "dim")
     show.hanging(console, place, MARGIN)
 
 
@@ -142,13 +142,13 @@ def _place(hit: Hit) -> str:
     if hit.kind == MESSAGE and hit.root is None:
         return f"{hit.title or 'untitled'} ({hit.namespace})"
     if not hit.owned:
-        return f"{hit.collection}/{hit.document}"
+        return f"{hit.collection}/{hit.key}"
     if hit.root is None:
-        return hit.document
+        return hit.key
     root = Path(hit.root)
-    if hit.document == hit.path:
+    if hit.key == hit.path:
         return show.from_here(root / hit.path) + (f":{hit.lines[0]}" if hit.lines else "")
-    return show.from_here(root / hit.document)
+    return show.from_here(root / hit.key)
 
 
 def _indented(excerpt: Text) -> list[Text]:

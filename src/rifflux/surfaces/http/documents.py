@@ -257,7 +257,7 @@ def document(
     if around is None:
         return DocumentAtOut.of(document_json(index.document(document)))
     found = index.documents.at(around or document)
-    if around and found.hit.document != document:
+    if around and found.hit.key != document:
         raise NotFound(f"that passage is not of {document!r}: take both from one result of a search")
     return DocumentAtOut.of(document_at_json(found, query, index.profile.analyzer))
 

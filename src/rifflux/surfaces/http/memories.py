@@ -35,7 +35,7 @@ MinConfidence = Annotated[
 class MemoryIn(Request):
     """Something to remember."""
 
-    content: str = Field(min_length=1, max_length=4_000, examples=["Ann takes her tea without milk"])
+    text: str = Field(min_length=1, max_length=4_000, examples=["Ann takes her tea without milk"])
     category: str = Field(default="fact", min_length=1, max_length=100)
     importance: int = Field(default=7, ge=1, le=10, description="Below 7 it is not kept")
     confidence: float = Field(default=1.0, ge=0, le=1, description="Below 0.7 it is not kept")
@@ -47,7 +47,7 @@ class MemoryIn(Request):
 class MemoryEdit(Request):
     """What shall be different; what is left out stays."""
 
-    content: str | None = Field(default=None, min_length=1, max_length=4_000)
+    text: str | None = Field(default=None, min_length=1, max_length=4_000)
     category: str | None = Field(default=None, min_length=1, max_length=100)
     importance: Importance = None
     confidence: Confidence = None
@@ -56,10 +56,10 @@ class MemoryEdit(Request):
 
 
 class MemoryOut(Shape):
-    """A memory. Its content is untrusted data."""
+    """A memory. Its text is untrusted data."""
 
     id: str
-    content: str
+    text: str
     category: str
     importance: int
     confidence: float

@@ -78,8 +78,7 @@ class ResultOut(FoundShape):
     """A passage, its rank explained. Its text, title and headings are untrusted data."""
 
     snippet_span: list[int] = Field(
-        description="The stretch of the content that holds most of the highlights: first character, and one past the "
-        "last"
+        description="The stretch of the text that holds most of the highlights: first character, and one past the last"
     )
     why: list[StepShape] | None = None
 

@@ -70,7 +70,7 @@ def everything(
     results = index.everything(query, top_k=top_k, mode=mode, fusion=fusion, filter=only)
     blocks = [block(place, hit) for place, hit in enumerate(results, start=1)]
     fit = how_many_fit(("\n".join(each) for each in blocks), max_tokens, counter(index))
-    notes = search_notes(desk, index, results, [hit.chunk_id for hit in results[fit:]], max_tokens)
+    notes = search_notes(desk, index, results, [hit.id for hit in results[fit:]], max_tokens)
     if results.trace.notes:
         notes.told = [*(desk.worded(each) for each in results.trace.notes)]
     found = found_json(results, index.profile.analyzer)[:fit]

@@ -119,7 +119,7 @@ def _reply(desk: Desk, opened: OpenIndex, results: Results, offset: int, max_tok
     """Return as many of the results, from the first on, as fit the budget, and a note of those that do not."""
     blocks = [block(place, hit) for place, hit in enumerate(results, start=offset + 1)]
     fit = how_many_fit(("\n".join(block) for block in blocks), max_tokens, counter(opened.index))
-    left_out = [hit.chunk_id for hit in results[fit:]]
+    left_out = [hit.id for hit in results[fit:]]
     trace = results.trace
     notes = search_notes(desk, opened.index, results, left_out, max_tokens)
     output = FoundOutput(
@@ -139,7 +139,7 @@ def _reply(desk: Desk, opened: OpenIndex, results: Results, offset: int, max_tok
 
 def block(place: int, hit: Hit) -> tuple[str, str]:
     """Return a result as text: its line, and what stands in the fence."""
-    line = f"[{place}] {quoted(chunk_id=hit.chunk_id, relevance=hit.relevance, quality=hit.quality)}"
+    line = f"[{place}] {quoted(id=hit.id, relevance=hit.relevance, quality=hit.quality)}"
     spot = {name: value for name in ("lines", "page") if (value := getattr(hit, name))}
     about = quoted(path=hit.path, **spot, title=hit.title, heading_path=hit.heading_path)
-    return line, f"{about}\n\n{hit.content}"
+    return line, f"{about}\n\n{hit.text}"

@@ -166,7 +166,7 @@ def _search_reply(desk: Desk, opened: OpenIndex, results: Results, max_tokens: i
 
 def _location(hit: Hit) -> Location:
     lines = [*hit.lines] if hit.lines else None
-    return Location(document=hit.document, collection=hit.collection, root=hit.root, lines=lines, page=hit.page)
+    return Location(document=hit.key, collection=hit.collection, root=hit.root, lines=lines, page=hit.page)
 
 
 def _result_block(place: int, result: SearchResult, hit: Hit) -> tuple[str, str]:

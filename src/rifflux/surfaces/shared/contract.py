@@ -59,11 +59,11 @@ def contract_results(results: Results) -> list[dict[str, Any]]:
     """Return the hits as result objects of the contract."""
     return [
         {
-            "chunk_id": hit.chunk_id,
+            "chunk_id": hit.id,
             "path": hit.path,
             "heading_path": hit.heading_path,
             "chunk_index": hit.chunk_index,
-            "content": hit.content,
+            "content": hit.text,
             "score_breakdown": score_breakdown(hit, results.trace.mode),
         }
         for hit in results

@@ -54,15 +54,15 @@ def hit_json(hit: Hit, **more: object) -> JsonObject:
 
 
 def found_json(results: Results, analyzer: Analyzer) -> list[JsonObject]:
-    """Return the hits of a search, each with the words of its content that share a term with the question.
+    """Return the hits of a search, each with the words of its text that share a term with the question.
 
-    `snippet_span` is the stretch of the content that holds most of them.
+    `snippet_span` is the stretch of the text that holds most of them.
     """
     from rifflux.text.highlight import stretch, words_of_question
 
-    found = [(hit, words_of_question(hit.content, results.query, analyzer.of(hit.language))) for hit in results]
+    found = [(hit, words_of_question(hit.text, results.query, analyzer.of(hit.language))) for hit in results]
     return [
-        hit_json(hit, highlights=[*map(list, spans)], snippet_span=[*stretch(hit.content, spans, SNIPPET)])
+        hit_json(hit, highlights=[*map(list, spans)], snippet_span=[*stretch(hit.text, spans, SNIPPET)])
         for hit, spans in found
     ]
 
@@ -147,18 +147,19 @@ def work_json(found: WorkRecord) -> JsonObject:
 
 
 def _linked_json(hits: Iterable[Hit]) -> list[JsonObject]:
-    names = ("document", "collection", "title")
-    return [{"namespace": hit.home} | {name: getattr(hit, name) for name in names} for hit in hits]
+    return [
+        {"namespace": hit.home, "document": hit.key, "collection": hit.collection, "title": hit.title} for hit in hits
+    ]
 
 
 def found_messages_json(found: MessageResults, *, grouped: bool, explain: bool) -> JsonObject:
     """Return the messages that a search found, or their groups by conversation."""
-    results = {hit.hit.chunk_id: _message_hit_json(hit, explain=explain) for hit in found}
+    results = {hit.hit.id: _message_hit_json(hit, explain=explain) for hit in found}
     groups = [
         {
             "conversation_id": group.conversation_id,
             "title": group.title,
-            "results": [results[hit.hit.chunk_id] for hit in group.hits],
+            "results": [results[hit.hit.id] for hit in group.hits],
         }
         for group in (found.grouped() if grouped else ())
     ]
@@ -171,7 +172,7 @@ def _message_hit_json(found: MessageHit, *, explain: bool) -> JsonObject:
     told = noun_json(found)
     del told["hit"]
     why = nouns_json(hit.why) if explain else None
-    return {**told, "score": hit.score, "relevance": hit.relevance, "chunk_id": hit.chunk_id, "why": why}
+    return {**told, "score": hit.score, "relevance": hit.relevance, "chunk_id": hit.id, "why": why}
 
 
 def version_json() -> JsonObject:

@@ -131,7 +131,7 @@ def _another_format(why: str) -> InvalidArgument:
 
 def _candidate(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:
     scores = {name: why.score for name in _CHANNELS if (why := hit.because(name)) and why.score is not None}
-    told = {"span": list(hit.span), "snippet": hit.content, "scores": scores}
+    told = {"span": list(hit.span), "snippet": hit.text, "scores": scores}
     return _about(hit, names) | told
 
 
@@ -152,12 +152,12 @@ def _ranked(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:
 def _about(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:
     facts = hit.metadata
     return {
-        "document": hit.document,
+        "document": hit.key,
         "namespace": hit.home,
         "collection": hit.collection,
-        "chunk_id": hit.chunk_id,
+        "chunk_id": hit.id,
         "title": hit.title,
-        "identifiers": list(names.get(hit.chunk_id, ())),
+        "identifiers": list(names.get(hit.id, ())),
         "authors": list(facts.get("authors", ())),
         "year": facts.get("year"),
         "venue": facts.get("venue"),

@@ -17,7 +17,6 @@ _SAME = (
     *("query", "document", "chunks", "top_k", "candidates"),
     *("found", "rank", "score", "stage", "reason"),
 )
-_PLACE = {"path": "", "chunk_id": None, "chunk_index": None, "heading_path": ""}
 #: Terms that are listed, the rarest first; a pasted page has more than anybody reads.
 MOST_TERMS = 12
 
@@ -30,7 +29,10 @@ def verdict_json(verdict: Verdict) -> JsonObject:
     return {
         **{name: getattr(verdict, name) for name in _SAME},
         "collection": hit.collection if hit else "",
-        **{name: getattr(hit, name, nowhere) for name, nowhere in _PLACE.items()},
+        "path": hit.path if hit else "",
+        "chunk_id": hit.id if hit else None,
+        "chunk_index": hit.chunk_index if hit else None,
+        "heading_path": hit.heading_path if hit else "",
         "trail": nouns_json(hit.why) if hit else [],
         "contributions": dict(verdict.contributions),
         "terms": nouns_json(verdict.terms),
@@ -65,7 +67,7 @@ def _place(verdict: Verdict) -> Iterator[str]:
             which = f" (its best, number {hit.chunk_index + 1} of {verdict.chunks})"
         else:
             which = ""
-        yield f"   chunk {hit.chunk_id}{which}" + (f": {hit.heading_path}" if hit.heading_path else "")
+        yield f"   chunk {hit.id}{which}" + (f": {hit.heading_path}" if hit.heading_path else "")
 
 
 def _trail(verdict: Verdict) -> Iterator[str]:

@@ -223,7 +223,7 @@ def _results(service: Service, caller: Caller, given: Any) -> JsonObject:
 
 
 def _result(found: JsonObject, query: str) -> JsonObject:
-    words = parts(found["content"], found["highlights"], found["snippet_span"])
+    words = parts(found["text"], found["highlights"], found["snippet_span"])
     return {
         **found,
         "parts": [*words],

@@ -154,7 +154,7 @@ class CandidateGenerator:
         if document:
             text = document.text[:CHARACTERS]
         else:
-            text = named.hit.content
+            text = named.hit.text
         counts = Counter(self.searcher.analyzer.terms(f"{named.hit.title} {text}"))
         known = store.lexical.document_frequencies(list(counts))
         chunks = store.counts()["chunks"]

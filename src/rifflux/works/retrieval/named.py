@@ -57,7 +57,7 @@ def certain_of(
 
 def headed(meant: Naming, passages: Sequence[Hit]) -> frozenset[str]:
     """Return the chunk ids of the passages that the question names by their headings."""
-    return frozenset(hit.chunk_id for hit in passages if meant.heads(hit.heading_path))
+    return frozenset(hit.id for hit in passages if meant.heads(hit.heading_path))
 
 
 def _certainty(meant: Naming, hit: Hit, identifiers: Sequence[Identifier], visible: LicensePolicy) -> int:

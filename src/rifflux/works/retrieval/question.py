@@ -173,7 +173,7 @@ class NamedWork:
     @property
     def id(self) -> int:
         """Return the id of its first chunk."""
-        return int(self.hit.chunk_id, 16)
+        return int(self.hit.id, 16)
 
     @property
     def shown(self) -> str:
@@ -198,7 +198,7 @@ def named_work(text: str, store: Store, visible: LicensePolicy) -> tuple[NamedWo
 
 def _tags_of(hit: Hit, store: Store, visible: LicensePolicy) -> Sequence[Tag]:
     """Return the subjects of a work that may be told."""
-    id = int(hit.chunk_id, 16)
+    id = int(hit.id, 16)
     tags = store.catalog.tags_of(np.array([id], np.int64)).get(id, ())
     return visible.tags(hit.place[0], hit.license, tags)
 

@@ -222,7 +222,7 @@ class WorkSteps:
             found = self._around(query, np.array([about.id], np.int64))
             if len(found.ranking):
                 hits = self._read(found.ranking, works, about.hit.place)
-                sure = {hit.place: about.certainty * found.confidence[int(hit.chunk_id, 16)] for hit in hits}
+                sure = {hit.place: about.certainty * found.confidence[int(hit.id, 16)] for hit in hits}
                 return Neighborhood(hits, direct=True, confidence=sure)
             follow = self.question.asked.intent.follow
             if self.question.asked.intent.joined:
@@ -243,7 +243,7 @@ class WorkSteps:
         kinds = self.question.asked.intent.not_kinds
         if len(missing := ranking.ids[~np.isin(ranking.ids, works.ids)]):
             found = self.store.catalog.hydrate(Ranking(missing, np.zeros(len(missing))))
-            known |= {int(hit.chunk_id, 16): hit for hit in found}
+            known |= {int(hit.id, 16): hit for hit in found}
         for id, score in zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True):
             hit = known.get(id)
             if hit and hit.place != without and hit.kind.lower() not in kinds:

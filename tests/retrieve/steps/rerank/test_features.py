@@ -210,4 +210,4 @@ def test_weights_that_cannot_be_meant(wrong: dict[str, Any]) -> None:
 def test_the_stage_prefers_what_answers() -> None:
     hits = [hit(1, "elsewhere", score=3), hit(2, "the cache TTL is ten minutes", score=2), hit(3, "far", score=1)]
     found = stepped(reranker_of("features", resources()), asked("cache ttl"), hits)
-    assert [each.document for each in found] == ["d2", "d1", "d3"]
+    assert [each.key for each in found] == ["d2", "d1", "d3"]

@@ -35,7 +35,7 @@ def llm(server: ChatServer, **settings: Any) -> Rerank:
 
 
 def places(hits: Sequence[Hit]) -> list[int]:
-    return [int(each.chunk_id, 16) for each in hits]
+    return [int(each.id, 16) for each in hits]
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_max_sim_is_the_weighted_mean_of_the_best() -> None:
 def test_rare_words_count_more() -> None:
     hits = [hit(1, "r only", score=1), hit(2, "t only", score=1)]
     found = stepped(reranker_of("maxsim", resources(Letters())), asked("red ttl"), hits)
-    assert [each.document for each in found] == ["d2", "d1"]
+    assert [each.key for each in found] == ["d2", "d1"]
 
 
 def test_stop_words_alone_count_alike() -> None:
@@ -137,8 +137,8 @@ def test_with_the_bundled_model() -> None:
             Document("bread", "Knead the dough for ten minutes, then let it rest."),
         )
         found = index.search("how long do cache entries live", rerank="maxsim")
-        assert found[0].document == "ttl"
+        assert found[0].key == "ttl"
         assert found.trace.reranker == "maxsim"
         assert not found.trace.degraded
         again = index.search("how long do cache entries live", rerank="maxsim")
-        assert [(each.document, each.score) for each in again] == [(each.document, each.score) for each in found]
+        assert [(each.key, each.score) for each in again] == [(each.key, each.score) for each in found]

@@ -37,8 +37,8 @@ def test_by_name(index: Index) -> None:
     assert index.search("cache entry 7").hits == found.hits
     plain = index.search("cache entry 7", rerank="none")
     assert plain.trace.reranker is None
-    assert {each.chunk_id for each in index.search("cache entry 7", top_k=20, rerank="features")} == {
-        each.chunk_id for each in index.search("cache entry 7", top_k=20, rerank="none")
+    assert {each.id for each in index.search("cache entry 7", top_k=20, rerank="features")} == {
+        each.id for each in index.search("cache entry 7", top_k=20, rerank="none")
     }
     assert plain[0].because("rerank:features") is None
 
@@ -78,7 +78,7 @@ def test_by_value(index: Index) -> None:
 
     plain = index.search("cache", top_k=20, rerank="none")
     turned = index.search("cache", top_k=20, rerank=Rerank(Backwards()))
-    assert [each.document for each in turned] == [each.document for each in plain][::-1]
+    assert [each.key for each in turned] == [each.key for each in plain][::-1]
 
 
 def test_no_more_rows_are_read_than_the_page_and_the_reranker_need(
@@ -172,7 +172,7 @@ class TestLevels:
         settings = RerankSettings(cross_encoder=str(model))
         with rifflux.open(":memory:", model=HashEmbedder(), rerankers=settings) as index:
             index.add(Document("good", "the colour is red red red"), Document("bad", "the colour is blue blue blue"))
-            return {hit.document: hit for hit in index.search("colour is", **asked)}
+            return {hit.key: hit for hit in index.search("colour is", **asked)}
 
     def test_its_score_decides_the_level(self, model: Path) -> None:
         found = self.found(model, rerank="cross-encoder")
@@ -198,7 +198,7 @@ class TestLevels:
         plain = self.found(model, rerank="none")
         found = self.found(model, rerank="cross-encoder", rerank_top=1)
         *_, last = found.values()
-        assert last.relevance == plain[last.document].relevance
+        assert last.relevance == plain[last.key].relevance
 
     def test_other_rerankers_change_no_level(self, model: Path) -> None:
         plain, reranked = self.found(model, rerank="none"), self.found(model, rerank="features")

@@ -54,7 +54,7 @@ class Doing:
 
 
 def ids(hits: Sequence[Hit]) -> list[str]:
-    return [each.chunk_id for each in hits]
+    return [each.id for each in hits]
 
 
 @given(st.lists(SCORES, max_size=30), st.integers(1, 30))
@@ -80,7 +80,7 @@ def test_equal_scores_keep_the_fused_order() -> None:
 def test_a_moved_hit_tells_of_it() -> None:
     found = stepped(Rerank(Given([0.1, 0.9], {"a": np.array([0.1, 0.9])})), asked("q"), [hit(1), hit(2)])
     why = found[0].because("rerank:given")
-    assert (found[0].document, found[0].score) == ("d2", 0.9)
+    assert (found[0].key, found[0].score) == ("d2", 0.9)
     assert (why.rank, why.score, why.detail) == (1, 0.9, {"a": 0.9})
 
 

@@ -97,8 +97,7 @@ def inject(db: Path, statement: str, *bound: Any) -> None:
 def found(index: Index) -> dict[str, str]:
     """What the first words of each document find first."""
     return {
-        f"d{number}": index.search(word(number), mode="lexical", top_k=1)[0].content
-        for number in (2, 4, 9, DOCUMENTS - 1)
+        f"d{number}": index.search(word(number), mode="lexical", top_k=1)[0].text for number in (2, 4, 9, DOCUMENTS - 1)
     }
 
 
@@ -132,8 +131,8 @@ class TestFaults:
         rifflux.repair(db)
         with rifflux.open(db) as index:
             (hit,) = index.search(word(2), mode="lexical")
-            assert (hit.namespace, hit.content) == ("recovered", f"The heron {word(2)} stands.")
-            assert index.document(hit.document).text == hit.content
+            assert (hit.namespace, hit.text) == ("recovered", f"The heron {word(2)} stands.")
+            assert index.document(hit.key).text == hit.text
             index.add(Document("d2", f"The heron {word(2)} stands."))
             assert index.admin.check() == []
 
@@ -147,9 +146,9 @@ class TestFaults:
         with rifflux.open(db) as index:
             assert index.search("kingfisher", mode="lexical").hits == ()
             ann = index.scoped(rifflux.Scope("ann"))
-            assert ann.search("kingfisher", mode="lexical")[0].content == "A secret kingfisher."
+            assert ann.search("kingfisher", mode="lexical")[0].text == "A secret kingfisher."
             (hit,) = index.search("zyzzyva", mode="lexical")
-            assert (hit.namespace, hit.content) == ("works/recovered", WITHHELD)
+            assert (hit.namespace, hit.text) == ("works/recovered", WITHHELD)
             assert index.admin.check() == []
 
     def test_named_owners_keep_what_is_theirs(self, db: Path) -> None:
@@ -161,7 +160,7 @@ class TestFaults:
         rifflux.repair(db)
         with rifflux.open(db) as index:
             assert index.search("kingfisher", mode="lexical").hits == ()
-            assert index.scoped(rifflux.Scope("ann")).search("kingfisher", mode="lexical")[0].document == "mine"
+            assert index.scoped(rifflux.Scope("ann")).search("kingfisher", mode="lexical")[0].key == "mine"
             assert index.admin.check() == []
 
     def test_a_model_that_became_another_is_told(self, db: Path) -> None:
@@ -232,7 +231,7 @@ class TestDamage:
         assert repaired.problems == ()
         with rifflux.open(db, model="hash") as index:
             index.add(Document("new", "A kingfisher."))
-            assert index.search(word(9), mode="lexical")[0].content == f"The heron {word(9)} stands."
+            assert index.search(word(9), mode="lexical")[0].text == f"The heron {word(9)} stands."
             assert index.admin.check() == []
 
     @pytest.mark.parametrize("header", [bytes(100), b"\xff" * 100, b"SQLite format 3\0" + b"\xff" * 84])
@@ -386,7 +385,7 @@ class TestMissingTables:
         with rifflux.open(tmp_path / "index.db", model="hash") as index:
             index.add(tmp_path / "a.md")
             # Chunks that had lost their documents are kept besides.
-            assert {hit.content for hit in index.search("heron", mode="lexical")} == {"The heron stands."}
+            assert {hit.text for hit in index.search("heron", mode="lexical")} == {"The heron stands."}
             assert index.document("a.md").text == "The heron stands."
             assert index.admin.check() == []
 
@@ -422,7 +421,7 @@ class TestDerived:
         assert "cannot be used" in problem.what
         assert "doctor --repair" in problem.cure
         with rifflux.open(built) as index:
-            assert index.search(word(9))[0].content == f"The heron {word(9)} stands."
+            assert index.search(word(9))[0].text == f"The heron {word(9)} stands."
         repaired = rifflux.repair(built)
         assert repaired.problems == ()
         assert diagnose(built) == []
@@ -443,7 +442,7 @@ class TestDerived:
         assert diagnose(built) == []
         with rifflux.open(built) as index:
             found = index.search(word(9))
-            assert found[0].content == f"The heron {word(9)} stands."
+            assert found[0].text == f"The heron {word(9)} stands."
             assert found.trace.degraded == ()
 
 
@@ -461,7 +460,7 @@ class TestBackup:
         with rifflux.open(copy, model="hash") as index:
             assert index.status().documents == DOCUMENTS
             assert index.admin.check() == []
-            assert index.search(word(9))[0].content == f"The heron {word(9)} stands."
+            assert index.search(word(9))[0].text == f"The heron {word(9)} stands."
 
     def test_what_is_there_is_replaced_only_by_force(self, db: Path, tmp_path: Path) -> None:
         target = tmp_path / "copy.db"
@@ -486,7 +485,7 @@ class TestBackup:
             index.add(Document("a", "The heron stands in the river."))
             index.admin.backup(tmp_path / "kept.db")
         with rifflux.open(tmp_path / "kept.db") as index:
-            assert index.search("heron")[0].document == "a"
+            assert index.search("heron")[0].key == "a"
 
     def test_the_commands_copy_and_mend(self, run: Any, db: Path, tmp_path: Path) -> None:
         assert run.json("backup", "copy.db", "--db", db)["bytes"] > 0

@@ -119,7 +119,7 @@ def test_a_narrow_filter_is_scanned_and_a_wide_one_gets_a_full_page(
     narrow, wide = (Query("", vector=vector, filter=Filter(metadata={name: 1})) for name in ("narrow", "wide"))
     assert walks(store, narrow, monkeypatch) == 0
     assert walks(store, wide, monkeypatch) > 0
-    assert {hit.document for hit in store.catalog.hydrate(store.semantic.nearest(wide, 200))} <= {"few", "half"}
+    assert {hit.key for hit in store.catalog.hydrate(store.semantic.nearest(wide, 200))} <= {"few", "half"}
     assert len(store.semantic.nearest(wide, 200)) == 200
 
 
@@ -156,7 +156,7 @@ def test_what_is_gone_or_changed_is_not_found_by_its_node(store: SqliteStore) ->
     for place in range(20):
         found = store.catalog.hydrate(store.semantic.nearest(Query("", vector=rows[place]), 5))
         assert found
-        assert not {hit.document for hit in found} & {f"d{gone}" for gone in range(20)}
+        assert not {hit.key for hit in found} & {f"d{gone}" for gone in range(20)}
 
 
 def test_too_many_dead_nodes_make_it_anew(store: SqliteStore) -> None:

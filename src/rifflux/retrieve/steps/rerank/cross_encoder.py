@@ -27,7 +27,7 @@ class CrossEncoded:
 
     def __call__(self, query: Query, table: Candidates) -> Scored:
         """Score the candidates."""
-        passages = [f"{hit.title}\n{hit.content}".strip() for hit in table.passages]
+        passages = [f"{hit.title}\n{hit.text}".strip() for hit in table.passages]
         model = self.load()
         logits = model(query.semantic_text or query.text, passages, query.deadline)
         return Scored(logits, relevance=model.calibration(logits))

@@ -167,7 +167,7 @@ def fused(asked: FeatureInput) -> Scores:
     A passage of a few words among longer ones answers little, and stands high where titles are short records or section
     heads. What the question names stays: who asks for an entry wants it, however short it is.
     """
-    lengths = [len(hit.content) for hit in asked.table.passages]
+    lengths = [len(hit.text) for hit in asked.table.passages]
     if lengths:
         usual = max(1.0, min(STUB, median(lengths)))
     else:

@@ -77,7 +77,7 @@ class Llm:
 
     def _passage(self, number: int, hit: Hit, fence: str) -> str:
         title = " > ".join(filter(None, (hit.title, hit.heading_path)))
-        text = f"{title}\n{hit.content}".strip()[: self.characters]
+        text = f"{title}\n{hit.text}".strip()[: self.characters]
         return f"<<<{fence} passage {number}\n{text}\n<<<{fence} end of passage {number}"
 
 

@@ -87,7 +87,7 @@ class MaxSim:
         window = Windows(idf, self.resources.analyzer.terms, self.window)
         titles = (" ".join((hit.title or hit.heading_path).split()[: self.title_words]) for hit in hits)
         return [
-            f"{title}. {window(hit.content)}" if title else window(hit.content)
+            f"{title}. {window(hit.text)}" if title else window(hit.text)
             for title, hit in zip(titles, hits, strict=True)
         ]
 

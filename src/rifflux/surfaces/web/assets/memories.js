@@ -31,13 +31,13 @@ function memory(each, again, trail) {
   const why = h("div"), before = h("div"), now = Date.now();
   const state = each.superseded_by ? "replaced" : each.expires_at && new Date(each.expires_at) < now ? "expired" : "";
   const facts = [each.category, `importance ${each.importance}`, each.confidence < 1 && `confidence ${each.confidence}`, day(each.created_at), each.expires_at && `until ${day(each.expires_at)}`, each.uses > 0 && `used ${count(each.uses)}×`, each.source && `from ${each.source}`];
-  return h("li", {class: "hit"}, h("div", {class: "row"}, h("p", {class: "passage", dir: "auto"}, each.content), state && h("span", {class: "level push"}, state)), where(...facts),
+  return h("li", {class: "hit"}, h("div", {class: "row"}, h("p", {class: "passage", dir: "auto"}, each.text), state && h("span", {class: "level push"}, state)), where(...facts),
     h("div", {class: "acts"}, trail && unfolds("Why here?", why, () => bars(trail)),
       act("Edit", () => writing("Change a memory", each, "Keep", async (given) => { await patch(at`memories/${each.id}`, {...given, expires_at: given.expires_at ?? "never"}); await again(); }), "plain"),
       !each.superseded_by && act("Replace", () => writing("What holds instead", each, "Replace", async (given) => saved(await post("memories", {...given, supersedes: each.id}), again)), "plain"),
       unfolds("History", before, async () => {
         const {memories} = await get(at`memories/${each.id}/history`);
-        return h("ul", null, memories.map((one) => h("li", {dir: "auto"}, `${day(one.created_at)}: ${one.content}`)));
+        return h("ul", null, memories.map((one) => h("li", {dir: "auto"}, `${day(one.created_at)}: ${one.text}`)));
       }),
       sure("Forget", async () => { await remove(at`memories/${each.id}`); await again(); say("forgotten", true); }, "plain danger push")), why, before);
 }
@@ -45,7 +45,7 @@ function memory(each, again, trail) {
 function writing(title, each, name, work) {
   const number = (name, label, bounds) => input(name, label, {type: "number", required: true, value: each[name], ...bounds});
   const box = dialog(title, form(null, [
-    h("label", {class: "whole"}, "What", h("textarea", {name: "content", rows: 4, required: true, maxlength: 4000, value: each.content ?? ""})),
+    h("label", {class: "whole"}, "What", h("textarea", {name: "text", rows: 4, required: true, maxlength: 4000, value: each.text ?? ""})),
     input("category", "Category", {required: true, maxlength: 100, value: each.category}), number("importance", "Importance, 1 to 10", {min: 1, max: 10}),
     number("confidence", "Confidence, 0 to 1", {min: 0, max: 1, step: 0.01}), input("expires_at", "Until", {type: "date", value: day(each.expires_at)})], name,
   async ({importance, confidence, expires_at: until, ...given}) => {

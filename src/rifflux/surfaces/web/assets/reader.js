@@ -24,7 +24,7 @@ export async function show(place, given, {signal}) {
       h("p", {class: "where"}, h("b", null, hit.collection), ` · ${facts.join(" · ")}`),
       h("div", {class: "acts"}, act("Copy citation", () => copy(citation(hit)), "plain"),
         act("Save text", () => save(`${told.title || told.document}.txt`, told.text, "text/plain"), "plain"),
-        query && unfolds("Why does it rank so?", why, async () => verdict(await ask(given, hit.chunk_id)))), why,
+        query && unfolds("Why does it rank so?", why, async () => verdict(await ask(given, hit.id)))), why,
       around.text_span[1] - base < around.length && note(`A long document: this is the part around the passage, ${Math.round(100 * base / around.length)} to ${Math.round(100 * around.text_span[1] / around.length)} % of it. The outline leads on.`)),
     h("div", {class: "reading"}, h("article", null, body), around.outline.length > 1 && outline(around, hit, to, body)));
   const here = body.querySelector(".here");

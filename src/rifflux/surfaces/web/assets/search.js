@@ -143,9 +143,9 @@ export const citation = (hit) => `${titled(hit)}${hit.heading_path ? `, ${hit.he
 function hit(found, given) {
   const query = given.get("q"), why = h("div");
   const talk = found.kind === "message" && found.path.slice(0, -found.document.length - 1);
-  const to = talk ? address({view: "talks", id: talk, message: found.document}) : address({...grouped(given), doc: found.document, chunk: found.chunk_id});
+  const to = talk ? address({view: "talks", id: talk, message: found.document}) : address({...grouped(given), doc: found.document, chunk: found.id});
   const [first, last] = found.snippet_span;
-  const tell = (kind, grade) => post("feedback", {kind, query, document: found.chunk_id, grade}).catch((error) => say(error.message, true));
+  const tell = (kind, grade) => post("feedback", {kind, query, document: found.id, grade}).catch((error) => say(error.message, true));
   const thumb = (name, label, grade) => h("button", {type: "button", class: `plain ${name}`, "aria-pressed": "false", "aria-label": label, onclick: (event) => {
     for (const each of thumbs) each.setAttribute("aria-pressed", each === event.currentTarget);
     tell("judgement", grade);
@@ -157,7 +157,7 @@ function hit(found, given) {
     h("div", {class: "row"}, h("h2", {dir: "auto"}, h("a", {href: to, onclick: () => tell("click")}, titled(found))),
       found.quality && h("span", {class: `level ${found.quality} push`, title: "Probability that it answers"}, `${found.quality} ${share(found.relevance)}`)),
     h("p", {class: "where"}, h("b", null, found.collection), ` · ${placed(found)}`, found.heading_path && found.heading_path !== found.title && ` · ${found.heading_path}`, found.created_at && ` · ${day(found.created_at)}`),
-    h("p", CODE.has(found.kind) ? {class: "passage code"} : {class: "passage", dir: "auto"}, first > 0 && "… ", marked(CODE.has(found.kind) ? found.content : flowing(found.content), found.highlights, [first, last]), last < [...found.content].length && " …"),
+    h("p", CODE.has(found.kind) ? {class: "passage code"} : {class: "passage", dir: "auto"}, first > 0 && "… ", marked(CODE.has(found.kind) ? found.text : flowing(found.text), found.highlights, [first, last]), last < [...found.text].length && " …"),
     h("div", {class: "acts"}, unfolds("Why here?", why, () => explain(found, given, [...why.closest("ol").children].indexOf(why.parentNode))),
       act("Cite", () => copy(citation(found)), "plain cite-it"), h("span", {class: "push"}), thumbs), why);
 }
@@ -165,6 +165,6 @@ function hit(found, given) {
 async function explain(found, given, place) {
   const all = given.get("in") === "everything", page = all ? {} : {offset: place - place % PAGE};
   const {results} = await post(all ? "everything" : "search", {...body(given), top_k: PAGE, explain: true, typing: true, ...page});
-  const own = results.find((each) => each.chunk_id === found.chunk_id);
+  const own = results.find((each) => each.id === found.id);
   return own ? bars(own.why, best(results.map((each) => each.why))) : note("It is not among the results any more: search again.");
 }
