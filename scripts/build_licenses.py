@@ -4,7 +4,7 @@
 
 A license of the list is taken if the Open Source Initiative approved it or the Free Software Foundation calls it free,
 and if it is one of `CONTENT`: licenses for texts and data, and dedications to the public, that let everybody copy.
-Creative Commons' are read by their own rule (`rifflux.text.licenses.creative_commons`), but CC0 and the marks.
+Creative Commons' are read by their own rule (`rifflux.text.licenses`), but CC0 and the marks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
-TABLE = Path(__file__).parents[1] / "src" / "rifflux" / "text" / "licenses" / "spdx.tsv"
+TABLE = Path(__file__).parents[1] / "src" / "rifflux" / "text" / "lexicon" / "spdx.tsv"
 #: Open by their terms, and neither approved nor called free as they are no licenses of programs, or too old.
 CONTENT = re.compile(
     r"AGPL-1\.0.*|ANTLR-PD.*|CC-PDDC|CC-PDM-1\.0|CDLA-(?:Permissive|Sharing)-.*|CERN-OHL-1\..*|DL-DE-.*|etalab-2\.0"

@@ -9,7 +9,7 @@ from typing import Any
 
 from rifflux.errors import InvalidArgument
 from rifflux.session.searching import Searcher
-from rifflux.text.asking import framed
+from rifflux.text.question_words import framed
 
 #: Turns that are read, the latest ones, and characters of one.
 MOST_TURNS = 20

@@ -28,7 +28,7 @@ from rifflux.answer.gather import Evidence, Found
 from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.table import HIGH, MEDIUM
 from rifflux.text.analyzer import Analyzer, idf
-from rifflux.text.asking import asks_how
+from rifflux.text.question_words import asks_how
 from rifflux.text.sentences import pieces
 from rifflux.types import Clause, Hit
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from rifflux.errors import MissingExtra, ModelError
 from rifflux.models.embedder import well_formed
-from rifflux.text.memo import Memo
+from rifflux.text.analyzer import Memo
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Package

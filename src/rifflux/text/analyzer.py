@@ -12,14 +12,17 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
+from typing import Generic, TypeVar
 
 from rifflux.errors import InvalidArgument
-from rifflux.text.memo import Memo
 from rifflux.text.stopwords import stop_words
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 #: The characters of scripts without spaces, for use inside [] of an expression.
 CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
@@ -76,6 +79,27 @@ def checked_language(language: object) -> str:
     if language not in known:
         raise InvalidArgument(f"unknown language {language!r}: choose one of {', '.join(known)}")
     return str(language)
+
+
+#: Tokens that are remembered: natural language repeats itself, so most words are analyzed once.
+_MOST_TOKENS = 65_536
+
+
+class Memo(dict[K, V], Generic[K, V]):
+    """A cache that makes missing values; it is emptied when full. `keep` rejects rare keys."""
+
+    def __init__(self, make: Callable[[K], V], keep: Callable[[K], bool] | None = None) -> None:
+        super().__init__()
+        self._make = make
+        self._keep = keep
+
+    def __missing__(self, key: K) -> V:
+        value = self._make(key)
+        if self._keep is None or self._keep(key):
+            if len(self) >= _MOST_TOKENS:
+                self.clear()
+            self[key] = value
+        return value
 
 
 @dataclass(frozen=True)
@@ -168,7 +192,8 @@ class Analyzer:
         """Return the terms of `text` as one string with single spaces between: what an engine is given to index."""
         # No token reaches across a space, so what stands between two spaces is looked up as a whole: that takes a
         # fifth of the time of finding its tokens.
-        return " ".join(filter(None, (self._joined[each] for each in self._plain(text).split())))
+        known = self._joined
+        return " ".join([terms for word in self._plain(text).split() if (terms := known[word])])
 
     @cached_property
     def _plain(self) -> Callable[[str], str]:

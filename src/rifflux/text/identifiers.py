@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from itertools import dropwhile
 
+from rifflux.text.lexicon import word_lists
 from rifflux.text.stopwords import stop_words
 from rifflux.types import Span
 
@@ -54,38 +56,6 @@ def labelled(text: str) -> Iterator[tuple[str, str]]:
 # Results and objects of mathematics that bear a name or a number: Zorn's lemma, Hilbert scheme, Thm. 4.2, Lemma A.1
 
 
-# Names
-
-_STATED_NOUNS = "theorem lemma conjecture inequality paradox hypothesis axiom criterion correspondence"
-_RESULT_NOUNS = """
-proposition corollary formula identity principle problem law rule algorithm test method equation duality sequence
-construction decomposition normalization compactification
-"""
-_OBJECT_NOUNS = """
-condition property number constant function polynomial group ring field algebra module scheme stack space bundle sheaf
-functor category complex variety curve surface manifold measure transform operator basis extension topology
-"""
-_BEFORE_NAMES = "van von de der den du da di la le del della ter ten zur"
-_NAMELESS = """
-a an the every any each some is are does do let if when what which why how who prove show state find give explain use
-using proof on in of for by see this that finite free flat smooth compact local short long exact noetherian abelian
-affine projective prime normal open closed main key fundamental tensor linear first second third following previous
-above below new general tell define search describe please about statement generalized weak strong
-"""
-_NO_NAMES = "non quasi semi sub pre co bi multi self anti pseudo well over under re un"
-
-#: What is stated and proved: a whole question that ends so is the name of one, `snake lemma`.
-_STATED = frozenset(_STATED_NOUNS.split())
-_RESULTS = _STATED | frozenset(_RESULT_NOUNS.split())
-_OBJECTS = frozenset(_OBJECT_NOUNS.split())
-_NOUNS = _RESULTS | _OBJECTS
-#: What stands before a family name, in small letters, and belongs to it.
-_PARTICLES = frozenset(_BEFORE_NAMES.split())
-#: Words that begin a sentence or tell of any thing, and are nobody's name.
-_NOBODY = frozenset(_NAMELESS.split())
-#: What makes a compound of a word without naming anybody.
-_PREFIXES = frozenset(_NO_NAMES.split())
-_COMMON = stop_words("english")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*['’]?")
 _JOINED = re.compile(r"\s*(?:--?|[‐‑–—−])\s*\Z")
 #: The longest of what may stand between two words of a name.
@@ -96,6 +66,38 @@ _MOST_QUALIFIERS = 2
 #: A longer question is a sentence, which begins with a capital whatever its first word is, and mentions objects such as
 #: Hausdorff spaces while it is about something else.
 _LONGEST_NAME = 5
+
+
+@dataclass(frozen=True)
+class _WordLists:
+    """The words that recognize a name, by the roles that `lexicon/results.txt` describes."""
+
+    stated: frozenset[str]
+    results: frozenset[str]
+    objects: frozenset[str]
+    particles: frozenset[str]
+    nobody: frozenset[str]
+    prefixes: frozenset[str]
+    common: frozenset[str]
+
+    @cached_property
+    def nouns(self) -> frozenset[str]:
+        """Return every noun that ends the name of a result or an object."""
+        return self.results | self.objects
+
+
+@cache
+def _lists() -> _WordLists:
+    lists = word_lists("results")
+    return _WordLists(
+        stated=lists["stated"],
+        results=lists["stated"] | lists["results"],
+        objects=lists["objects"],
+        particles=lists["particles"],
+        nobody=lists["nobody"],
+        prefixes=lists["prefixes"],
+        common=stop_words("english"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class _Word:
     @property
     def bears_name(self) -> bool:
         """Return True if it is written as a name: `Hahn`, not `X` and not `Every`."""
-        return self.text[0].isupper() and len(self.text) > 1 and self.plain not in _NOBODY
+        return self.text[0].isupper() and len(self.text) > 1 and self.plain not in _lists().nobody
 
     @property
     def is_whose(self) -> bool:
@@ -125,11 +127,11 @@ def named_results(text: str) -> list[str]:
     sentence = len(text.split()) > _LONGEST_NAME
     spans = _whole(text, words)
     for at, word in enumerate(words):
-        if word.plain in _NOUNS:
+        if word.plain in _lists().nouns:
             noun = word.plain
         else:
             noun = word.plain.removesuffix("s")
-        if noun in _NOUNS:
+        if noun in _lists().nouns:
             spans += _names(words, at, noun, sentence=sentence)
     if spans:
         return _longest(text, spans)
@@ -168,13 +170,13 @@ def _words(text: str) -> list[_Word]:
 
 def _names(words: Sequence[_Word], at: int, noun: str, *, sentence: bool) -> Iterator[Span]:
     """Yield the place of each name that has its noun at `at`."""
-    if noun in _STATED and (last := _last_of(words, at)) > at:
+    if noun in _lists().stated and (last := _last_of(words, at)) > at:
         yield words[at].start, words[last].end
     if (first := _first_of(words, at, noun)) < at:
         # The capital of a sentence's first word says nothing.
         alone = first == 0 and words[0].text.isalpha() and not any(word.bears_name for word in words[1:at])
         # Title Case makes a subject of an object: Commutative Algebra.
-        if not (noun in _OBJECTS and (sentence or words[at].text[0].isupper())) and not (sentence and alone):
+        if not (noun in _lists().objects and (sentence or words[at].text[0].isupper())) and not (sentence and alone):
             yield words[first].start, words[at].end
 
 
@@ -190,11 +192,11 @@ def _last_of(words: Sequence[_Word], at: int) -> int:
 
 def _first_of(words: Sequence[_Word], at: int, noun: str) -> int:
     """Return the beginning of the name that ends with the noun at `at`; `at` if nothing there is a name."""
-    places = list(_before(words, at, _MOST_QUALIFIERS if noun in _RESULTS else 1))
+    places = list(_before(words, at, _MOST_QUALIFIERS if noun in _lists().results else 1))
     for place in places:
         if (first := _bearer(words, place)) <= place:
             return first
-    if noun in _STATED and places:
+    if noun in _lists().stated and places:
         if _is_compound(words, places[0]):
             return _compound(words, places[0])
         return next((_compound(words, place) for place in places if words[place].is_whose), at)
@@ -207,7 +209,7 @@ def _before(words: Sequence[_Word], at: int, qualifiers: int) -> Iterator[int]:
         if not words[place + 1].joint:
             return
         yield place
-        if words[place].plain in _COMMON:
+        if words[place].plain in _lists().common:
             return
 
 
@@ -217,7 +219,7 @@ def _bearer(words: Sequence[_Word], last: int) -> int:
     for place in range(last, max(-1, last - _MOST_WORDS), -1):
         if words[place].bears_name:
             first = place
-        elif words[place].plain not in _PARTICLES or first > last:
+        elif words[place].plain not in _lists().particles or first > last:
             break
         else:
             first = place
@@ -237,14 +239,16 @@ def _compound(words: Sequence[_Word], last: int) -> int:
 def _is_compound(words: Sequence[_Word], last: int) -> bool:
     """Return True if a word ends a compound of small letters that may be names: `hahn-banach`, not `non-vanishing`."""
     first = _compound(words, last)
-    return first < last and all(len(word.text) > 2 and word.plain not in _PREFIXES for word in words[first : last + 1])
+    return first < last and all(
+        len(word.text) > 2 and word.plain not in _lists().prefixes for word in words[first : last + 1]
+    )
 
 
 def _whole(text: str, words: Sequence[_Word]) -> list[Span]:
     """Return a short question that is nothing but the name of a result: `snake lemma`, `implicit function theorem`."""
-    if not words or words[-1].plain not in _STATED or text[words[-1].end :].strip(" ?.!"):
+    if not words or words[-1].plain not in _lists().stated or text[words[-1].end :].strip(" ?.!"):
         return []
-    name = [*dropwhile(lambda word: word.plain in _NOBODY, words)]
+    name = [*dropwhile(lambda word: word.plain in _lists().nobody, words)]
     if not 2 <= len(name) <= _LONGEST_NAME or any(_is_common(word) for word in name[:-1]):
         return []
     if all(word.joint for word in name[1:]):
@@ -253,7 +257,7 @@ def _whole(text: str, words: Sequence[_Word]) -> list[Span]:
 
 
 def _is_common(word: _Word) -> bool:
-    return len(word.text) < 2 or word.plain in _NOBODY or word.plain in _COMMON
+    return len(word.text) < 2 or word.plain in _lists().nobody or word.plain in _lists().common
 
 
 # Numbers

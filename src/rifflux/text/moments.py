@@ -3,47 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 
+from rifflux.text.lexicon import word_lists
 from rifflux.types import Moment
 
 #: A year that a work can be of, and that is no part of a number or a name.
 YEAR_OF_WORK = re.compile(r"(?<![\w.-])(?:1[4-9]|20)\d\d(?![\w-]|\.\d)")
 
-#: The months by their names in English, German, French, Spanish, Italian, Portuguese and Dutch.
-_NAMES = (
-    "january januar jänner janvier enero gennaio janeiro januari",
-    "february februar février fevrier febrero febbraio fevereiro februari",
-    "march märz maerz mars marzo março maart",
-    "april avril abril aprile",
-    "may mai mayo maggio maio mei",
-    "june juni juin junio giugno junho",
-    "july juli juillet julio luglio julho",
-    "august août aout agosto augustus",
-    "september septembre septiembre settembre setembro",
-    "october oktober octobre octubre ottobre outubro",
-    "november novembre noviembre novembro",
-    "december dezember décembre decembre diciembre dicembre dezembro",
-)
-#: Short names, meant only next to a year; those that are usual words (`set`, `out`, `ago`, `gen`) are left out.
-_SHORT = (
-    "jan janv ene",
-    "feb febr févr fev",
-    "mar mär mrz mrt",
-    "apr avr abr",
-    "may",
-    "jun giu",
-    "jul juil lug",
-    "aug",
-    "sep sept",
-    "oct okt ott",
-    "nov",
-    "dec dez dic déc",
-)
-_FULL = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
-_MONTHS = {name: number for number, names in enumerate(_SHORT, 1) for name in names.split()} | _FULL
 #: Names that are as often something else: without a year or a word of time before them, they need a capital.
 _WORDS_TOO = frozenset(("may", "march", "mars", "mai", "mei"))
 _COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
@@ -54,23 +23,19 @@ _DAY = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er|º|\.)?(?!\w)"
 _OF = r"(?:(?:of|de|del|di|do)\s+)?"
 
 
-def _either(names: Sequence[str]) -> str:
-    return "(?:" + "|".join(sorted(names, key=len, reverse=True)) + r")(?!\w)"
-
-
 #: What stands alone: no letter, digit, dot or hyphen before it.
 _START = r"(?<![^\W_])(?<![.\-])"
 _DATED = rf"""{_START}(?:
     (?P<y1>(?:19|20)\d\d)(?:-(?P<m1>0[1-9]|1[0-2])|(?P<s>[-/.])(?P<m2>0?[1-9]|1[0-2])(?P=s)(?P<d2>0?[1-9]|[12]\d|3[01]))
       (?:(?![^\W_]|[-/.]\d)|(?=T\d))
     | (?P<d3>0?[1-9]|[12]\d|3[01])\.(?P<m3>0?[1-9]|1[0-2])\.(?P<y3>{_YEAR})
-    | (?:(?P<d4>{_DAY})[\s-]+{_OF})?(?P<m4>{_either(list(_MONTHS))})\.?(?:,?\s+|-){_OF}(?P<y4>{_YEAR})
-    | (?P<m5>{_either(list(_MONTHS))})\.?\s+(?P<d5>{_DAY}),?\s+(?P<y5>{_YEAR})
+    | (?:(?P<d4>{_DAY})[\s-]+{_OF})?(?P<m4>MONTH)\.?(?:,?\s+|-){_OF}(?P<y4>{_YEAR})
+    | (?P<m5>MONTH)\.?\s+(?P<d5>{_DAY}),?\s+(?P<y5>{_YEAR})
     )"""
 _YEARLY = rf"""{_START}(?:
-    (?P<d1>{_DAY})[\s-]+{_OF}(?P<m1>{_either(list(_FULL))})
-    | (?P<m2>{_either(list(_FULL))})\s+(?P<d2>{_DAY})
-    | (?P<before>in|during|im|en|em|last|this)\s+(?:early\s+|mid\s+|late\s+)?(?P<m3>{_either(list(_FULL))})
+    (?P<d1>{_DAY})[\s-]+{_OF}(?P<m1>FULL)
+    | (?P<m2>FULL)\s+(?P<d2>{_DAY})
+    | (?P<before>in|during|im|en|em|last|this)\s+(?:early\s+|mid\s+|late\s+)?(?P<m3>FULL)
     )(?![-/.]\d)"""
 _WHOLE_YEAR = rf"""(?<!\w)(?:in|during|before|after|since|until|im\s+jahr|en|em|nel)\s+(?:the\s+year\s+)?
     (?P<y>{_YEAR})(?![-/.–]\d)"""
@@ -90,18 +55,30 @@ _WORD = re.compile(r"[^\W\d_]+")
 #: How far before and behind a year the rest of its date stands.
 _BEFORE = 28
 _BEHIND = 10
-#: A text without a year or one of these words names no time.
-_TELLING = {
-    *_FULL,
-    "today",
-    "yesterday",
-    *(f"{unit}{s}" for unit in ("day", "week", "month", "year") for s in ("", "s")),
-}
+#: A text without a year, the name of a month or one of these words names no time.
+_UNITS = frozenset(("today", "yesterday", "day", "days", "week", "weeks", "month", "months", "year", "years"))
+
+
+@cache
+def _months(*kinds: str) -> dict[str, int]:
+    """Return the numbers of the months by their names in seven languages, `full` and `short` ones."""
+    lists = word_lists("months")
+    return {name: number for kind in kinds for number in range(1, 13) for name in lists[f"{number} {kind}"]}
+
+
+@cache
+def _telling_words() -> frozenset[str]:
+    return _UNITS.union(_months("full"))
 
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern, compiled where a text may match it: that takes longer than reading most questions."""
+    """Return a pattern, compiled where a text may match it: that takes longer than reading most questions.
+
+    `MONTH` in it stands for the names of months, `FULL` for those that are not cut short.
+    """
+    for mark, names in (("MONTH", _months("short", "full")), ("FULL", _months("full"))):
+        pattern = pattern.replace(mark, "(?:" + "|".join(sorted(names, key=len, reverse=True)) + r")(?!\w)")
     return re.compile(pattern, re.VERBOSE | re.IGNORECASE)
 
 
@@ -112,7 +89,7 @@ def today() -> date:
 
 def moments_in(text: str, clock: Callable[[], date] = today) -> tuple[Moment, ...]:
     """Return the times that a question names, in their order; none for a year or month that may be something else."""
-    if not _ANY_YEAR.search(text) and _TELLING.isdisjoint(_WORD.findall(text.lower())):
+    if not _ANY_YEAR.search(text) and _telling_words().isdisjoint(_WORD.findall(text.lower())):
         return ()
     found: list[tuple[int, Moment]] = []
     taken: list[tuple[int, int]] = []
@@ -150,7 +127,7 @@ def _spanned(words: str, year: int, month: str, day: str | None, *, yearly: bool
     if month.isdigit():
         number = int(month)
     else:
-        number = _MONTHS[month.lower()]
+        number = _months("short", "full")[month.lower()]
     try:
         first = date(year, number, int(re.sub(r"\D", "", day)) if day else 1)
     except ValueError:
@@ -169,7 +146,7 @@ def _yearly(match: re.Match[str], clock: Callable[[], date]) -> Moment | None:
     if word.lower() not in ("last", "this"):
         return _spanned(match[0], 2000, month, day, yearly=True)
     now = clock()
-    over = word.lower() == "last" and _FULL[month.lower()] >= now.month
+    over = word.lower() == "last" and _months("full")[month.lower()] >= now.month
     return _spanned(match[0], now.year - over, month, day)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from rifflux.text.stopwords import stop_words
@@ -26,26 +26,8 @@ _SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å"
 _SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv", "phd"))
 #: Words before a family name, by which nobody is looked up.
 _PARTICLES = frozenset(
-    (
-        "van",
-        "von",
-        "vom",
-        "zu",
-        "der",
-        "den",
-        "de",
-        "del",
-        "della",
-        "di",
-        "da",
-        "do",
-        "dos",
-        "du",
-        "la",
-        "le",
-        "el",
-        "al",
-    )
+    {"van", "von", "vom", "zu", "der", "den", "de", "del", "della", "di", "da", "do", "dos", "du", "la", "le", "el"}
+    | {"al"}
 )
 #: Words in the names of societies and committees.
 _OF_BODIES = frozenset(("of", "and", "for", "on", "in", "the", "to", "committee", "group", "society", "association"))
@@ -54,8 +36,6 @@ _MOST_INITIALS = 3
 #: Shorter beginnings of words abbreviate nothing.
 _ABBREVIATED = 3
 _ORCID = re.compile(r"(?:(?:https?://)?orcid\.org/|orcid:\s*)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", re.IGNORECASE)
-#: Words of the names of journals that are left out where they are abbreviated.
-_LITTLE = stop_words("english") | stop_words("german") | stop_words("french") | {"und", "et"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +195,12 @@ def credits_of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 # Journals
 
 
+@cache
+def _little_words() -> frozenset[str]:
+    """Return the words of the names of journals that are left out where these are abbreviated."""
+    return stop_words("english") | stop_words("german") | stop_words("french") | {"und", "et"}
+
+
 def venue_keys(venue: str) -> frozenset[str]:
     """Return what a journal is looked up by: its name, its initials, and the beginnings of its words."""
     words = _telling(venue)
@@ -242,9 +228,9 @@ def is_venue(mentioned: str, venue: str) -> bool:
 
 def _telling(venue: str) -> Sequence[str]:
     words = plain(venue).split()
-    return [word for word in words if word not in _LITTLE] or words
+    return [word for word in words if word not in _little_words()] or words
 
 
 def _written(venue: str) -> list[str]:
     words = re.findall(r"[^\W\d_]+", venue)
-    return [word for word in words if word.casefold() not in _LITTLE]
+    return [word for word in words if word.casefold() not in _little_words()]

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rifflux.retrieve.query.mentions import APPEARED, GAP, MASKED, Mention, Sentence, Vocabulary
-from rifflux.text.asking import WRITTEN_BY, asks_only
 from rifflux.text.moments import YEAR_OF_WORK
+from rifflux.text.question_words import asks_only, written_by
 from rifflux.types import AUTHORS, VENUE, Credit
 
 YEAR = "year"
@@ -189,7 +189,7 @@ class _Question(Sentence):
     @property
     def _written_by(self) -> frozenset[str]:
         """Return the words that lead to an author in the language of the index."""
-        return WRITTEN_BY.get(self.vocabulary.analyzer.language, WRITTEN_BY["english"])
+        return written_by(self.vocabulary.analyzer.language)
 
     def _outside(self, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
         end = 0

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
-from rifflux.text.asking import asks_only
 from rifflux.text.people import Named, Word, is_particle, is_venue, named, spoken, venue_keys
+from rifflux.text.question_words import asks_only
 from rifflux.text.stopwords import stop_words
 from rifflux.types import AUTHORS, VENUE, Clause
 

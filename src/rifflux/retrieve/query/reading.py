@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer, fold
-from rifflux.text.asking import framed
 from rifflux.text.identifiers import labelled, named_results, numbered_results
+from rifflux.text.question_words import framed
 from rifflux.types import Clause, Filter, Query, Understanding
 
 if TYPE_CHECKING:

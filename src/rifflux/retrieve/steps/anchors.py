@@ -19,8 +19,7 @@ from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, of_word
 from rifflux.retrieve.steps.beginnings import begun
 from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, OUTRIGHT, SCORE, Candidates, declare, product
 from rifflux.store import ChunkNames, Store
-from rifflux.text.analyzer import Analyzer
-from rifflux.text.memo import Memo
+from rifflux.text.analyzer import Analyzer, Memo
 from rifflux.text.properties import key_names
 from rifflux.types import Clause, Ids, Query, Scores
 

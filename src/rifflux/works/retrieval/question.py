@@ -17,9 +17,9 @@ import numpy as np
 
 from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
-from rifflux.text.asking import framed
 from rifflux.text.identifiers import named_results
 from rifflux.text.moments import YEAR_OF_WORK
+from rifflux.text.question_words import framed
 from rifflux.text.schemes import STRONG, parse_identifier
 from rifflux.text.titles import TITLE, plain, title_keys
 from rifflux.types import AUTHORS, Hit, Identifier, Query, Ranking, Tag

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.text.asking import framed
+from rifflux.text.question_words import framed
 
 SUBJECTS = ["Zorn's lemma", "D40", "error handling", "30 CFR 250.1725", "information retrieval", "the borrow checker"]
 
