@@ -72,7 +72,7 @@ class Retriever:
         start = perf_counter()
         found = ask(question.text, mode=self.mode, top_k=works)
         seconds = perf_counter() - start
-        names = {(hit.namespace, hit.document): self.collection.identify(hit) for hit in found.reranked}
+        names = {(hit.namespace, hit.key): self.collection.identify(hit) for hit in found.reranked}
         packed = tuple(dict.fromkeys(names.get((item.namespace, item.key), item.key) for item in found.evidence.items))
         return (
             found.reranked,
