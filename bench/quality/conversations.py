@@ -68,7 +68,7 @@ def line(name: str, conversations: Conversations, collection: Collection) -> str
     for question in collection.questions:
         start = time.perf_counter()
         scope = question.metadata["conversation"]
-        found = conversations.search(question.text, limit=DEPTH, conversation_id=scope)
+        found = conversations.search(question.text, top_k=DEPTH, conversation_id=scope)
         seconds.append(time.perf_counter() - start)
         rankings[question.id] = [hit.message.id for hit in found]
     values = measured(collection.questions, rankings)

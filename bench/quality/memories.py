@@ -88,7 +88,7 @@ def ways(index: Index, memories: Sequence[str]) -> dict[str, Find]:
         "documents, by meaning alone": lambda question: [
             hit.text for hit in by_meaning.search(question, mode="semantic")
         ],
-        "messages": lambda question: [hit.message.text for hit in talks.search(question, limit=10)],
+        "messages": lambda question: [hit.message.text for hit in talks.search(question, top_k=10)],
     }
 
 

@@ -53,7 +53,7 @@ def application() -> FastAPI:
 
     @app.get("/ask")
     def ask(question: str, mine: Mine) -> dict[str, Any]:
-        found, recalled = mine.everything(question, top_k=5), mine.memories.search(question, limit=3)
+        found, recalled = mine.everything(question, top_k=5), mine.memories.search(question, top_k=3)
         return {
             "found": [{"kind": hit.kind, "document": hit.key, "text": hit.text} for hit in found],
             "remembered": [memory.text for memory, _ in recalled.memories],

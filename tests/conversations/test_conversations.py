@@ -333,9 +333,9 @@ def test_a_scope_needs_a_name(user: str) -> None:
 
 def test_what_cannot_be_meant_is_refused(conversations: Conversations) -> None:
     talk(conversations, "a", "words")
-    for limit in (0, 101, True, "9"):
-        with pytest.raises(InvalidArgument, match="limit"):
-            conversations.search("words", limit=limit)  # type: ignore[arg-type]
+    for top_k in (0, 101, True, "9"):
+        with pytest.raises(InvalidArgument, match="top_k"):
+            conversations.search("words", top_k=top_k)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="neighbors"):
         conversations.search("words", neighbors=-1)
     with pytest.raises(InvalidArgument, match="date"):

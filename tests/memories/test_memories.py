@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,6 +16,11 @@ from rifflux.memories.profile import MEMORIES
 from rifflux.types import Scope
 
 DAY = 86_400.0
+
+
+def iso(seconds: float) -> str:
+    """A time as memories have it."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
 class Clock:
@@ -85,7 +91,7 @@ class TestSaving:
         assert again.outcome == "duplicate"
         (kept,) = memories.all()
         assert (kept.id, kept.importance, kept.confidence, kept.version) == (first.id, 9, 1.0, 2)
-        assert (kept.created_at, kept.updated_at, kept.expires_at) == (clock.time - 10, clock.time, None)
+        assert (kept.created_at, kept.updated_at, kept.expires_at) == (iso(clock.time - 10), iso(clock.time), None)
         assert memories.add("Bob plays chess on Sundays").outcome == "saved"
 
     def test_what_is_superseded_stays_as_history(self, memories: Memories) -> None:
@@ -120,7 +126,7 @@ class TestSaving:
         assert (edited.text, edited.importance, edited.category, edited.source) == (
             "Ann likes mint tea", 9, "task", "m1"
         )  # fmt: skip
-        assert (edited.expires_at, edited.version, edited.updated_at) == (None, 2, clock.time)
+        assert (edited.expires_at, edited.version, edited.updated_at) == (None, 2, iso(clock.time))
         assert contents(memories.search("mint")) == ["Ann likes mint tea"]
         assert memories.edit(memory.id, importance=9).version == 2
         memories.edit(memory.id, confidence=0.5)
@@ -200,7 +206,7 @@ class TestRecalling:
         assert [each.text for each in memories.all(min_importance=9)] == ["Ann likes tea"]
         assert len(memories.all(min_confidence=0.7)) == 51
         strict = at(index, clock)
-        assert "Bob may drink some tea" in contents(strict.search("tea", limit=5, min_importance=8, min_confidence=0.5))
+        assert "Bob may drink some tea" in contents(strict.search("tea", top_k=5, min_importance=8, min_confidence=0.5))
         for wrong in ({"min_importance": 11}, {"min_importance": True}, {"min_confidence": 1.5}):
             with pytest.raises(InvalidArgument, match="min_"):
                 memories.search("tea", **wrong)
@@ -209,23 +215,23 @@ class TestRecalling:
         memories = at(index, clock, Rules(same_cosine=2))
         for number in range(64):
             memories.add(f"tea {chr(97 + number % 26) * 5} {chr(97 + number // 26) * 7} {number * 'z'}")
-        assert len(memories.search("tea", limit=100).memories) == 64
+        assert len(memories.search("tea", top_k=100).memories) == 64
 
     def test_confidence_is_judged_before_ranking(self, index: Index, clock: Clock) -> None:
         lenient = at(index, clock, Rules(least_confidence=0.0, least_importance=1))
         for number in range(50):
             lenient.add(f"tea tea number {number} {'abcdefghij'[number % 10] * 9}", confidence=0.69)
         lenient.add("Ann likes tea", confidence=0.7)
-        assert contents(at(index, clock).search("tea", limit=5)) == ["Ann likes tea"]
+        assert contents(at(index, clock).search("tea", top_k=5)) == ["Ann likes tea"]
 
     def test_recalling_counts_as_use(self, memories: Memories, clock: Clock) -> None:
         memories.add("Ann likes tea")
         memories.add("Bob plays chess on Sundays")
         for _ in range(3):
             clock.time += 1
-            memories.search("who likes tea", limit=1)
+            memories.search("who likes tea", top_k=1)
         uses = {memory.text: (memory.uses, memory.used_at) for memory in memories.all()}
-        assert uses == {"Ann likes tea": (3, clock.time), "Bob plays chess on Sundays": (0, None)}
+        assert uses == {"Ann likes tea": (3, iso(clock.time)), "Bob plays chess on Sundays": (0, None)}
 
     def test_scores_are_explained_to_the_last_bit(self, memories: Memories) -> None:
         for text in ("Ann likes tea", "Ann likes coffee", "Bob plays chess"):
@@ -239,7 +245,7 @@ class TestRecalling:
         memories.add("Ann's locker code is 1234 red")
         clock.time += 200 * DAY
         memories.add("Ann's locker code is 9876 blue")
-        memories.search("blue", limit=1)
+        memories.search("blue", top_k=1)
         found = memories.search("what is Ann's locker code").memories
         parts = {memory.text[-4:]: hit.because("rerank:recall").detail for memory, hit in found}
         for name in ("freshness", "usage"):

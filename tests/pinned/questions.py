@@ -110,9 +110,9 @@ def talk(name: str, query: str, user: str = "ann", **options: Any) -> Case:
     archived = {None: (), True: ("--archived",), False: ("--current",)}[options.get("archived")]
     return Case(
         name,
-        lambda w: w.index(MAIN, user).conversations.search(query, limit=4, **options),
+        lambda w: w.index(MAIN, user).conversations.search(query, top_k=4, **options),
         ("conversations", "search", query, "--user", user, "-k", "4", *_words(flags), *archived),
-        ("POST", "/conversations/search", {"query": query, "limit": 4, "explain": True, **options}),
+        ("POST", "/conversations/search", {"query": query, "top_k": 4, "explain": True, **options}),
         None,
         user,
     )
@@ -149,7 +149,7 @@ def _synonyms(w: World) -> Any:
 def _by_words_alone(w: World) -> Any:
     w.index().admin.policies.set(HYBRID_SEARCH, False)
     try:
-        return w.index(MAIN, "ann").conversations.search("cache minutes", limit=3, neighbors=1).grouped()
+        return w.index(MAIN, "ann").conversations.search("cache minutes", top_k=3, neighbors=1).grouped()
     finally:
         w.index().admin.policies.set(HYBRID_SEARCH, True)
 
@@ -251,7 +251,7 @@ USERS = (
         ("GET", "/conversations", None),
         user="ann",
     ),
-    recall("memories of ann", "how does she take her tea", limit=3),
+    recall("memories of ann", "how does she take her tea", top_k=3),
     recall("memories of a category", "tea", user="bob", category="preference"),
 )
 

@@ -419,7 +419,7 @@ class Conversations:
         self,
         query: str,
         *,
-        limit: int = 20,
+        top_k: int = 20,
         conversation_id: str | None = None,
         since: str | date | None = None,
         until: str | date | None = None,
@@ -432,11 +432,11 @@ class Conversations:
     ) -> MessageResults:
         """Find the messages that answer a question, with so many `neighbors` before and after each.
 
-        `limit` is from 1 to 100. What is given narrows the search before anything is ranked; dates are ISO 8601, both
+        `top_k` is from 1 to 100. What is given narrows the search before anything is ranked; dates are ISO 8601, both
         ends included, and either may be left out. `fusion` says how words and meaning are fused where both are
         searched, as in a search of files. Raises `InvalidArgument` for what cannot be meant.
         """
-        checked_whole("limit", limit, 1, MOST_RESULTS)
+        checked_whole("top_k", top_k, 1, MOST_RESULTS)
         checked_whole("neighbors", neighbors, 0, MOST_NEIGHBOURS)
         since, until = checked_period(since, until)
         asked = {"role": role, "project": project, "archived": archived}
@@ -448,7 +448,7 @@ class Conversations:
         }
         mode = HYBRID if self.hybrid else LEXICAL
         found = Searcher(self._view).search(
-            query, top_k=limit, mode=mode, fusion=fusion, filter=filter, deadline_ms=deadline_ms
+            query, top_k=top_k, mode=mode, fusion=fusion, filter=filter, deadline_ms=deadline_ms
         )
         hits = (self._hit(hit, neighbors) for hit in found)
         trace = found.trace

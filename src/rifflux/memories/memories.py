@@ -31,6 +31,7 @@ from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.text.dates import parse_time
 from rifflux.types import Bound, Filter, Hit, Vectors
+from rifflux.types.nouns import iso_time
 
 #: The namespace that memories are kept in.
 MEMORIES = "memories"
@@ -84,8 +85,8 @@ class Memories:
             category,
             importance,
             float(confidence),
-            created_at=now,
-            updated_at=now,
+            created_at=iso_time(now, "auto"),
+            updated_at=iso_time(now, "auto"),
             expires_at=self._expiry(expires_at, category, now),
             source=source,
         )
@@ -137,30 +138,30 @@ class Memories:
             )
             if wanted == known:
                 return known
-            wanted = replace(wanted, version=known.version + 1, updated_at=self._now())
+            wanted = replace(wanted, version=known.version + 1, updated_at=iso_time(self._now(), "auto"))
             changes = self._writer.put_now(MEMORIES, [memory_row(wanted)])
         self._writer.embed_changes(changes)
         return wanted
 
-    def _expiry(self, given: str | float | None, category: str, now: float) -> float | None:
+    def _expiry(self, given: str | float | None, category: str, now: float) -> str | None:
         if given is not None:
             return self._moment(given)
         days = self.rules.days_to_live.get(category)
         if days is None:
             return None
-        return now + days * _DAY
+        return iso_time(now + days * _DAY, "auto")
 
-    def _moment(self, given: str | float) -> float | None:
-        """Return an expiry in seconds since 1970, None for never. Raises `InvalidArgument`."""
+    def _moment(self, given: str | float) -> str | None:
+        """Return an expiry as ISO 8601, None for never. Raises `InvalidArgument`."""
         if isinstance(given, str):
             if given.strip().lower() == NEVER:
                 return None
-            return parse_time(given).timestamp()
+            return iso_time(parse_time(given).timestamp(), "auto")
         if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
             raise InvalidArgument(
                 f"expires_at is a date, seconds since 1970 or {NEVER!r}, not {given!r}: leave it out for the usual one"
             )
-        return float(given)
+        return iso_time(float(given), "auto")
 
     def _refusal(self, memory: Memory) -> str:
         rules = self.rules
@@ -226,7 +227,7 @@ class Memories:
         self,
         query: str,
         *,
-        limit: int = 10,
+        top_k: int = 10,
         category: str | None = None,
         min_importance: int | None = None,
         min_confidence: float | None = None,
@@ -242,11 +243,11 @@ class Memories:
         `fusion` says how words and meaning are fused, as in a search of files; `rrf` fuses by ranks alone. What a model
         has not done within `deadline_ms` of the call is left out.
         """
-        checked_whole("limit", limit, 1, MOST_FOUND)
+        checked_whole("top_k", top_k, 1, MOST_FOUND)
         chosen = rerank or ("llm" if self._view.session.has_llm else self._recall())
         asked = self.in_force(category, min_importance, min_confidence)
         found = self._searcher.search(
-            query, top_k=limit, fusion=fusion, filter=asked, rerank=chosen, deadline_ms=deadline_ms
+            query, top_k=top_k, fusion=fusion, filter=asked, rerank=chosen, deadline_ms=deadline_ms
         )
         memories = self._with_uses(memory_of(hit.key, hit.text, hit.metadata) for hit in found)
         self._store.catalog.note_uses(MEMORIES, [memory.id for memory in memories], self._now())
@@ -298,7 +299,8 @@ class Memories:
             filter = self.in_force(*asked)
         documents = self._store.catalog.documents(MEMORIES, filter)
         found = self._with_uses(memory_of(each.key, each.text, each.metadata) for each in documents)
-        return sorted(found, key=lambda memory: (-memory.created_at, memory.id))
+        by_id = sorted(found, key=lambda memory: memory.id)
+        return sorted(by_id, key=lambda memory: memory.created_at, reverse=True)
 
     def count(self) -> int:
         """Count all memories, in force or not."""
@@ -354,8 +356,13 @@ class Memories:
     def _with_uses(self, memories: Iterable[Memory]) -> list[Memory]:
         found = list(memories)
         known = self._store.catalog.uses(MEMORIES, [memory.id for memory in found])
-        uses = (known.get(memory.id, (0, None)) for memory in found)
-        return [replace(memory, uses=n, used_at=last) for memory, (n, last) in zip(found, uses, strict=True)]
+        counted: list[Memory] = []
+        for memory in found:
+            if memory.id in known:
+                uses, last = known[memory.id]
+                memory = replace(memory, uses=uses, used_at=iso_time(last, "auto"))
+            counted.append(memory)
+        return counted
 
 
 _SUPERSEDED = ("superseded_by",)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from rifflux.errors import InvalidArgument
 from rifflux.session.arguments import checked_share, checked_whole
+from rifflux.text.dates import parse_time
 from rifflux.types import Document, Hit, Trace
+from rifflux.types.nouns import iso_time
 
 #: The kind of the documents of memories.
 KIND = "memory"
@@ -18,7 +19,7 @@ LONGEST = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One thing to remember. `importance` is from 1 to 10, `confidence` from 0 to 1; times are seconds since 1970.
+    """One thing to remember. `importance` is from 1 to 10, `confidence` from 0 to 1; times are ISO 8601.
 
     `expires_at` is None for one that is kept for good, `superseded_by` the id of the memory that took its place.
     `source` is where it came from, such as a message's id. `version` counts how often it was confirmed or changed,
@@ -30,14 +31,14 @@ class Memory:
     category: str = "fact"
     importance: int = 7
     confidence: float = 1.0
-    created_at: float = 0.0
-    updated_at: float = 0.0
-    expires_at: float | None = None
+    created_at: str = ""
+    updated_at: str = ""
+    expires_at: str | None = None
     superseded_by: str | None = None
     source: str | None = None
     version: int = 1
     uses: int = 0
-    used_at: float | None = None
+    used_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,27 +90,36 @@ def checked_memory(text: str, category: str, importance: int, confidence: float)
     checked_share("confidence", confidence)
 
 
-_STORED = ("category", "importance", "confidence", "expires_at", "superseded_by", "source", "version")
+#: Fields that are stored as they are; times are stored as seconds since 1970, for filters.
+_STORED = ("category", "importance", "confidence", "superseded_by", "source", "version")
 
 
 def memory_row(memory: Memory) -> Document:
     """Return a memory as it is stored."""
     metadata = {name: getattr(memory, name) for name in _STORED if getattr(memory, name) is not None}
+    if memory.expires_at is not None:
+        metadata["expires_at"] = parse_time(memory.expires_at).timestamp()
+    created = parse_time(memory.created_at).timestamp()
+    updated = parse_time(memory.updated_at).timestamp()
     return Document(
         memory.id,
         memory.text,
         kind=KIND,
-        created_at=_iso(memory.created_at),
-        updated_at=_iso(memory.updated_at),
-        metadata=metadata | {"created": memory.created_at, "updated": memory.updated_at},
+        created_at=iso_time(created),
+        updated_at=iso_time(updated),
+        metadata=metadata | {"created": created, "updated": updated},
     )
 
 
 def memory_of(id: str, text: str, metadata: Mapping[str, Any]) -> Memory:
     """Return a memory from what is stored of it."""
     stored = {name: metadata[name] for name in _STORED if name in metadata}
-    return Memory(id, text, created_at=metadata["created"], updated_at=metadata["updated"], **stored)
-
-
-def _iso(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
+    expires = metadata.get("expires_at")
+    return Memory(
+        id,
+        text,
+        created_at=iso_time(metadata["created"], "auto"),
+        updated_at=iso_time(metadata["updated"], "auto"),
+        expires_at=None if expires is None else iso_time(expires, "auto"),
+        **stored,
+    )

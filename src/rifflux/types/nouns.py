@@ -45,7 +45,7 @@ def _value(name: str, value: Any) -> Any:
     kind: Any = type(value)
     if kind is float or kind is int:
         if name.endswith("_at"):
-            return _iso(value)
+            return iso_time(value)
         return value
     if isinstance(value, (tuple, list)):
         return [each if type(each) in _PLAIN else _value("", each) for each in value]
@@ -58,9 +58,13 @@ def _value(name: str, value: Any) -> Any:
     return noun_json(value)
 
 
-def _iso(seconds: float) -> str:
-    """Return seconds since 1970 as ISO 8601, in UTC; a moment beyond the calendar as its last second."""
+def iso_time(seconds: float, timespec: str = "seconds") -> str:
+    """Return seconds since 1970 as ISO 8601 in UTC; for a moment beyond the calendar, the calendar's last.
+
+    `timespec` is as in `datetime.isoformat`: `auto` keeps microseconds, so that the texts sort as the times do.
+    """
     try:
-        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+        moment = datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):
-        return datetime.max.replace(tzinfo=UTC).isoformat(timespec="seconds")
+        moment = datetime.max.replace(tzinfo=UTC)
+    return moment.isoformat(timespec=timespec)

@@ -94,7 +94,7 @@ def search(
     here: OpenOptions,
     query: Query,
     user: User,
-    limit: Annotated[int, typer.Option("-k", "--limit", help="How many messages, 1 to 100.")] = 20,
+    top_k: Annotated[int, typer.Option("-k", "--top-k", help="How many messages, 1 to 100.")] = 20,
     conversation: Annotated[str | None, typer.Option(help="Only in this conversation.", metavar="ID")] = None,
     since: Since = None,
     until: Until = None,
@@ -113,7 +113,7 @@ def search(
     with here.opened() as index:
         found = _of(index, user).search(
             query,
-            limit=limit,
+            top_k=top_k,
             conversation_id=conversation,
             since=since,
             until=until,

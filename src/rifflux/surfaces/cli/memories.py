@@ -59,7 +59,7 @@ def add(
 def search(
     here: CommonOptions,
     query: Annotated[str, typer.Argument(help="What to recall.")],
-    limit: Annotated[int, typer.Option("--limit", "-k", help="Most memories.", min=1, max=100)] = 10,
+    top_k: Annotated[int, typer.Option("-k", "--top-k", help="Most memories.", min=1, max=100)] = 10,
     category: Category = None,
     min_importance: MinImportance = None,
     min_confidence: MinConfidence = None,
@@ -72,7 +72,7 @@ def search(
     with here.opened(user) as index:
         recalled = index.memories.search(
             query,
-            limit=limit,
+            top_k=top_k,
             category=category,
             min_importance=min_importance,
             min_confidence=min_confidence,

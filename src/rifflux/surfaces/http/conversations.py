@@ -75,7 +75,7 @@ class SearchMessagesIn(Request):
     """A question to one's conversations; either date may be left out."""
 
     query: Text = Field(examples=["what did we decide about caching"])
-    limit: int = Field(default=20, ge=1, le=100)
+    top_k: int = Field(default=20, ge=1, le=100)
     conversation_id: Name | None = None
     since: Date = None
     until: Date = None

@@ -93,7 +93,7 @@ class RecallIn(Request):
     """What to recall."""
 
     query: Text = Field(examples=["how does she take her tea"])
-    limit: int = Field(default=10, ge=1, le=100)
+    top_k: int = Field(default=10, ge=1, le=100)
     category: Name | None = None
     min_importance: Importance = Field(default=None, description="Only of this importance or more")
     min_confidence: Confidence = Field(default=None, description="Only of this confidence or more; null: of 0.7")

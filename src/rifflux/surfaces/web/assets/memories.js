@@ -22,7 +22,7 @@ const listed = (list, all, again, signal) => paged(list, async (after) => {
 }, "Nothing is remembered yet.");
 
 async function recalled(list, query, again, signal) {
-  const {memories, diagnostics} = await post("memories/search", {query, limit: 40, explain: true}, signal);
+  const {memories, diagnostics} = await post("memories/search", {query, top_k: 40, explain: true}, signal);
   fill(list, [...diagnostics.notes, ...diagnostics.degraded].map(note), h("p", {class: "soft", role: "status"}, memories.length ? some(memories.length, "memory", "memories") : "No results"),
     h("ol", {class: "hits"}, memories.map((each) => memory(each.memory, again, each.why))));
 }

@@ -16,7 +16,7 @@ export const show = personal("Conversations", async (place, given, {signal}) => 
 const opened = (id, message) => address({view: "talks", id, message});
 
 async function search(list, query, signal) {
-  const told = await post("conversations/search", {query, limit: 40, grouped: true}, signal);
+  const told = await post("conversations/search", {query, top_k: 40, grouped: true}, signal);
   fill(list, [...told.diagnostics.notes, ...told.diagnostics.degraded].map(note),
     h("p", {class: "soft", role: "status"}, told.groups.length ? some(told.groups.length, "conversation") : "No results"),
     h("ol", {class: "hits"}, told.groups.map((group) => h("li", {class: "hit"},
