@@ -18,6 +18,7 @@ import select
 import signal
 import socket
 import sys
+from runpy import run_module
 from types import FrameType
 from typing import Any
 
@@ -96,7 +97,8 @@ def _preload() -> None:
 
     for command in COMMANDS:
         import_module(f"rifflux.surfaces.cli.{command}")
-    import_module("rifflux.surfaces.cli.app")
+    for module in ("cli.app", "http.app", "http.serve"):
+        import_module(f"rifflux.surfaces.{module}")
 
 
 def _handle(connection: socket.socket) -> None:
@@ -151,9 +153,7 @@ def _become(asked: dict[str, Any], descriptors: list[int]) -> None:
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.argv = ["rifflux", *asked["arguments"]]
 
-    from rifflux.surfaces.cli import main as command
-
-    command()
+    run_module("rifflux", run_name="__main__", alter_sys=True)
     sys.exit(0)
 
 

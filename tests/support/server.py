@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx2 as httpx
 
-from tests.support.commands import PATIENCE
+from tests.support.commands import PATIENCE, ForkedCommand, start_command
 
 __all__ = ["Running", "free_port", "ready", "serving", "tokens_of"]
 
@@ -24,7 +24,7 @@ class Running:
     """A service that runs."""
 
     url: str
-    process: subprocess.Popen[bytes]
+    process: ForkedCommand | subprocess.Popen[bytes]
     log: Path
 
     def client(self, token: str = "", **options: Any) -> httpx.Client:
@@ -35,8 +35,8 @@ class Running:
     @property
     def workers(self) -> list[int]:
         """The processes that answer, where there are several."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return [int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        (starter,) = (pid for pid in _children(self.process.pid) if b"forkserver" in _command_line(pid))
+        return _children(starter)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -54,19 +54,22 @@ class Running:
         raise AssertionError(self.log.read_text())
 
 
+def _children(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _command_line(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
 @contextmanager
 def serving(run: Any, *arguments: object) -> Iterator[Running]:
     """`rifflux serve` on a free port until the block ends."""
     port = free_port()
     log = run.folder / f"serve-{port}.log"
     with log.open("wb") as sink:
-        process = subprocess.Popen(
-            run.command("serve", "--port", port, *arguments),
-            stdout=sink,
-            stderr=sink,
-            cwd=run.folder,
-            env=run.environment,
-        )
+        words = ["serve", "--port", str(port), *(str(each) for each in arguments)]
+        process = start_command(words, run.folder, run.environment, sink, sink)
     service = Running(f"http://127.0.0.1:{port}", process, log)
     try:
         ready(service)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import socket
 import sys
@@ -12,10 +13,12 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
+from multiprocessing import forkserver
 from typing import TYPE_CHECKING, Any
 
 import structlog
 import uvicorn
+import uvicorn._subprocess
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
@@ -52,13 +55,7 @@ def serve(settings: ServiceSettings) -> None:
     with (
         bound(settings.host, settings.port) as sockets,
         tempfile.TemporaryDirectory(prefix="rifflux-") as shared,
-        open_configured(configured, create=True) as index,
-        beside(partial(follow, index, finder(configured)), "follow") if settings.watch else nullcontext(),
-        beside(partial(keep_built, index), "build") if several else nullcontext(),
     ):
-        log_as_json()
-        announce(index, settings)
-        build(index)
         settings = replace(settings, shared=shared)
         os.environ[SETTINGS] = settings.dumped()
         if several:
@@ -66,32 +63,64 @@ def serve(settings: ServiceSettings) -> None:
             os.environ[SHARED] = tempfile.mkdtemp(dir=shared)
             # Workers compute side by side; threads of each for numpy would only wait for one another.
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        configuration = uvicorn.Config(
-            "rifflux.surfaces.http.serve:worker",
-            factory=True,
-            workers=settings.workers,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            timeout_graceful_shutdown=GRACE_S,
-            http="rifflux.surfaces.http.connections:Connection",
-            proxy_headers=bool(settings.proxies),
-            forwarded_allow_ips=[*settings.proxies],
-            root_path=settings.root_path,
-            ssl_certfile=settings.certificate or None,
-            ssl_keyfile=settings.key or None,
-        )
-        if configuration.is_ssl:
-            scheme = "https"
-        else:
-            scheme = "http"
-        log.info("starting", addresses=[f"{scheme}://{_address(each)}" for each in sockets], workers=settings.workers)
-        _run(configuration, sockets)
+            preload_workers()
+        with (
+            open_configured(configured, create=True) as index,
+            beside(partial(follow, index, finder(configured)), "follow") if settings.watch else nullcontext(),
+            beside(partial(keep_built, index), "build") if several else nullcontext(),
+        ):
+            log_as_json()
+            announce(index, settings)
+            build(index)
+            _run(settings, sockets)
 
 
-def _run(configuration: uvicorn.Config, sockets: Sequence[socket.socket]) -> None:
+def preload_workers() -> None:
+    """Start the process that workers are forked from, which imports the application while the caller goes on.
+
+    A worker is then there at once, at the start and whenever one is replaced. Settings that workers take from the
+    environment must be in it before. On macOS, whose libraries do not survive a fork, and on Windows, which has none,
+    each worker imports everything itself.
+    """
+    if sys.platform in ("darwin", "win32"):
+        return
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["rifflux.surfaces.http.preloaded"])
+    uvicorn._subprocess.spawn = context  # type: ignore[assignment]  # uvicorn has no setting for it
+    # Without this, a module in the folder where the service was started would be imported in place of ours.
+    given = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        forkserver.ensure_running()
+    finally:
+        del os.environ["PYTHONSAFEPATH"]
+        if given is not None:
+            os.environ["PYTHONSAFEPATH"] = given
+
+
+def _run(settings: ServiceSettings, sockets: Sequence[socket.socket]) -> None:
     """Answer requests until the process is told to stop."""
+    configuration = uvicorn.Config(
+        "rifflux.surfaces.http.serve:worker",
+        factory=True,
+        workers=settings.workers,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=GRACE_S,
+        http="rifflux.surfaces.http.connections:Connection",
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=[*settings.proxies],
+        root_path=settings.root_path,
+        ssl_certfile=settings.certificate or None,
+        ssl_keyfile=settings.key or None,
+    )
+    if configuration.is_ssl:
+        scheme = "https"
+    else:
+        scheme = "http"
+    log.info("starting", addresses=[f"{scheme}://{_address(each)}" for each in sockets], workers=settings.workers)
     if configuration.workers > 1:
         Multiprocess(configuration, [*sockets]).run()
         return
