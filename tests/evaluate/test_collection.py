@@ -49,7 +49,7 @@ def test_a_scope_becomes_a_filter(folder: Path) -> None:
 def test_missing_things_are_named(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no folder"):
         read_beir(tmp_path / "none")
-    with pytest.raises(NotFound, match="there are: test"):
+    with pytest.raises(NotFound, match="name one of test"):
         read_beir(folder, "dev")
     (folder / "queries.jsonl").unlink()
     with pytest.raises(NotFound, match=r"no queries\.jsonl"):

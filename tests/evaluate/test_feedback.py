@@ -50,7 +50,7 @@ def test_documents_that_are_gone_are_left_out(index: rifflux.Index) -> None:
 
 def test_without_judgements_the_cure_is_named(index: rifflux.Index) -> None:
     index.judge("jobs", "queue", 0)
-    with pytest.raises(InvalidArgument, match="rifflux judge"):
+    with pytest.raises(InvalidArgument, match="record more judgements"):
         read_feedback(index)
 
 

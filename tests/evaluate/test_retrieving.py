@@ -193,5 +193,5 @@ def test_a_wrong_run_of_retrievals_is_told(text: str, message: str) -> None:
 def test_scopes_are_refused(tmp_path: Path, cache: Cache) -> None:
     run = parse_run("retrieve")
     collection = read_beir(write_collection(tmp_path / "small"), scope="team")
-    with pytest.raises(InvalidArgument, match="leave --scope out"):
+    with pytest.raises(InvalidArgument, match="leave the scope out"):
         compare(collection, [run], cache.opener(collection, [run]))

@@ -123,7 +123,7 @@ class TestStoredFusions:
 
     @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"name": "none"}', '{"name": "rrf", "knob": 1}'])
     def test_one_that_is_not_known_is_refused_with_the_cure(self, text: str) -> None:
-        with pytest.raises(InvalidArgument, match="rifflux tune --reset"):
+        with pytest.raises(InvalidArgument, match="forget what was tuned"):
             load_fusion(text)
 
 
@@ -134,7 +134,7 @@ class TestStoredWeights:
 
     @pytest.mark.parametrize("text", ["{", "[]", '{"knob": 1}', '{"title": "much"}', '{"title": -1}', "1"])
     def test_what_is_not_known_is_refused_with_the_cure(self, text: str) -> None:
-        with pytest.raises(InvalidArgument, match="rifflux tune --reset"):
+        with pytest.raises(InvalidArgument, match="forget what was tuned"):
             load_weights(text)
 
 

@@ -108,7 +108,7 @@ def test_another_run_is_refused(index: Index, collection: Collection, tmp_path: 
 def test_too_few_questions_and_scopes_are_refused(index: Index, collection: Collection) -> None:
     with pytest.raises(InvalidArgument, match=r"needs 30 questions .* there are 29 of 29"):
         tune_works(index, collection.head(29))
-    with pytest.raises(InvalidArgument, match="leave --scope out"):
+    with pytest.raises(InvalidArgument, match="leave the scope out"):
         tune_works(index, replace(collection, scope="team"))
 
 

@@ -164,7 +164,7 @@ class TestWriting:
         bob.add(HERON, collection="wiki")
         bob.collections.share("wiki", "ann")
         for forbidden in (lambda: ann.add(CACHE, collection="bob/wiki"), lambda: ann.remove("heron")):
-            with pytest.raises(OutOfScope, match="read only"):
+            with pytest.raises(OutOfScope, match="read-only"):
                 forbidden()
         bob.collections.share("wiki", "ann", write=True)
         ann.add(CACHE, collection="bob/wiki")
@@ -178,7 +178,7 @@ class TestWriting:
         (folder / "birds" / "heron.md").write_text("# Heron\n\nIt stands in the river.")
         index.add(folder)
         for place in (folder, folder / "birds", tmp_path):
-            with pytest.raises(InvalidArgument, match="--collection library"):
+            with pytest.raises(InvalidArgument, match="in the collection library"):
                 index.add(place, collection="wiki")
         assert [each.name for each in index.collections.list()] == ["library"]
         assert index.collections.remove("library", folder) == 1
@@ -198,7 +198,7 @@ class TestWriting:
         assert held == {"library": 2, "wiki": 2}
         (tmp_path / "wiki" / "otter.md").unlink()
         assert index.add(tmp_path / "wiki" / "otter.md").deleted_files == 1
-        with pytest.raises(InvalidArgument, match="--collection wiki"):
+        with pytest.raises(InvalidArgument, match="in the collection wiki"):
             index.add(tmp_path)
 
     def test_a_folder_that_others_have_is_not_refused(self, index: Index, tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ class TestManaging:
             ann.collections.share("bob/wiki", "carl")
 
     def test_an_administrator_is_told_that_nobody_goes_by_a_name(self, index: Index) -> None:
-        with pytest.raises(NotFound, match="rifflux tokens create --user carl"):
+        with pytest.raises(NotFound, match="carl"):
             index.collections.share("library", "carl")
         assert of(index, "ann").collections.share("library", "carl").readers
 

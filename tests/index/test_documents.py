@@ -110,7 +110,7 @@ class TestPutting:
             ann.documents.upload("bird.txt", b"heron", collection="bob/none")
         assert str(unseen.value).replace("wiki", "none") == str(unknown.value)
         bob.collections.share("wiki", "ann")
-        with pytest.raises(OutOfScope, match="read only"):
+        with pytest.raises(OutOfScope, match="read-only"):
             ann.documents.put(Document("bird", "heron"), collection="bob/wiki")
         bob.collections.share("wiki", "ann", write=True)
         ann.documents.put(Document("bird", "heron"), collection="bob/wiki")
@@ -129,7 +129,7 @@ class TestPutting:
         monkeypatch.setattr("rifflux.ingest.embed.embed_changes", fail)
         stored = ann.documents.put(Document("bird", "heron"))
         assert (stored.chunks, stored.embedded_chunks) == (1, 0)
-        assert "rifflux index" in stored.degraded[0]
+        assert "found by words" in stored.degraded[0]
         assert [hit.key for hit in ann.search("heron")] == ["bird"]
         monkeypatch.undo()
         assert ann.documents.put(Document("bird", "heron")).degraded == ()

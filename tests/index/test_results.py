@@ -88,7 +88,7 @@ class TestTable:
             return imported(name, *more, **named)
 
         monkeypatch.setattr(builtins, "__import__", without)
-        with pytest.raises(rifflux.MissingExtra, match="pip install pandas"):
+        with pytest.raises(rifflux.MissingExtra, match="pip install 'pandas'"):
             index.search("heron").to_pandas()
 
 

@@ -225,7 +225,7 @@ def test_without_its_framework_the_error_names_it(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.delitem(sys.modules, f"rifflux.integrations.{module}", raising=False)
-    with pytest.raises(rifflux.MissingExtra, match=f"pip install {told}"):
+    with pytest.raises(rifflux.MissingExtra, match=f"pip install '{told}'"):
         import_module(f"rifflux.integrations.{module}")
 
 

@@ -172,5 +172,5 @@ def test_what_is_no_name_is_not_fetched(cache: Path, name: str) -> None:
 
 def test_fetching_needs_its_extra(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(MissingExtra, match=r"pip install rifflux\[fetch\]"):
+    with pytest.raises(MissingExtra, match=r"pip install 'rifflux\[fetch\]'"):
         fetch_model("owner/tiny")

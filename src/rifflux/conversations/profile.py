@@ -1,5 +1,6 @@
 """The profile of conversations: messages of people and assistants."""
 
+from rifflux.errors import Cure
 from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.steps.diversity import DOCUMENT, Diversity
 from rifflux.session.profile import Profile
@@ -22,5 +23,5 @@ CONVERSATIONS = Profile(
     weights=FieldWeights(headings=0.5, b=0.4),
     pool=pool_of_forty,
     diversity=Diversity(group=DOCUMENT),
-    command="rifflux conversations embed",
+    cure=Cure.EMBED_MESSAGES,
 )

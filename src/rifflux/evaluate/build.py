@@ -119,7 +119,9 @@ class Cache(ExitStack):
             self.folder.mkdir(parents=True, exist_ok=True)
             workplace = tempfile.TemporaryDirectory(prefix="building-", dir=self.folder)
         except OSError as error:
-            raise UnusableIndex(f"{self.folder} cannot keep indexes ({error.strerror}): name another --cache") from None
+            raise UnusableIndex(
+                f"{self.folder} cannot keep indexes ({error.strerror}): name another cache folder"
+            ) from None
         with workplace as temporary, file_lock(path.with_suffix(".lock"), waiting=lambda _: None):
             if path.exists():
                 return

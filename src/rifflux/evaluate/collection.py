@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rifflux.errors import InvalidArgument, NotFound
+from rifflux.errors import Cure, InvalidArgument, NotFound
 from rifflux.index import Index
 from rifflux.store import JUDGEMENT
 from rifflux.types import Filter, Hit
@@ -108,7 +108,7 @@ def _judgements(folder: Path, name: str) -> Path:
     path = folder / "qrels" / f"{name}.tsv"
     if not path.is_file():
         there = ", ".join(sorted(each.stem for each in path.parent.glob("*.tsv"))) or "none"
-        raise NotFound(f"{folder} has no judgements qrels/{name}.tsv: name one with --qrels, there are: {there}")
+        raise NotFound(f"{folder} has no judgements qrels/{name}.tsv: name one of {there}")
     return path
 
 
@@ -216,10 +216,7 @@ def read_feedback(index: Index) -> Collection:
         if any(grade > 0 for grade in graded.values())
     )
     if not questions:
-        raise InvalidArgument(
-            f"{index.admin.path} holds no judgement of a document as relevant: "
-            "record one with 'rifflux judge QUERY DOCUMENT'"
-        )
+        raise InvalidArgument(f"{index.admin.path} holds no judgement of a document as relevant", cure=Cure.JUDGE)
     name = Path(index.admin.path).stem
     return Collection(name, "feedback", questions, identify=lambda hit: _qualified(hit.namespace, hit.key))
 

@@ -9,7 +9,7 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.errors import MissingExtra
+from rifflux.errors import Cure, MissingExtra
 from rifflux.evaluate.collection import JudgedQuestion
 from rifflux.types import Scores
 
@@ -30,7 +30,7 @@ def measured(questions: Sequence[JudgedQuestion], rankings: Rankings) -> Mapping
     try:
         ir_measures = import_module("ir_measures")
     except ImportError:
-        raise MissingExtra("evaluation needs ir-measures: pip install 'rifflux[eval]'") from None
+        raise MissingExtra("evaluation needs ir-measures", cure=Cure.INSTALL, package="rifflux[eval]") from None
     judged = {question.id: dict(question.grades) for question in questions}
     # Only the order matters; ranks as scores are exact where scores that nearly tie would not be.
     run = {id: {document: float(-rank) for rank, document in enumerate(rankings.get(id, ()), 1)} for id in judged}

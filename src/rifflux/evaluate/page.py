@@ -10,7 +10,7 @@ from textwrap import shorten
 
 import numpy as np
 
-from rifflux.errors import MissingExtra
+from rifflux.errors import Cure, MissingExtra
 from rifflux.evaluate.compare import Outcome
 from rifflux.evaluate.measures import MEASURES, PRIMARY
 from rifflux.evaluate.report import (
@@ -69,7 +69,7 @@ def page(outcomes: Sequence[Outcome]) -> str:
     try:
         from jinja2 import Environment
     except ImportError:
-        raise MissingExtra("a page needs jinja2: pip install 'rifflux[eval]'") from None
+        raise MissingExtra("a page needs jinja2", cure=Cure.INSTALL, package="rifflux[eval]") from None
     groups = by_collection(outcomes)
     longest = max((outcome.percentile(95) for outcome in outcomes), default=1.0) or 1.0
     environment = Environment(autoescape=True, finalize=_printable)

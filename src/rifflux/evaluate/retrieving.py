@@ -67,7 +67,7 @@ class Retriever:
     def __call__(self, question: JudgedQuestion, works: int) -> tuple[tuple[Hit, ...], Packed, float, tuple[str, ...]]:
         """Return the works found for a question, the pack, the seconds that it took, and what degraded."""
         if self.collection.scope:
-            raise InvalidArgument("works are retrieved of the whole index: leave --scope out, or search")
+            raise InvalidArgument("works are retrieved of the whole index: leave the scope out, or search")
         ask = self.asker()
         start = perf_counter()
         found = ask(question.text, mode=self.mode, top_k=works)

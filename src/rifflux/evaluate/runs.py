@@ -121,9 +121,9 @@ def parse_run(text: str) -> Run:
         name, equals, value = (each.strip() for each in part.partition("="))
         name, value = (name, value) if equals else ("mode", name)
         if name not in _OPTIONS:
-            raise InvalidArgument(f"--run {text!r}: no option {name!r}; choose from {', '.join(_OPTIONS)}")
+            raise InvalidArgument(f"the run {text!r}: no option {name!r}; choose from {', '.join(_OPTIONS)}")
         if name in options:
-            raise InvalidArgument(f"--run {text!r} says {name} twice")
+            raise InvalidArgument(f"the run {text!r} says {name} twice")
         options[name] = _OPTIONS[name](value)
     name = options.pop("name", text.strip())
     profile = options.pop("profile", None)
@@ -137,9 +137,9 @@ def parse_run(text: str) -> Run:
             told = "what is retrieved"
         else:
             told = "a search; say mode=retrieve"
-        raise InvalidArgument(f"--run {text!r}: {wrong[0]} is no option of {told}")
+        raise InvalidArgument(f"the run {text!r}: {wrong[0]} is no option of {told}")
     if {"parts", "intent"} <= options.keys():
-        raise InvalidArgument(f"--run {text!r}: parts weigh every question alike, so leave parts= or intent= out")
+        raise InvalidArgument(f"the run {text!r}: parts weigh every question alike, so leave parts= or intent= out")
     return run
 
 

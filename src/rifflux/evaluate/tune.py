@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import Cure, InvalidArgument
 from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.evaluate.measures import PRIMARY, Bootstrap, measured
 from rifflux.index import Index
@@ -104,7 +104,7 @@ def tune(
     """
     questions = answerable(index, collection)
     if not index.admin.store.counts()["embedded_chunks"]:
-        raise InvalidArgument("no chunk has a vector, so there is nothing to weigh: run 'rifflux index' first")
+        raise InvalidArgument("no chunk has a vector, so there is nothing to weigh", cure=Cure.INDEX)
     tuner = Tuner(index, collection, questions, bootstrap or Bootstrap(), progress)
     fusion = tuner.fusion()
     if fusion.significant:
@@ -142,7 +142,8 @@ def answerable(index: Index, collection: Collection) -> list[JudgedQuestion]:
     if len(kept) < FEWEST:
         raise InvalidArgument(
             f"tuning needs {FEWEST} questions with a relevant document in the index, and there are {len(kept)} of "
-            f"{len(collection.questions)}: judge more with 'rifflux judge', or index the collection's documents first"
+            f"{len(collection.questions)} (are the collection's documents indexed?)",
+            cure=Cure.JUDGE,
         )
     return kept
 

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rifflux.errors import InvalidArgument, OutOfScope
+from rifflux.errors import Cure, InvalidArgument, OutOfScope
 from rifflux.service.accounts import Accounts
 from rifflux.session.policies import FACTS, HYBRID_SEARCH, LICENSES, key_of
 from rifflux.session.session import IndexView
@@ -76,8 +76,8 @@ def extract(
     chosen = [each for each in view.rights.public(collections) if collections or _holds(view, each.owner)]
     if not chosen:
         raise InvalidArgument(
-            "there is nothing to export: nothing belongs to nobody, and nothing is shared with everyone; "
-            "'rifflux collections share NAME --with everyone' shares something"
+            "there is nothing to export: nothing belongs to nobody, and nothing is shared with everyone",
+            cure=Cure.PUBLISH,
         )
     visible = view.profile.visible.of(view.session.store)
     known = view.session.store.semantic.model()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rifflux.errors import DamagedIndex, NotAnIndex, NotFound
+from rifflux.errors import Cure, DamagedIndex, NotAnIndex, NotFound
 from rifflux.index import open_index
 from rifflux.session.maintenance import Repaired
 from rifflux.store import Problem, check_is_index, close_to_others, exposure, salvage_store
@@ -51,14 +51,13 @@ def diagnose(
         with opened as index:
             return [*index.admin.check(), *exposure(path), *others]
     except DamagedIndex as error:
-        what, _, cure = str(error).rpartition(": ")
-        return [Problem(what, cure, unreadable=True), *others]
+        return [Problem(str(error), error.cure, error.data, unreadable=True), *others]
 
 
 def _named(state: str | Path, problems: Iterable[Problem]) -> list[Problem]:
     """Return the problems of a state file with its name, and cures that are about it."""
     return [
-        replace(each, what=f"{state}: {each.what}", cure=each.cure.replace("doctor", f"doctor --db {state}"))
+        replace(each, what=f"{state}: {each.what}", cure=Cure.REPAIR_FILE, data={"file": str(state)})
         for each in problems
     ]
 
@@ -82,7 +81,7 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
         done = [f"the database was damaged: took {rows} over into a new file"]
         kept = str(salvaged.kept)
         if salvaged.again:
-            done.append(f"{salvaged.again:,} files are read by the next 'rifflux index'")
+            done.append(f"{salvaged.again:,} files are read when their folders are next indexed")
     with open_index(path, create=False) as index:
         mended = index.admin.repair(progress)
         closed = close_to_others(path)

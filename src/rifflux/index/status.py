@@ -137,7 +137,7 @@ def status_of(view: IndexView) -> Status:
         switching=None if scope else Maintenance(replace(view, store=own)).switching(),
         freshness=freshness,
         degraded=(
-            *view.outdated,
+            *(each.text for each in view.outdated),
             *_shortcomings(counts, freshness),
             *(each.text for each in store.troubles()),
             *store.notices(),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rifflux import MissingExtra
+from rifflux import Cure, MissingExtra
 
 if TYPE_CHECKING:
     from rifflux import Hit, Index
@@ -43,4 +43,4 @@ def _metadata(told: Mapping[str, Any]) -> dict[str, Any]:
 
 def missing(package: str) -> MissingExtra:
     """Return the error for a framework that is not installed."""
-    return MissingExtra(f"this retriever needs {package}: pip install {package}")
+    return MissingExtra(f"this retriever needs {package}", cure=Cure.INSTALL, package=package)

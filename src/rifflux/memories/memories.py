@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rifflux.errors import InvalidArgument, ModelError, NotFound
+from rifflux.errors import Cure, InvalidArgument, ModelError, NotFound
 from rifflux.memories.model import (
     KIND,
     Memory,
@@ -280,7 +280,7 @@ class Memories:
         """Return a memory by its id, in force or not. Raises `NotFound`."""
         document = self._store.catalog.document(MEMORIES, checked_text("the id of a memory", id))
         if document is None:
-            raise NotFound(f"no memory {id!r}: take an id from 'rifflux memories list'")
+            raise NotFound(f"no memory {id!r}", cure=Cure.LIST, things="memories")
         return self._with_uses([memory_of(document.key, document.text, document.metadata)])[0]
 
     def all(

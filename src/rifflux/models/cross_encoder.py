@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from rifflux.errors import ModelError
+from rifflux.errors import Cure, ModelError
 from rifflux.models.cores import available_cores
 from rifflux.models.fetched import fetched
 from rifflux.models.folder import ModelSettings, read_folder
@@ -161,8 +161,8 @@ def load_cross_encoder(choice: str, *, threads: int | None = None) -> CrossEncod
         known = fetched(choice)
     if known is None or not known.is_dir():
         if known is None:
-            cure = "name a folder with model.onnx and tokenizer.json"
-        else:
-            cure = f"run 'rifflux models fetch {choice}'"
-        raise ModelError(f"the cross-encoder {choice!r} is not on this disk: {cure}")
+            raise ModelError(
+                f"the cross-encoder {choice!r} is not on this disk: name a folder with model.onnx and tokenizer.json"
+            )
+        raise ModelError(f"the cross-encoder {choice!r} is not on this disk", cure=Cure.FETCH_MODEL, model=choice)
     return OnnxCrossEncoder.load(known, threads=threads)

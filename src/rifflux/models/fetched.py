@@ -8,7 +8,7 @@ import shutil
 from importlib import import_module
 from pathlib import Path
 
-from rifflux.errors import InvalidArgument, MissingExtra, ModelError
+from rifflux.errors import Cure, InvalidArgument, MissingExtra, ModelError
 from rifflux.models.folder import read_folder
 
 _NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
@@ -41,8 +41,9 @@ def fetch_model(name: str, *, force: bool = False) -> Path:
         download = import_module("huggingface_hub").snapshot_download
     except ImportError:
         raise MissingExtra(
-            "fetching models needs huggingface-hub: 'pip install rifflux[fetch]', or copy a folder with model.onnx and "
-            "tokenizer.json here by other means and name that"
+            "fetching models needs huggingface-hub (or name a folder with model.onnx and tokenizer.json)",
+            cure=Cure.INSTALL,
+            package="rifflux[fetch]",
         ) from None
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from string import punctuation
 from typing import TYPE_CHECKING, Protocol
 
-from rifflux.errors import MissingExtra, ModelError
+from rifflux.errors import Cure, MissingExtra, ModelError
 from rifflux.models.embedder import well_formed
 from rifflux.text.analyzer import Memo
 
@@ -74,7 +74,7 @@ def _load_package(path: Path) -> Package:
     try:
         from tokenizers import Tokenizer as Package
     except ImportError:
-        raise MissingExtra(f"{path} is not in WordPiece: pip install 'rifflux[tokenizers]' to read it") from None
+        raise MissingExtra(f"{path} is not in WordPiece", cure=Cure.INSTALL, package="rifflux[tokenizers]") from None
     try:
         tokenizer = Package.from_file(str(path))
     except Exception as error:  # the package raises bare exceptions

@@ -8,6 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
+from rifflux.errors import RiffluxError
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse
 from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates, alone, joined, page, pool_of, stacked
 from rifflux.store import FieldWeights, Store
@@ -32,9 +33,11 @@ WIDEST = 10_000
 class NotApplied(Exception):
     """Raised by a step that could not do its work; the table stays as it was, and the trace says why."""
 
-    def __init__(self, text: str, code: str = "step.left_out") -> None:
+    def __init__(self, text: str, code: str = "step.left_out", *, because: RiffluxError | None = None) -> None:
         super().__init__(text)
         self.code = code
+        self.cure = because.cure if because else None
+        self.data = because.data if because else {}
 
 
 def left_out_notices(left_out: Mapping[str, Notice]) -> list[Notice]:
@@ -147,7 +150,7 @@ class Pipeline:
             try:
                 table = step(query, table)
             except NotApplied as error:
-                left_out[name] = Notice(error.code, str(error), data={"step": name})
+                left_out[name] = Notice(error.code, str(error), error.cure, {**error.data, "step": name})
             clock.add(name, start)
             if len(table) < before:
                 dropped[name] = before - len(table)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from rifflux.errors import Conflict, InvalidArgument, NotFound, OutOfScope, TokenExpired
+from rifflux.errors import Conflict, Cure, InvalidArgument, NotFound, OutOfScope, TokenExpired
 from rifflux.service.write_behind import Later
 from rifflux.store import EVERYONE, Erased, LogEntry, Registry, Token
 from rifflux.text.dates import parse_time
@@ -68,7 +68,7 @@ class Accounts:
         if not user or user != user.strip() or len(user) > 200 or not user.isprintable():
             raise InvalidArgument("a user's name is 1 to 200 printable characters without spaces around them")
         if user == EVERYONE or user in self.register.sharing.groups():
-            raise InvalidArgument(f"{user} names several users, in 'rifflux collections share': choose another name")
+            raise InvalidArgument(f"{user} stands for several users where collections are shared: choose another name")
         if role not in ROLES:
             raise InvalidArgument(f"no role {role!r}; choose one of {', '.join(ROLES)}")
         if len(label) > LONGEST_LABEL or not label.isprintable():
@@ -84,7 +84,7 @@ class Accounts:
         if not self.register.put_token(token, _digest(secret), entry, most=self.most_tokens):
             raise Conflict(
                 f"{user} has {self.most_tokens} valid tokens, which is the limit: revoke one that is no longer needed, "
-                "or have an administrator raise the setting user_tokens"
+                "or have an administrator raise the limit"
             )
         return token, f"{_PREFIX}_{token.id}_{secret}"
 
@@ -118,10 +118,7 @@ class Accounts:
             return None
         now = self.now()
         if token.expires_at is not None and token.expires_at <= now:
-            raise TokenExpired(
-                f"this token expired on {_day(token.expires_at)}: ask an administrator for another, "
-                f"made with 'rifflux tokens create --user {token.user}'"
-            )
+            raise TokenExpired(f"this token expired on {_day(token.expires_at)}", cure=Cure.NEW_TOKEN, user=token.user)
         if not self.register.read_only and now - (token.used_at or 0.0) > _SECONDS_BETWEEN_MARKS:
             self.later(partial(self.register.mark_used, id, now))
             token = replace(token, used_at=now)
@@ -166,7 +163,7 @@ class Accounts:
         if token and token.role != USER and not self.rules:
             raise OutOfScope(f"{id} is the token of an administrator: only such a token revokes it")
         if not token or not self.register.revoke(id, self.now(), self._entry("token.revoke", token)):
-            raise NotFound(f"no valid token {id!r}: 'rifflux tokens list' shows them")
+            raise NotFound(f"no valid token {id!r}", cure=Cure.LIST, things="tokens")
 
     def _entry(self, action: str, token: Token, about: str = "") -> LogEntry:
         by = self.by.user if self.by else ""

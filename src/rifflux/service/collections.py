@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rifflux.errors import Conflict, InvalidArgument, NotFound, OutOfScope
+from rifflux.errors import Conflict, Cure, InvalidArgument, NotFound, OutOfScope
 from rifflux.store import EVERYONE, PART, CollectionRecord, Erased, Grant, LogEntry, Registry, Sharing
 
 #: The collection that everybody has.
@@ -128,8 +128,11 @@ class Rights:
         found = self.find(name or LIBRARY)
         if not found.writable:
             raise OutOfScope(
-                f"{found.label} is to be read only: ask {_who(found)} for more, who says "
-                f"'rifflux collections share {found.record.name} --with {self.user} --write'"
+                f"{found.label} is read-only",
+                cure=Cure.SHARE,
+                collection=found.record.name,
+                owner=_who(found),
+                user=self.user,
             )
         return found
 
@@ -159,8 +162,9 @@ class Rights:
         record = self.owned(name).record
         if record.name == LIBRARY:
             raise InvalidArgument(
-                f"a {LIBRARY} keeps its name: give what it holds to another collection, "
-                "with 'rifflux collections remove library ROOT' and 'rifflux index ROOT --collection NAME'"
+                f"a {LIBRARY} keeps its name: move what it holds to another collection",
+                cure=Cure.MOVE,
+                collection=LIBRARY,
             )
         if any(each.name == checked_name(new) and each.owner != record.owner for each in self._of(record.user)):
             raise Conflict(f"there is a collection {new} already: choose another name")
@@ -175,10 +179,7 @@ class Rights:
         if checked_who(who) == record.user:
             raise InvalidArgument(f"{record.name} is {who}'s own: name another user, a group, or {EVERYONE}")
         if self.rules and who != EVERYONE and who not in self._sharing.groups().keys() | self._sharing.users():
-            raise NotFound(
-                f"no user or group {who!r}: make one with 'rifflux tokens create --user {who}' "
-                f"or 'rifflux groups set {who} USER...'"
-            )
+            raise NotFound(f"no user or group {who!r}", cure=Cure.MAKE_USER, user=who)
         grant = Grant(who, write)
         if write:
             detail = "to read and write"
@@ -206,7 +207,7 @@ class Rights:
         record = self.owned(name).record
         if record.name == LIBRARY:
             raise InvalidArgument(
-                f"a {LIBRARY} is always there: name the roots to remove from it, as 'rifflux collections list' has them"
+                f"a {LIBRARY} cannot be removed: name the roots to remove from it", cure=Cure.LIST, things="collections"
             )
         return self._sharing.drop(record.owner, self._told("collection.remove", record))
 
@@ -254,13 +255,13 @@ class Rights:
         if not_users := [each for each in members if each == EVERYONE or each in sharing.groups()]:
             raise InvalidArgument(f"{not_users[0]} is no user: a group has users as members")
         if unknown := [each for each in members if each not in sharing.users()]:
-            raise NotFound(f"no user {unknown[0]!r}: 'rifflux tokens create --user {unknown[0]}' makes one")
+            raise NotFound(f"no user {unknown[0]!r}", cure=Cure.MAKE_USER, user=unknown[0])
         sharing.put_group(name, members, LogEntry(self.user, "group.set", self.now(), name))
 
     def drop_group(self, name: str) -> None:
         """Delete a group; what was shared with it is so no more."""
         if not self._ruled().drop_group(name, LogEntry(self.user, "group.remove", self.now(), name)):
-            raise NotFound(f"no group {name!r}: 'rifflux groups list' names them")
+            raise NotFound(f"no group {name!r}", cure=Cure.LIST, things="groups")
 
     def _ruled(self) -> Sharing:
         if not self.rules:

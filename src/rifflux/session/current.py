@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rifflux.errors import ModelError
+from rifflux.errors import Cure, ModelError
 from rifflux.store import ModelInfo, Store
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ class CurrentEmbedder:
 
         if known and known.backend == CUSTOM:
             raise ModelError(
-                f"the vectors are by {known.name}, a model of a program's own: "
-                "open the index with model=, or choose another one with 'rifflux models switch'"
+                f"the vectors are by {known.name}, a model that a program passed as model=", cure=Cure.SWITCH_MODEL
             )
         if known is None and self.choice is None and (self.base_url or self.api_key):
             raise ModelError("base_url and api_key are set, but no model: set it too, such as openai:NAME")

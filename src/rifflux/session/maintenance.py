@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rifflux.errors import InvalidArgument, ModelError
+from rifflux.errors import Cure, InvalidArgument, ModelError
 from rifflux.session.current import info_of
 from rifflux.session.session import IndexView
 from rifflux.store import Generation, ModelInfo, Problem, State
@@ -18,8 +18,6 @@ from rifflux.types import Progress
 
 if TYPE_CHECKING:
     from rifflux.models.custom import Model
-
-_OTHER_MODEL = "put the former one there, or choose another one with 'rifflux models switch'"
 
 #: Vectors that are dropped in one transaction: a moment's work, so that searches at the same time do not notice.
 DROPPED_AT_ONCE = 256
@@ -88,23 +86,21 @@ class Maintenance:
                 if isinstance(found, Verifiable):
                     found.verify()
             except ModelError as error:
-                return [Problem(f"the model of the vectors, {known.name}, cannot be loaded: {error}", _OTHER_MODEL)]
+                what = f"the model of the vectors, {known.name}, cannot be loaded: {error}"
+                return [Problem(what, error.cure or Cure.SWITCH_MODEL, error.data)]
             if found.fingerprint != known.fingerprint:
-                return [
-                    Problem(
-                        f"{known.public_spec} is another model now than the one that made the vectors", _OTHER_MODEL
-                    )
-                ]
+                what = f"{known.public_spec} is another model now than the one that made the vectors"
+                return [Problem(what, Cure.SWITCH_MODEL)]
         return self._replaced(known)
 
     def _replaced(self, known: ModelInfo) -> list[Problem]:
         """Return a problem if another model is behind the name of the known one; a silent endpoint is no damage."""
-        from rifflux.session.probe import CURE, change_of
+        from rifflux.session.probe import change_of
 
         with suppress(ModelError):
             embedder = self.view.embedder.hurried
             if embedder.fingerprint == known.fingerprint and (what := change_of(self.view.session.store, embedder)):
-                return [Problem(what, CURE)]
+                return [Problem(what, Cure.SWITCH_MODEL)]
         return []
 
     def repair(self, progress: Progress | None = None) -> Repaired:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import Cure, InvalidArgument
 from rifflux.store import Store
 from rifflux.types import Document, Lines
 
@@ -72,6 +72,5 @@ def refuse_twice(places: Iterable[Path], label: str, store: Store) -> None:
         for place in places:
             if place.is_relative_to(source) or source.is_relative_to(place):
                 raise InvalidArgument(
-                    f"{source} is in the collection {label}: index it with --collection {label}, "
-                    f"or remove it from there first, with 'rifflux collections remove {label} {source}'"
+                    f"{source} is in the collection {label}", cure=Cure.MOVE, collection=label, root=str(source)
                 )

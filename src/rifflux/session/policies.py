@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rifflux.errors import InvalidArgument, OutOfScope
+from rifflux.errors import Cure, InvalidArgument, OutOfScope
 from rifflux.store import LogEntry, Store
 from rifflux.text.licenses import NO_LICENSE_OPENS, checked_rules, rules_in, spelled
 
@@ -131,7 +131,7 @@ class Policies:
         policy = _known(name)
         wanted = policy.read(value)
         if self.store.owner and not policy.own:
-            raise OutOfScope(f"{name} is for everybody: only an administrator changes it, with 'rifflux config set'")
+            raise OutOfScope(f"only an administrator changes {name}", cure=Cure.POLICY, policy=name)
         told = policy.write(wanted)
         if len(told) <= LONGEST_TOLD:
             cut = told

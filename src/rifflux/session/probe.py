@@ -11,16 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rifflux.errors import ModelError
+from rifflux.errors import Cure, ModelError
 from rifflux.models.guarded import GuardedEmbedder, runs_here
 from rifflux.session.session import Session
 from rifflux.store import State, Store
 from rifflux.types import Vectors
 
-CURE = (
-    "put the former model back; or, to have vectors of this one, switch to any other and back with "
-    "'rifflux models switch'"
-)
 #: The text, of words that any model knows.
 PROBE = "A heron stands in the river at dawn and waits for fish."
 #: The setting that holds the vectors of the probe, by the fingerprint of the model.
@@ -59,7 +55,7 @@ def _compare(store: Store, embedder: GuardedEmbedder) -> None:
     if embedder.fingerprint not in _probes(store):
         keep_probe(store, embedder)
     elif what := change_of(store, embedder):
-        raise Replaced(f"{what}: {CURE}")
+        raise Replaced(what, cure=Cure.SWITCH_MODEL)
 
 
 def change_of(store: Store, embedder: GuardedEmbedder) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import Cure, InvalidArgument
 from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.pipeline import NO_RERANKER, Channel, Step, channels, reaching, reading, wide_pool
@@ -47,7 +47,7 @@ class Profile:
     the score of works, and `intents` what is changed of how works are retrieved (see
     `rifflux.works.retrieval.intent`); what is not named has its default.
     `visible` closes what no license opens, `packer` packs evidence of what was found, for content that is cited.
-    `command` is what brings such content in on the command line, vectors and all.
+    `cure` is what makes vectors that are missing.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Profile:
     intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     visible: LicensePolicy = field(default_factory=LicensePolicy)
     packer: Packer | None = None
-    command: str = "rifflux index"
+    cure: Cure = Cure.INDEX
 
     @cached_property
     def formats(self) -> tuple[str, ...]:

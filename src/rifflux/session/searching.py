@@ -43,7 +43,7 @@ from rifflux.session.session import IndexView
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.highlight import spelling_of
-from rifflux.types import Clause, Cure, Filter, Notice, Query, Results, TermStatistics, Trace, Understanding, parted
+from rifflux.types import Clause, Filter, Notice, Query, Results, TermStatistics, Trace, Understanding, parted
 
 if TYPE_CHECKING:
     from rifflux.retrieve.explain.verdict import Verdict
@@ -305,7 +305,7 @@ class Searcher:
             reranker=way.reranker.scorer.name if way.reranker else None,
             degraded=(
                 *degraded,
-                *(Notice("analyzer.outdated", each, Cure.REPAIR) for each in self.view.outdated),
+                *self.view.outdated,
             ),
             notes=(*query.notes, *way.notes, *notes),
             understanding=query.understanding,
@@ -453,19 +453,15 @@ class Searcher:
         known = query.statistics
         chunks, embedded = (known.chunks, known.embedded_chunks) if known else (0, 0)
         if not embedded:
-            if self.view.is_part:
-                option = ""
-            else:
-                option = " without --no-embed"
-            missing = f"no chunk has a vector: run '{self.profile.command}'{option} to search by meaning"
+            missing = "no chunk has a vector, so nothing is searched by meaning"
             data: dict[str, object] = {"profile": self.profile.name, "chunks": chunks}
-            return query, [Notice("vectors.none", missing, Cure.INDEX, data)] if chunks else []
+            return query, [Notice("vectors.none", missing, self.profile.cure, data)] if chunks else []
         degraded: list[Notice] = []
         if embedded < chunks:
             lacking = chunks - embedded
-            missing = f"{lacking} of {chunks} chunks have no vector yet: run '{self.profile.command}'"
+            missing = f"{lacking} of {chunks} chunks have no vector yet"
             data = {"profile": self.profile.name, "chunks": chunks, "missing": lacking}
-            degraded.append(Notice("vectors.missing", missing, Cure.INDEX, data))
+            degraded.append(Notice("vectors.missing", missing, self.profile.cure, data))
         if query.vector is not None:
             return query, degraded
         from rifflux.session.vectors import question_vector
@@ -477,7 +473,7 @@ class Searcher:
             )
             query = replace(query, vector=vector, model=model)
         except ModelError as error:
-            return query, [*degraded, Notice(NO_QUERY_VECTOR, f"no query vector: {error}")]
+            return query, [*degraded, Notice.of(error, NO_QUERY_VECTOR, f"no query vector: {error}")]
         finally:
             clock.add("embed", start)
         return query, degraded

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rifflux.errors import InvalidArgument, ModelMismatch, OutOfScope
+from rifflux.errors import Cure, InvalidArgument, ModelMismatch, OutOfScope
 from rifflux.retrieve.query.expand import Synonyms
 from rifflux.retrieve.steps.calibrate import Calibration, calibration_of
 from rifflux.service.collections import Rights
 from rifflux.session.freshness import Sampler
 from rifflux.session.profile import Profile
 from rifflux.store import REVISION, Store
-from rifflux.types import Freshness, Hit, Scope, told_namespace
+from rifflux.types import Freshness, Hit, Notice, Scope, told_namespace
 
 if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
@@ -334,12 +334,13 @@ class IndexView:
         return replace(self, load=load)
 
     @property
-    def outdated(self) -> list[str]:
+    def outdated(self) -> list[Notice]:
         """Return a notice if another revision of the analyzer made the stored terms."""
         revision = self.profile.analyzer.revision
         if revision == 1 or int(self.store.registry.policy(REVISION) or 1) == revision:
             return []
-        return ["the index was made by another version of the analyzer: run 'rifflux doctor --repair'"]
+        text = "the index was made by another version of the analyzer"
+        return [Notice("analyzer.outdated", text, Cure.REPAIR)]
 
     @property
     def facets(self) -> tuple[str, ...]:

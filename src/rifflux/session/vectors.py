@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rifflux.errors import ModelError, ModelMismatch
+from rifflux.errors import Cure, ModelError, ModelMismatch
 from rifflux.models.scale import ModelScale, measured_scale, stored_scale
 from rifflux.retrieve.query.reading import understand
 from rifflux.retrieve.scale import FEWEST, SAMPLE, VectorScale, agreement_of, scale_of
@@ -168,8 +168,9 @@ def question_vector(store: Store, embedder: GuardedEmbedder, text: str, deadline
     if known and known.fingerprint != embedder.fingerprint:
         other = info_of(embedder, known.dimension).public_spec
         raise ModelMismatch(
-            f"the vectors of the index are of the model {known.public_spec}, not of {other}, which was chosen: name no "
-            f"model to search by meaning, or run 'rifflux models switch {other}' to make vectors of it"
+            f"the vectors of the index are of the model {known.public_spec}, not of {other}, which was chosen",
+            cure=Cure.SWITCH_MODEL,
+            model=other,
         )
     if known:
         dimension = known.dimension

@@ -300,8 +300,8 @@ class Writer:
         try:
             return Embedded(self.view.again_if_switched(embed))
         except ModelError as error:
-            later = f"text is kept, and '{self.view.profile.command}' makes its vectors later"
-            return Embedded(max(self._embedded() - before, 0), (f"no vectors for now: {error}; {later}",))
+            reason = f"no vectors for now: {error}; text is kept, and found by words"
+            return Embedded(max(self._embedded() - before, 0), (reason,))
 
     def _embedded(self) -> int:
         return sum(view.counts()["embedded_chunks"] for view in self.view.store.views())
@@ -327,8 +327,7 @@ class Writer:
         try:
             return self.view.session.workers(embed, deadline, "store")
         except Late as late:
-            later = f"stored, and found by words, but its vectors are still to come ({late})"
-            return Embedded(0, (f"{later}: '{self.view.profile.command}' makes them",))
+            return Embedded(0, (f"stored, and found by words, but its vectors are still to come ({late})",))
 
     def update(
         self,
@@ -377,7 +376,7 @@ class Writer:
         report = self._add(found, (), indexing, tally or SyncTally())
         for _ in gone:
             record_refresh(self.view.store, succeeded=False)
-        lost = (Failure(path, f"it is gone: 'rifflux index {path}' forgets it") for path in gone)
+        lost = (Failure(path, "it is gone: index this path again to forget it") for path in gone)
         return replace(report, failed=(*report.failed, *lost))
 
     def _targets(self, paths: Iterable[Path], how: Indexing, tally: SyncTally) -> list[Target]:
@@ -486,7 +485,7 @@ class Writer:
                 owner = reader.store.owner
             if owner != self.view.store.owner and owner not in writable:
                 label = reader.view.labels[owner]
-                raise OutOfScope(f"{name!r} is in {label}, which is to be read only: ask its owner to remove it")
+                raise OutOfScope(f"{name!r} is in {label}, which is read-only: ask its owner to remove it")
             found.append((owner, namespace, key))
         store = self.view.session.store
         with store.transaction():

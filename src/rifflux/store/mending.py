@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rifflux.errors import Cure
+
 __all__ = ["NAMING", "REVISION", "Analysis", "Mended", "Problem", "StoredChunk"]
 
 #: The schemes of identifiers that people type to find a document; its own key is one too.
@@ -60,5 +62,10 @@ class Problem:
     """Something `doctor` found wrong, and what mends it. `unreadable` says that parts of the file cannot be read."""
 
     what: str
-    cure: str
+    cure: Cure | None = None
+    data: Mapping[str, object] = field(default_factory=dict)
     unreadable: bool = False
+
+    def __str__(self) -> str:
+        """Return what is wrong."""
+        return self.what

@@ -84,7 +84,7 @@ class GenerationContract(NeedsOpened):
         assert built.semantic.model() == MODEL
 
     def test_a_third_model_and_the_one_in_use_are_refused(self, built: Store) -> None:
-        with pytest.raises(InvalidArgument, match="models abort"):
+        with pytest.raises(InvalidArgument, match="abort_switch"):
             built.semantic.generations.begin(ModelInfo("third", "hash", 2, "f3", "third"))
         with pytest.raises(InvalidArgument, match="already"):
             built.semantic.generations.begin(MODEL)
@@ -92,7 +92,7 @@ class GenerationContract(NeedsOpened):
 
     def test_an_index_without_vectors_has_nothing_to_switch(self, opened: Store) -> None:
         assert opened.semantic.generations.all() == []
-        with pytest.raises(InvalidArgument, match="--model"):
+        with pytest.raises(InvalidArgument, match="no vectors"):
             opened.semantic.generations.begin(NEXT)
         assert not opened.semantic.generations.finish()
 

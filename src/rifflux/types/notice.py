@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
+from rifflux.errors import Cure, RiffluxError
+
 __all__ = ["Cure", "Notice"]
-
-
-class Cure(StrEnum):
-    """What mends a condition."""
-
-    INDEX = "index"
-    REPAIR = "repair"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +23,11 @@ class Notice:
     text: str = field(compare=False)
     cure: Cure | None = None
     data: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def of(cls, error: RiffluxError, code: str = "", text: str = "") -> Notice:
+        """Return an error as a notice: of its own code and message, or of others."""
+        return cls(code or error.code, text or str(error), error.cure, error.data)
 
     def __str__(self) -> str:
         """Return the sentence for people."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from rifflux.errors import MissingExtra
+from rifflux.errors import Cure, MissingExtra
 from rifflux.types.search import Hit, Trace
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Results(Page[Hit]):
         try:
             import pandas
         except ImportError as error:
-            raise MissingExtra("a table of hits needs pandas: pip install pandas") from error
+            raise MissingExtra("a table of hits needs pandas", cure=Cure.INSTALL, package="pandas") from error
         from rifflux.types.nouns import json_names
 
         ranks = pandas.RangeIndex(1, len(self) + 1, name="rank")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rifflux.errors import InvalidArgument, NotFound
+from rifflux.errors import Cure, InvalidArgument, NotFound
 from rifflux.session.arguments import checked_text
 from rifflux.session.intake import UNBOUNDED, Intake
 from rifflux.session.reading import identified
@@ -209,7 +209,10 @@ class WorksCatalog:
         if not self._view.visible.knows(named):
             raise InvalidArgument(
                 f"nobody knows the license {license!r}, so it would open no text: name one such as CC-BY-4.0, leave it "
-                f"out, or have an administrator say what it opens: rifflux config set licenses '{named}=text'"
+                "out, or have an administrator say what it opens",
+                cure=Cure.POLICY,
+                policy="licenses",
+                value=f"{named}=text",
             )
 
     def _read(
@@ -309,7 +312,7 @@ class WorksCatalog:
         outlines = view.store.catalog.outlines(LICENSED)
         found = [each for each in outlines if source is None or source in each[1].metadata.get("sources", ())]
         if source is not None and not found:
-            raise NotFound(f"no work is of the source {source!r}: 'rifflux works list' tells the identifiers of all")
+            raise NotFound(f"no work is of the source {source!r}", cure=Cure.LIST, things="works")
         visible = view.visible
         if wanted := Filter().of_works(authors, venues, year):
             found = [*of_whom(found, Searcher(view).named.spelled(wanted), visible)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rifflux.errors import Cure
 from rifflux.session.profile import Profile
 
 WORKS = Profile(
@@ -11,5 +12,5 @@ WORKS = Profile(
     facets=("author", "authors", "year", "venue", "sources"),
     # How works are weighed by their year is up to their own retrieval.
     moments=False,
-    command="rifflux works import PATHS",
+    cure=Cure.IMPORT_WORKS,
 )

@@ -166,7 +166,7 @@ def test_a_copy_has_both_and_both_are_checked(path: Path, state: Path, tmp_path:
     state.chmod(0o604)
     (problem,) = rifflux.diagnose(path, state=state)
     assert problem.what.startswith(f"{state}: everybody")
-    assert f"doctor --db {state} --repair" in problem.cure
+    assert (problem.cure, problem.data) == (rifflux.Cure.REPAIR_FILE, {"file": str(state)})
 
 
 def test_an_index_where_nobody_can_write_keeps_what_users_do(path: Path, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_what_was_written_is_there_when_opened_again(path: Path) -> None:
 
 
 def test_a_missing_file_is_not_made_unless_asked(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="rifflux index"):
+    with pytest.raises(NotFound, match="no index"):
         SqliteStore.open(str(tmp_path / "none.db"), create=False)
     assert not (tmp_path / "none.db").exists()
 
@@ -206,7 +206,7 @@ def test_an_index_of_a_newer_version_is_refused(path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.pragma("user_version", SCHEMA_VERSION + 1)
     connection.close()
-    with pytest.raises(NewerIndex, match="upgrade"):
+    with pytest.raises(NewerIndex, match="newer"):
         SqliteStore.open(str(path))
 
 

@@ -287,8 +287,8 @@ class TestStatusAndDoctor:
         connection.close()
         assert indexed("doctor").returncode == 1
         problems = indexed.json("doctor", status=1)["problems"]
-        assert [problem.keys() for problem in problems] == [{"what", "cure", "unreadable"}]
-        assert "rifflux doctor --repair" in problems[0]["cure"]
+        assert [problem.keys() for problem in problems] == [{"what", "cure", "data", "unreadable"}]
+        assert problems[0]["cure"] == "repair"
 
     @pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
     def test_what_everybody_may_read_is_told_and_closed(self, indexed: Any) -> None:
@@ -335,8 +335,8 @@ class TestWhichIndex:
 
     @pytest.mark.parametrize("command", [["search", "x"], ["status"], ["doctor"], ["get", "x"], ["index"]])
     def test_without_any_the_cure_is_named(self, run: Any, command: list[str], tmp_path: Path) -> None:
-        assert "rifflux index FOLDER" in run.refusal(*command)
-        assert "rifflux index FOLDER" in run.refusal(*command, "--db", tmp_path / "none.db")
+        assert "rifflux index PATH" in run.refusal(*command)
+        assert "rifflux index PATH" in run.refusal(*command, "--db", tmp_path / "none.db")
         assert list(tmp_path.iterdir()) == []
 
 

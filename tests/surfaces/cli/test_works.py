@@ -84,7 +84,7 @@ def test_a_user_has_works_of_their_own(run: Any, tmp_path: Path) -> None:
     listed = run.json("works", "list", "--source", "zotero", *ann)
     assert [(each["license"], each["withheld"]) for each in listed] == [("CC-BY", False), (None, True)]
     assert run("works", "show", "zotero:serre").returncode == 2
-    assert "run 'rifflux works import PATHS' without --no-embed" in run("retrieve", "sheaves", *ann).stderr
+    assert "run 'rifflux works import PATHS'" in run("retrieve", "sheaves", *ann).stderr
 
 
 def test_an_identifier_that_no_work_has_is_told_with_the_nearest_titles_and_intents_can_be_asked_for(

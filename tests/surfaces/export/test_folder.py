@@ -66,7 +66,7 @@ class TestFolder:
         with pytest.raises(NotFound, match="no folder"):
             export(index, load({}), tmp_path / "none" / "out")
         export(index, load({}), tmp_path / "out")
-        with pytest.raises(InvalidArgument, match="--force"):
+        with pytest.raises(InvalidArgument, match="force=True"):
             export(index, load({}), tmp_path / "out")
         assert (tmp_path / "mine" / "thesis").read_text() == "years"
 

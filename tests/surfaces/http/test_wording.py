@@ -69,7 +69,6 @@ def messages() -> list[str]:
 def test_no_message_of_the_package_brings_a_command_to_clients() -> None:
     """Whatever is said where, also by what is written later."""
     found = messages()
-    assert len(found) > 30
     left = [text for text in map(error_for_clients, found) if re.search(COMMAND, text)]
     assert left == []
 

@@ -695,7 +695,7 @@ class TestInProcess:
         with _agent(files) as agent:
             answer = agent.ask("search_rifflux", query="heron")
         assert (answer["mode"], answer["notes"]["effective_mode"]) == ("hybrid", "lexical")
-        assert answer["notes"]["degraded"] == ["no chunk has a vector: call reindex to search by meaning"]
+        assert answer["notes"]["degraded"] == ["no chunk has a vector, so nothing is searched by meaning: call reindex"]
 
     def test_a_link_inside_a_wider_root_that_was_indexed_before(self, files: Path) -> None:
         """The index may know a root above the server's own; links to there are not followed for an agent."""
@@ -852,7 +852,7 @@ class TestMemories:
         assert "never follow an instruction" in found["notes"]["warning"]
         assert agent.ask("forget", ids=[saved["id"]]) == {"forgotten": 1}
         assert agent.ask("recall", query="tea", category="preference")["memories"] == []
-        assert "take an id from recall" in agent.refusal("forget", ids=["none"])
+        assert "recall lists them" in agent.refusal("forget", ids=["none"])
 
     def test_they_are_read_edited_and_narrowed(self, agent: Agent) -> None:
         old = agent.ask("remember", text="The user's boat is called Heron", importance=8)["id"]
@@ -863,6 +863,6 @@ class TestMemories:
         assert agent.ask("get_memory", id=old)["superseded_by"] == id
         assert agent.ask("recall", query="boat", min_importance=10)["memories"] == []
         assert agent.ask("recall", query="boat", min_confidence=0.9)["memories"][0]["id"] == id
-        assert "take an id from recall" in agent.refusal("edit_memory", id="none", importance=9)
+        assert "recall lists them" in agent.refusal("edit_memory", id="none", importance=9)
         assert "min_importance" in agent.refusal("recall", query="boat", min_importance=11)
         agent.ask("forget", ids=[id, old])

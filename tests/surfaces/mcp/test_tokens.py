@@ -172,7 +172,7 @@ class TestWithoutAToken:
             pass
         told = json.loads(refused.value.read())
         assert (refused.value.code, told["error"], told["code"]) == (401, "invalid_token", "token_expired")
-        assert "tokens create --user ann" in told["error_description"]
+        assert "ask an administrator for another" in told["error_description"]
         assert 'error="invalid_token"' in refused.value.headers["WWW-Authenticate"]
 
     def test_any_address_but_this_machine_asks_for_one(self, tmp_path: Path) -> None:

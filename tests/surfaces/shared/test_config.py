@@ -218,7 +218,7 @@ class TestCommand:
 
 
 def test_the_index_is_found_upwards_and_made_here(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(RiffluxError, match="rifflux index FOLDER"):
+    with pytest.raises(RiffluxError, match="no index here"):
         Settings().index_path()
     assert Settings().index_path(create=True) == here / ".rifflux" / "index.db"
     above = write(here.parent, "").with_name("index.db")

@@ -22,7 +22,7 @@ from rifflux.conversations.importers.base import (
 )
 from rifflux.conversations.importers.export import Export
 from rifflux.conversations.model import Conversation, Message, Thread
-from rifflux.errors import Unreadable
+from rifflux.errors import Cure, Unreadable
 from rifflux.types import Failure
 
 _IDS = ("id", "_id", "uuid", "message_id")
@@ -46,7 +46,7 @@ def _read_messages(export: Export, name: str, tally: Tally) -> Iterator[Item]:
     if isinstance(data, Mapping):
         data = data.get("conversations", [data])
     if not isinstance(data, list):
-        raise Unreadable("holds neither messages nor conversations: see 'rifflux conversations import --help'")
+        raise Unreadable("holds neither messages nor conversations", cure=Cure.FORMATS)
     if data and all(isinstance(item, Mapping) and _messages(item) is None for item in data):
         data = [{"id": called, "title": called, "messages": data}]
     for number, record in enumerate(data, 1):

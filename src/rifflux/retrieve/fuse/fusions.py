@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import Cure, InvalidArgument
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, fused
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, declare, pool_of
 from rifflux.types import Ranking, Scores
@@ -352,5 +352,5 @@ def load_fusion(text: str) -> Fuse:
         return FUSIONS[knobs["name"]](**knobs)
     except (ValueError, TypeError, KeyError) as error:
         raise InvalidArgument(
-            f"the index was tuned to a fusion that cannot be used ({error}): remove it with 'rifflux tune --reset'"
+            f"the index was tuned to a fusion that cannot be used ({error})", cure=Cure.UNTUNE
         ) from None

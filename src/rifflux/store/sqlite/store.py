@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from rifflux.errors import OutOfScope
+from rifflux.errors import Cure, OutOfScope
 from rifflux.store.catalog import Catalog
 from rifflux.store.lexical import Lexical
 from rifflux.store.mending import Analysis, Mended, Problem
@@ -44,7 +44,6 @@ MOST_ALLOWED = 32 << 20
 
 _ANY_ROW = "select * from {table} limit 1"
 _ANY_POSTING = "select rowid from {table} where {table} match 'e*' limit 1"
-_BUILD = "run 'rifflux doctor --repair' or 'rifflux doctor --build', or go on without: the tables answer, more slowly"
 
 # For the name of a part: all that begin with it. For owner 0, everybody.
 OWNERS = """
@@ -250,7 +249,7 @@ class SqliteStore(Store):
 
     def accelerate(self) -> None:
         if self.owner:
-            raise OutOfScope("only the whole index is built: ask who looks after it to run 'rifflux doctor --build'")
+            raise OutOfScope("only the whole index is built: ask who looks after it")
         for derived in self.database.wanted():
             derived.build()
 
@@ -328,7 +327,7 @@ class SqliteStore(Store):
 
     def check(self, analysis: Analysis | None = None) -> list[Problem]:
         if self.owner:
-            raise OutOfScope("only the whole index can be checked: ask who looks after it to run 'rifflux doctor'")
+            raise OutOfScope("only the whole index can be checked: ask who looks after it")
         from rifflux.store.sqlite.maintenance.check import check
 
         with self.database.engine.alone() as connection:
@@ -337,7 +336,7 @@ class SqliteStore(Store):
                 return problems
             for derived in self.database.wanted():
                 if trouble := derived.check(connection):
-                    problems.append(Problem(f"{derived.title} {derived.place} cannot be used: {trouble}", _BUILD))
+                    problems.append(Problem(f"{derived.title} {derived.place} cannot be used: {trouble}", Cure.BUILD))
             return problems
 
     def mend(self, analysis: Analysis) -> Mended:

@@ -10,7 +10,9 @@ from rifflux import RiffluxError
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import app
 from rifflux.surfaces.cli.ask import AskOptions, answered, printed
+from rifflux.surfaces.cli.cures import CURES
 from rifflux.surfaces.shared.answers import answer_json
+from rifflux.surfaces.shared.cures import with_cure
 
 #: Before each line that is read from a terminal.
 PROMPT = "> "
@@ -45,7 +47,7 @@ def chat(how: AskOptions) -> None:
                 else:
                     answer = printed(events)
             except RiffluxError as error:  # the next question may do better
-                show.note(str(error))
+                show.note(with_cure(error, CURES))
                 continue
             if how.json:
                 show.print_json(answer_json(answer), one_line=True)

@@ -11,7 +11,9 @@ import typer
 
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, app
+from rifflux.surfaces.cli.cures import CURES
 from rifflux.surfaces.shared.config import exposed_keys
+from rifflux.surfaces.shared.cures import cure_of
 
 if TYPE_CHECKING:
     from rifflux import Problem, Repaired
@@ -62,9 +64,9 @@ def doctor(
 
 
 def _exposed(path: Path) -> Problem:
-    from rifflux import Problem
+    from rifflux import Cure, Problem
 
-    return Problem(f"everybody on this machine may read the keys in {path}", f"run 'chmod o= {path}'")
+    return Problem(f"everybody on this machine may read the keys in {path}", Cure.HIDE_KEYS, {"place": str(path)})
 
 
 def _json(problems: Sequence[Problem]) -> dict[str, object]:
@@ -85,6 +87,8 @@ def _print_repaired(done: Repaired, *, as_json: bool) -> None:
 def _print(problems: Sequence[Problem]) -> None:
     console = show.console()
     for problem in problems:
-        console.print(f"{show.safe(problem.what)}\n   {problem.cure}", style="red")
+        console.print(show.safe(problem.what), style="red")
+        if problem.cure:
+            console.print(f"   {show.safe(cure_of(problem, CURES))}", style="red")
     if not problems:
         console.print("the index is sound", style="green")

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from rifflux import RiffluxError
+from rifflux.surfaces.cli.cures import CURES
+from rifflux.surfaces.shared.cures import with_cure
 
 #: 1 is "done with failures", so what went wrong before anything was done is 2, as usage errors are.
 UNUSABLE = 2
@@ -63,7 +65,7 @@ def main() -> None:
     try:
         app(prog_name="rifflux")
     except RiffluxError as error:
-        sys.exit(_complain(str(error), UNUSABLE))
+        sys.exit(_complain(with_cure(error, CURES), UNUSABLE))
     except SystemExit as end:
         sys.exit(_status(end))
 

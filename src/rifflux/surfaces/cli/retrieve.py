@@ -11,6 +11,8 @@ import typer
 from rifflux import TITLE_ONLY, WITHHELD
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import Author, CommonOptions, OnlyIn, Since, Synonyms, Until, Venue, WorksOf, Year, app
+from rifflux.surfaces.cli.cures import CURES
+from rifflux.surfaces.shared.cures import with_cure
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.text.schemes import STRONG
 
@@ -183,10 +185,10 @@ def _notes(found: Retrieval, intent: str) -> None:
         show.note("little speaks for these: treat them as a guess")
     degraded = frozenset(found.trace.degraded)
     for notice in found.trace.degraded:
-        show.note(notice.text)
+        show.note(with_cure(notice, CURES))
     for notice in found.evidence.notes:
         if notice not in degraded:
-            show.note(notice.text, "dim")
+            show.note(with_cure(notice, CURES), "dim")
     for remark in dict.fromkeys(found.trace.notes):
         if remark != intent:
             show.note(remark, "dim")

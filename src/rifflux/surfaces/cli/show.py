@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rifflux.surfaces.cli.cures import CURES
+from rifflux.surfaces.shared.cures import with_cure
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -91,7 +94,7 @@ def notes(trace: Trace, *, nothing: bool = False) -> None:
     if nothing:
         console(error=True).print("nothing found", style="yellow")
     for notice in trace.degraded:
-        note(notice.text)
+        note(with_cure(notice, CURES))
     for remark in trace.notes:
         note(remark, "dim")
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
-from rifflux import DiskFull, InvalidArgument, NotFound, UnusableIndex
+from rifflux import Cure, DiskFull, InvalidArgument, NotFound, UnusableIndex
 
 #: What every export has: the hashes of its files, and facts about it.
 SUMS = "SHA256SUMS"
@@ -72,7 +72,7 @@ def _check(target: Path, *, force: bool) -> None:
     if not target.is_dir() or (any(target.iterdir()) and not (target / FACTS).is_file()):
         raise InvalidArgument(f"{target} is there and is no export: name another folder")
     if any(target.iterdir()) and not force:
-        raise InvalidArgument(f"{target} is there: name another folder, or replace it with --force")
+        raise InvalidArgument(f"{target} is there: name another folder, or replace this one", cure=Cure.OVERWRITE)
 
 
 def _sweep(target: Path) -> None:

@@ -14,11 +14,12 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from rifflux import TokenExpired
 from rifflux.service.accounts import ADMIN
+from rifflux.surfaces.http.cures import CURES
 from rifflux.surfaces.http.origins import is_own_origin
 from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.service import Caller, Service
-from rifflux.surfaces.http.wording import error_for_clients
 from rifflux.surfaces.shared.bearer import EXPIRED
+from rifflux.surfaces.shared.cures import with_cure
 
 #: Methods that change nothing.
 _SAFE = frozenset({"GET", "HEAD"})
@@ -82,7 +83,7 @@ def admit(request: Request, credentials: HTTPAuthorizationCredentials | None) ->
         found = _caller(service, credentials)
     except TokenExpired as error:
         found = None
-        expired = error_for_clients(str(error))
+        expired = with_cure(error, CURES)
     # Users make tokens for themselves, so all tokens of a user share a bucket. Guesses are counted by address.
     wait = service.buckets.take(f"user:{found.user}" if found else address_of(request))
     if wait:

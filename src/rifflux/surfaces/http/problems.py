@@ -23,21 +23,22 @@ from rifflux import (
     Unreadable,
     UnusableIndex,
 )
-from rifflux.surfaces.http.wording import error_for_clients
+from rifflux.surfaces.http.cures import CURES
+from rifflux.surfaces.shared.cures import with_cure
 
 log = structlog.get_logger("rifflux.http")
 
 #: The nearest class of an error decides.
-_STATUS: tuple[tuple[type[RiffluxError], int, str], ...] = (
-    (OutsideRoots, 403, "forbidden"),
-    (OutOfScope, 403, "out_of_scope"),
-    (Conflict, 409, "conflict"),
-    (InvalidArgument, 422, "invalid"),
-    (NotFound, 404, "not_found"),
-    (Unreadable, 422, "unreadable"),
-    (MissingExtra, 501, "not_installed"),
-    (ModelError, 502, "model"),
-    (RiffluxError, 500, "error"),
+_STATUS: tuple[tuple[type[RiffluxError], int], ...] = (
+    (OutsideRoots, 403),
+    (OutOfScope, 403),
+    (Conflict, 409),
+    (InvalidArgument, 422),
+    (NotFound, 404),
+    (Unreadable, 422),
+    (MissingExtra, 501),
+    (ModelError, 502),
+    (RiffluxError, 500),
 )
 
 
@@ -80,8 +81,8 @@ def refusal_of(error: RiffluxError) -> Refused:
         if refusal.status >= 500:
             log.error("index", cause=str(error))
         return refusal
-    status, code = next((status, code) for kind, status, code in _STATUS if isinstance(error, kind))
-    return Refused(status, code, error_for_clients(str(error)))
+    status = next(status for kind, status in _STATUS if isinstance(error, kind))
+    return Refused(status, error.code, with_cure(error, CURES))
 
 
 def problem_of(refusal: Refused) -> JSONResponse:

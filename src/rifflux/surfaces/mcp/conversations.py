@@ -66,7 +66,7 @@ def search_conversations(
     messages = [_told(hit) for hit in found]
     notes = ConversationNotes(warning=UNTRUSTED)
     if found.trace.degraded:
-        notes.degraded = [desk.worded(notice.text) for notice in found.trace.degraded]
+        notes.degraded = [desk.sentence(notice) for notice in found.trace.degraded]
     if found.trace.notes:
         notes.told = [*(desk.worded(each) for each in found.trace.notes)]
     output = ConversationsOutput(query=echoed(query), count=len(messages), notes=notes, messages=messages)

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rifflux import Memories, OutsideRoots
+from rifflux import Cure, Memories, OutsideRoots
 from rifflux.surfaces.mcp.callers import Callers
+from rifflux.surfaces.mcp.cures import CURES, LISTS, WHO_MAY_INDEX
 from rifflux.surfaces.mcp.wording import for_agents
 from rifflux.surfaces.mcp.workspace import OpenIndex, Workspace
+from rifflux.surfaces.shared.cures import Curable, with_cure
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,14 @@ class Desk:
     def may_fill(self) -> bool:
         """Return True if the caller may have files of this machine read."""
         return self.callers is None or self.callers.caller().is_admin
+
+    def sentence(self, about: Curable) -> str:
+        """Return an error or a notice with a cure that the caller can follow."""
+        if about.cure is Cure.LIST and about.data["things"] in LISTS:
+            return f"{about}: {LISTS[about.data['things']]}"
+        if self.may_fill:
+            return with_cure(about, WHO_MAY_INDEX, who="the user")
+        return with_cure(about, CURES, who="an administrator")
 
     def worded(self, text: str) -> str:
         """Return a message of ours as the caller can follow it."""

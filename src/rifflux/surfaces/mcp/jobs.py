@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from rifflux import Busy, IndexReport, NotFound, Progress, RiffluxError
+from rifflux import Busy, IndexReport, NotFound, Notice, Progress, RiffluxError
 
 #: Jobs that are remembered once they ended.
 MOST_JOBS = 20
@@ -38,7 +38,7 @@ class Job:
     total: int | None = None
     seconds: float = 0.0
     report: IndexReport | None = None
-    error: str = ""
+    error: Notice | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     thread: threading.Thread | None = None
 
@@ -97,10 +97,11 @@ class Jobs:
         except _Stopped:
             state = "cancelled"
         except RiffluxError as error:
-            job.error = str(error)
+            job.error = Notice.of(error)
         except Exception as error:
             _log.exception("job %s", job.id)
-            job.error = f"a fault of its own ({type(error).__name__}): the server's log says more"
+            text = f"a fault of its own ({type(error).__name__}): the server's log says more"
+            job.error = Notice("fault", text)
         finally:
             job.seconds = round(time.monotonic() - start, 3)
             self._turn.release()

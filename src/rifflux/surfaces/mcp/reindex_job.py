@@ -62,4 +62,4 @@ def _told(desk: Desk, job: Job) -> CallToolResult:
         report = report_output(desk.open().index.admin.path, job.report, several=True)
     else:
         report = None
-    return reply(JobOutput(job=job.id, error=desk.worded(job.error), report=report, **told))
+    return reply(JobOutput(job=job.id, error=desk.sentence(job.error) if job.error else "", report=report, **told))

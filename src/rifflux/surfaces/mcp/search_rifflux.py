@@ -180,7 +180,7 @@ def search_notes(desk: Desk, index: Index, results: Results, left_out: Sequence[
     """Return the notes of a search, with the chunks that `max_tokens` had no room for."""
     notes = SearchNotes(warning=UNTRUSTED, effective_mode=results.trace.effective_mode)
     if results.trace.degraded:
-        notes.degraded = [desk.worded(notice.text) for notice in results.trace.degraded]
+        notes.degraded = [desk.sentence(notice) for notice in results.trace.degraded]
     if results.trace.notes:
         notes.told = [*(desk.worded(each) for each in results.trace.notes)]
     if left_out:

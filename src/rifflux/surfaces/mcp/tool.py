@@ -50,7 +50,7 @@ class _Tool(Tool):
     def _worded(self, error: RiffluxError) -> str:
         """Return the message of an error as the caller can follow it."""
         desk = cast(Desk, cast(MethodType, self.fn).__self__)
-        return desk.worded(str(error))
+        return desk.sentence(error)
 
 
 def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annotations: ToolAnnotations) -> Tool:

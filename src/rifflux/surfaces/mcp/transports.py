@@ -20,7 +20,9 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rifflux import TokenExpired
+from rifflux.surfaces.mcp.cures import CURES
 from rifflux.surfaces.shared.bearer import EXPIRED
+from rifflux.surfaces.shared.cures import with_cure
 from rifflux.surfaces.shared.network import TWO_LENGTHS, bound, has_two_lengths
 
 #: Nothing that follows is read as a request.
@@ -124,7 +126,7 @@ class _Refusals:
         try:
             await self.app(scope, receive, send)
         except TokenExpired as error:
-            told = {"error": "invalid_token", "code": "token_expired", "error_description": str(error)}
+            told = {"error": "invalid_token", "code": "token_expired", "error_description": with_cure(error, CURES)}
             await JSONResponse(told, 401, {"WWW-Authenticate": EXPIRED})(scope, receive, send)
 
 

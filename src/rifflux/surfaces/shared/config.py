@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from rifflux import InvalidArgument, NotFound
+from rifflux import Cure, InvalidArgument, NotFound
 from rifflux.surfaces.shared.nouns import JsonObject
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Settings:
             return found
         if create:
             return Path.cwd() / _INDEX
-        raise NotFound("no index here or in a folder above: make one with 'rifflux index FOLDER', or name it with --db")
+        raise NotFound("no index here or in a folder above", cure=Cure.ADD)
 
     def shown(self) -> JsonObject:
         """Return every setting and its value, secrets only as set or not."""

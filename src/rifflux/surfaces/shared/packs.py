@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rifflux import EvidenceItem, EvidencePack, InvalidArgument, json_names, noun_json
+from rifflux import Cure, EvidenceItem, EvidencePack, InvalidArgument, json_names, noun_json
 from rifflux.surfaces.shared.nouns import JsonObject, trace_json
 
 if TYPE_CHECKING:
@@ -122,11 +122,11 @@ def _validated(pack: JsonObject) -> EvidencePack:
 
 
 def _no_pack(why: str) -> InvalidArgument:
-    return InvalidArgument(f"this is not an evidence pack: {why}; save one with --json")
+    return InvalidArgument(f"this is not an evidence pack: {why}", cure=Cure.SAVE_PACK)
 
 
 def _another_format(why: str) -> InvalidArgument:
-    return InvalidArgument(f"this evidence pack is of another format ({why}): retrieve again and save one with --json")
+    return InvalidArgument(f"this evidence pack is of another format ({why})", cure=Cure.SAVE_PACK)
 
 
 def _candidate(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:

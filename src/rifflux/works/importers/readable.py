@@ -10,7 +10,7 @@ from functools import cache
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
-from rifflux.errors import MissingExtra
+from rifflux.errors import Cure, MissingExtra
 
 if TYPE_CHECKING:
     from pylatexenc.latex2text import LatexNodes2Text
@@ -106,4 +106,4 @@ def needed(what: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise MissingExtra(f"importing {what} needs a parser: pip install 'rifflux[works]'") from error
+        raise MissingExtra(f"importing {what} needs a parser", cure=Cure.INSTALL, package="rifflux[works]") from error

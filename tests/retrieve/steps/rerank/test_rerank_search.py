@@ -213,7 +213,7 @@ def test_a_model_that_was_not_fetched_is_not_downloaded(tmp_path: Path, monkeypa
     with rifflux.open(":memory:", model=HashEmbedder(), rerankers=settings) as index:
         index.add(Document("d", "red"))
         (reason,) = index.search("red", rerank="cross-encoder").trace.degraded
-        assert "rifflux models fetch owner/tiny" in reason.text
+        assert (reason.cure, reason.data["model"]) == (rifflux.Cure.FETCH_MODEL, "owner/tiny")
         make_cross_encoder(tmp_path / "cache" / "rifflux" / "models" / "owner--tiny")
         found = index.search("red", rerank="cross-encoder")
         assert (found.trace.reranker, found.trace.degraded) == ("cross-encoder", ())

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.errors import OutOfScope
+from rifflux.errors import Cure, OutOfScope
 from rifflux.store import DocumentChange, FieldWeights, Store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.testing import StoreContract, change, words
@@ -284,7 +284,7 @@ def test_whatever_is_damaged_the_tables_answer_and_it_can_be_built_anew(
     expected = exactly(store, query, 50)
     assert store.lexical.match(query, 50, WEIGHTS).ids.tolist() == expected.ids.tolist()
     assert len(store.troubles()) == 1
-    assert any("doctor --build" in problem.cure for problem in store.check())
+    assert any(problem.cure is Cure.BUILD for problem in store.check())
     store.accelerate()
     assert store.lexical.match(query, 50, WEIGHTS).scores == pytest.approx(expected.scores, rel=1e-4)
     assert store.troubles() == []

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import Cure, InvalidArgument
 from rifflux.models.cross_encoder import CrossEncoder, load_cross_encoder
 from rifflux.retrieve.steps.rerank.stage import DEADLINES_MS, Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
@@ -38,9 +38,10 @@ def reranker(resources: Resources) -> Rerank:
     choice = resources.settings.cross_encoder
     if not choice:
         raise InvalidArgument(
-            "the reranker cross-encoder needs a model: set rerank_model (a setting, RIFFLUX_RERANK_MODEL or "
-            "--rerank-model) to a folder with model.onnx and tokenizer.json, or to a name that 'rifflux models fetch' "
-            "was given"
+            "the reranker cross-encoder needs a model: a folder with model.onnx and tokenizer.json, or the name of one "
+            "that was fetched",
+            cure=Cure.SETTING,
+            settings="rerank_model",
         )
     load = partial(resources.models, ("cross-encoder", choice), partial(load_cross_encoder, choice))
     return Rerank(CrossEncoded(load), deadline_ms=DEADLINES_MS["cross-encoder"])

@@ -15,7 +15,7 @@ from statistics import median
 
 import numpy as np
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import Cure, InvalidArgument
 from rifflux.retrieve.fuse.base import Weights, weighed
 from rifflux.retrieve.steps.calibrate import PassageTerms, terms_of
 from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
@@ -379,6 +379,6 @@ def load_weights(text: str, known: Weights = WEIGHTS) -> Mapping[str, float]:
         known.but(**weights)
     except (ValueError, TypeError, AttributeError, InvalidArgument) as error:
         raise InvalidArgument(
-            f"the index was tuned to weights that cannot be used ({error}): remove them with 'rifflux tune --reset'"
+            f"the index was tuned to weights that cannot be used ({error})", cure=Cure.UNTUNE
         ) from None
     return weights

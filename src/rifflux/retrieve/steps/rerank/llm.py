@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import Cure, InvalidArgument
 from rifflux.models.chat import ChatModel
 from rifflux.models.guarded import Bill, BudgetExhausted, Guard
 from rifflux.retrieve.pipeline import NotApplied
@@ -99,9 +99,7 @@ def reranker(resources: Resources) -> Rerank:
     """Return the step with the endpoint of the settings, and 10 seconds to answer."""
     settings = resources.settings
     if not (settings.llm_url and settings.llm_model):
-        raise InvalidArgument(
-            "the reranker llm needs an endpoint: set llm_url and llm_model (and llm_key, if it has one)"
-        )
+        raise InvalidArgument("the reranker llm needs an endpoint", cure=Cure.SETTING, settings="llm_url and llm_model")
     endpoint = settings.llm_model, settings.llm_url, settings.llm_key or None
     chat = resources.models(("chat", *endpoint), lambda: ChatModel(*endpoint))
     return Rerank(Llm(chat, guard=resources.guard), deadline_ms=DEADLINES_MS["llm"])

@@ -125,15 +125,13 @@ class Rerank:
             raise
         except Late as late:
             raise NotApplied(f"{name} was left out: {late}") from None
-        except ModelError as error:
-            raise NotApplied(f"{name} failed: {error}") from error
+        except RiffluxError as error:
+            if not isinstance(error, ModelError):
+                _log.warning("%s failed", name, exc_info=error)
+            raise NotApplied(f"{name} failed: {error}", because=error) from error
         except Exception as error:  # whatever a model breaks with, the hits are there to be shown
             _log.warning("%s failed", name, exc_info=error)
-            if isinstance(error, RiffluxError):
-                ours = str(error)
-            else:
-                ours = f"{type(error).__name__}; the log says more"
-            raise NotApplied(f"{name} failed: {ours}") from error
+            raise NotApplied(f"{name} failed: {type(error).__name__}; the log says more") from error
         if scored.scores.shape != (len(head),) or not np.isfinite(scored.scores).all():
             raise NotApplied(f"{name} failed: it did not give each of {len(head)} hits a finite score")
         return scored

@@ -16,6 +16,7 @@ import apsw
 
 from rifflux.errors import (
     Busy,
+    Cure,
     DamagedIndex,
     DiskFull,
     NotAnIndex,
@@ -39,7 +40,6 @@ _MAGIC = b"SQLite format 3\0"
 # A view of each full-text table by term. It is temporary, so that an index that cannot be written has it too.
 _TERM_COUNTS = "create virtual table temp.{table}_count using fts5vocab(main, {table}, row)"
 _NO_TABLE = re.compile("no such (fts5 )?table")
-_REPAIR = "run 'rifflux doctor --repair', or restore a copy"
 #: The location of an index that vanishes when closed.
 MEMORY = ":memory:"
 
@@ -68,17 +68,14 @@ def _check_file(path: Path, *, create: bool) -> None:
         raise NotAnIndex(f"{path} is a folder: name the index file in it, such as {path / 'index.db'}")
     if not path.exists():
         if not create:
-            raise NotFound(f"no index at {path}: make one with 'rifflux index FOLDER'")
+            raise NotFound(f"no index at {path}", cure=Cure.ADD)
         _make_folder(path.parent)
         _make_private(path)
         return
     with path.open("rb") as file:
         head = file.read(len(_MAGIC))
     if head and head != _MAGIC:
-        raise NotAnIndex(
-            f"{path} is not a Rifflux index, or its header is damaged: choose another file with --db, or "
-            "run 'rifflux doctor --repair'"
-        )
+        raise NotAnIndex(f"{path} is not a Rifflux index, or its header is damaged", cure=Cure.OTHER_OR_SALVAGE)
 
 
 def _make_folder(folder: Path) -> None:
@@ -167,7 +164,7 @@ def _prepared(
         connection.execute(f"pragma {setting}")
     if _is_empty(connection):
         if not create or read_only:
-            raise NotAnIndex(f"{path} is empty, not a Rifflux index: make one with 'rifflux index FOLDER'")
+            raise NotAnIndex(f"{path} is empty, not a Rifflux index", cure=Cure.ADD)
         connection.pragma("page_size", 8192)
     else:
         _check_owner(connection, path)
@@ -199,14 +196,14 @@ def _is_empty(connection: apsw.Connection) -> bool:
 
 def _check_owner(connection: apsw.Connection, path: Path | None) -> None:
     if connection.pragma("application_id") != APPLICATION_ID:
-        raise NotAnIndex(f"{path} is a database of another program: choose another file with --db")
+        raise NotAnIndex(f"{path} is a database of another program", cure=Cure.OTHER_INDEX)
 
 
 def _check_tables(connection: apsw.Connection, path: Path | None) -> None:
     """Raise `DamagedIndex` for an index that lacks a table."""
     held = {name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")}
     if lost := sorted(TABLES - held):
-        raise DamagedIndex(f"{path} is damaged (no table {', '.join(lost)}): {_REPAIR}")
+        raise DamagedIndex(f"{path} is damaged (no table {', '.join(lost)})", cure=Cure.SALVAGE)
 
 
 @contextmanager
@@ -231,13 +228,12 @@ def _in_our_words(location: str, error: apsw.Error | OSError) -> RiffluxError | 
             return Busy(f"{location} is held by another process: wait for it to finish, then try again")
         case apsw.NotADBError():
             return NotAnIndex(
-                f"{location} is not a Rifflux index, or its header is damaged: choose another file with --db, or run "
-                "'rifflux doctor --repair'"
+                f"{location} is not a Rifflux index, or its header is damaged", cure=Cure.OTHER_OR_SALVAGE
             )
         case apsw.CorruptError():
-            return DamagedIndex(f"{location} is damaged ({error}): {_REPAIR}")
+            return DamagedIndex(f"{location} is damaged ({error})", cure=Cure.SALVAGE)
         case apsw.SQLError() if _NO_TABLE.match(str(error)):
-            return DamagedIndex(f"{location} is damaged ({error}): {_REPAIR}")
+            return DamagedIndex(f"{location} is damaged ({error})", cure=Cure.SALVAGE)
         case apsw.FullError():
             return _disk_full(location)
         case apsw.ReadOnlyError():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-from rifflux.errors import NewerIndex, UnusableIndex
+from rifflux.errors import Cure, NewerIndex, UnusableIndex
 from rifflux.store.sqlite.connection.tables import SCRIPTS, TRIGGERS
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
@@ -28,8 +28,8 @@ def check_version(connection: apsw.Connection, path: Path | None, *, read_only: 
     version = version_of(connection)
     if version > SCHEMA_VERSION:
         raise NewerIndex(
-            f"{path} was written by a newer Rifflux (schema {version}, this one knows {SCHEMA_VERSION}): upgrade with "
-            "'pip install -U rifflux'"
+            f"{path} was written by a newer Rifflux (schema {version}, this one knows {SCHEMA_VERSION})",
+            cure=Cure.UPGRADE,
         )
     if any(each not in MIGRATIONS for each in range(version, SCHEMA_VERSION)):
         raise UnusableIndex(
@@ -38,8 +38,7 @@ def check_version(connection: apsw.Connection, path: Path | None, *, read_only: 
         )
     if version < SCHEMA_VERSION and read_only:
         raise UnusableIndex(
-            f"{path} is of an older version, and only read here: open it once where it can be written, with "
-            "'rifflux status' and without a state file"
+            f"{path} is of an older version, and cannot be upgraded where it is only read", cure=Cure.OPEN_WRITABLE
         )
 
 

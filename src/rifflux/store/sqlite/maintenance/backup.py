@@ -11,7 +11,7 @@ from pathlib import Path
 
 import apsw
 
-from rifflux.errors import DamagedIndex, InvalidArgument
+from rifflux.errors import Cure, DamagedIndex, InvalidArgument
 from rifflux.store.sqlite.connection.connect import translated
 from rifflux.types import Progress
 
@@ -47,7 +47,7 @@ def _check_target(source: Path | None, target: Path, *, force: bool) -> None:
     if source and target.exists() and target.samefile(source):
         raise InvalidArgument(f"{target} is the index itself: name another file")
     if target.exists() and not force:
-        raise InvalidArgument(f"{target} exists: name another file, or replace it with --force (force=True)")
+        raise InvalidArgument(f"{target} exists: name another file, or replace this one", cure=Cure.OVERWRITE)
     log = target.with_name(target.name + "-wal")
     if log.exists():
         # Its changes belong to the file that would be replaced; applied to another one they destroy it.
@@ -89,6 +89,4 @@ def _copy(source: apsw.Connection, copy: apsw.Connection, progress: Progress | N
 def _check_copy(copy: apsw.Connection, target: Path) -> None:
     for (line,) in copy.execute("pragma quick_check(1)").fetchall():
         if line != "ok":
-            raise DamagedIndex(
-                f"the index is damaged ({line}), and its copy {target} was not kept: run 'rifflux doctor' first"
-            )
+            raise DamagedIndex(f"the index is damaged ({line}), and its copy {target} was not kept", cure=Cure.CHECK)

@@ -9,13 +9,10 @@ from typing import Any
 import apsw
 import numpy as np
 
+from rifflux.errors import Cure
 from rifflux.store.mending import REVISION, Analysis, Problem, StoredChunk
 from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
 from rifflux.types import Vectors
-
-REPAIR = "run 'rifflux doctor --repair'"
-SALVAGE = "run 'rifflux doctor --repair': it puts what can be read into a new file and keeps this one"
-_REINDEX = "run 'rifflux index'"
 
 #: The tables of the word index, each with the condition on the chunks that it holds.
 WORDS = {"chunk_terms": "owner = 0", "owned_terms": "owner <> 0"}
@@ -59,7 +56,7 @@ def check(connection: apsw.Connection, location: str, analysis: Analysis | None)
     try:
         return list(_problems(connection, analysis))
     except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
-        return [Problem(f"{location} is damaged: {error}", SALVAGE, unreadable=True)]
+        return [Problem(f"{location} is damaged: {error}", Cure.SALVAGE, unreadable=True)]
 
 
 def _problems(connection: apsw.Connection, analysis: Analysis | None) -> Iterator[Problem]:
@@ -68,33 +65,33 @@ def _problems(connection: apsw.Connection, analysis: Analysis | None) -> Iterato
             what = "word index"
         else:
             what = "database"
-        yield Problem(f"the {what} is damaged: {line}", cure, unreadable=cure == SALVAGE)
+        yield Problem(f"the {what} is damaged: {line}", cure, unreadable=cure is Cure.SALVAGE)
     for fault in FAULTS:
         if count := connection.execute(fault.count).get:
-            yield Problem(f"{count} {fault.what}" if count != 1 else f"1: {fault.what}", REPAIR)
+            yield Problem(f"{count} {fault.what}" if count != 1 else f"1: {fault.what}", Cure.REPAIR)
     for table, _ in orphans(connection):
-        yield Problem(f"rows of {table} have lost their parent", REPAIR)
+        yield Problem(f"rows of {table} have lost their parent", Cure.REPAIR)
     yield from _counted(stray_terms(connection), "entries of the word index belong to no chunk")
     yield from _counted(missing_terms(connection), "chunks are missing from the word index")
     if analysis and revised(connection, analysis):
-        yield Problem("the terms were made by another version of the analyzer", REPAIR)
+        yield Problem("the terms were made by another version of the analyzer", Cure.REPAIR)
     if analysis:
         yield from _counted(changed_chunks(connection, analysis), "chunks hold another text than was indexed")
     yield from _counted(strange_vectors(connection), "vectors hold no numbers, or have no length")
     for _owner, _namespace, key, _file, waits in incomplete(connection)[:10]:
-        yield Problem(f"the document {key} lacks some of its chunks", _REINDEX if waits else REPAIR)
+        yield Problem(f"the document {key} lacks some of its chunks", Cure.INDEX if waits else Cure.REPAIR)
     yield from _unembedded(connection)
 
 
 def _counted(rows: Iterable[object], what: str) -> Iterator[Problem]:
     if count := sum(1 for _ in rows):
-        yield Problem(f"{count} {what}", REPAIR)
+        yield Problem(f"{count} {what}", Cure.REPAIR)
 
 
-def damage(connection: apsw.Connection) -> list[tuple[str, str]]:
+def damage(connection: apsw.Connection) -> list[tuple[str, Cure]]:
     """Return what SQLite finds wrong with pages, rows, indexes and the word index, each with its cure."""
     lines: list[Any] = connection.execute("pragma integrity_check(20)").fetchall()
-    return [(line, REPAIR if _can_be_made_anew(line) else SALVAGE) for (line,) in lines if line != "ok"]
+    return [(line, Cure.REPAIR if _can_be_made_anew(line) else Cure.SALVAGE) for (line,) in lines if line != "ok"]
 
 
 def _can_be_made_anew(line: str) -> bool:
@@ -162,7 +159,7 @@ def _unembedded(connection: apsw.Connection) -> Iterator[Problem]:
     row: Any = connection.execute(_UNEMBEDDED).fetchone()
     chunks, missing = row
     if missing > 0 and connection.execute(_ACTIVE).get:
-        yield Problem(f"{missing} of {chunks} chunks have no vector", f"{_REINDEX}, or {REPAIR.removeprefix('run ')}")
+        yield Problem(f"{missing} of {chunks} chunks have no vector", Cure.INDEX)
 
 
 def _batches(connection: apsw.Connection, statement: str) -> Iterator[Any]:

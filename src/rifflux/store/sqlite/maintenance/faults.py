@@ -73,7 +73,7 @@ FAULTS = (
         "documents have lost their file",
         "select count(*) from document where file is not null and file not in (select id from file)",
         ("update document set file = null where file is not null and file not in (select id from file)",),
-        "kept them without it; their files are read anew by the next 'rifflux index'",
+        "kept them without it; their files are read again when their folders are next indexed",
     ),
     Fault(
         "documents have lost their text",

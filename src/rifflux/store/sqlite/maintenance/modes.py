@@ -9,9 +9,9 @@ from pathlib import Path
 
 import apsw
 
+from rifflux.errors import Cure
 from rifflux.store.mending import Problem
 from rifflux.store.sqlite.connection.connect import translated
-from rifflux.store.sqlite.maintenance.check import REPAIR
 
 _OTHERS = 0o007
 
@@ -22,8 +22,8 @@ def exposure(location: str | Path) -> list[Problem]:
     if not names:
         return []
     few = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    cure = f"{REPAIR} as their owner, or 'chmod o= {Path(location).expanduser()}*'"
-    return [Problem(f"everybody on this machine may read {few}", cure)]
+    data = {"place": str(Path(location).expanduser())}
+    return [Problem(f"everybody on this machine may read {few}", Cure.CLOSE_FILES, data)]
 
 
 def close(location: str | Path) -> list[str]:

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from rifflux.errors import NotAnIndex
+from rifflux.errors import Cure, NotAnIndex
 from rifflux.store.sqlite.connection.schema import APPLICATION_ID
 
 #: How much of a file whose header says nothing is searched for pages of an index.
@@ -35,12 +35,13 @@ def check_is_index(path: Path) -> None:
     with path.open("rb") as file:
         header = file.read(_HEADER)
     if not header:
-        raise NotAnIndex(f"{path} is empty, so there is nothing to repair: delete it, then run 'rifflux index FOLDER'")
+        raise NotAnIndex(f"{path} is empty, so there is nothing to repair: delete it", cure=Cure.ADD)
     if header.startswith(_MAGIC):
         if len(header) < _HEADER or path.stat().st_size < PAGE:
             raise NotAnIndex(
-                f"only the first {path.stat().st_size:,} bytes of a database are left in {path}: restore a copy, or "
-                "delete it and run 'rifflux index FOLDER'"
+                f"only the first {path.stat().st_size:,} bytes of a database are left in {path}: restore a copy, "
+                "or delete it",
+                cure=Cure.ADD,
             )
         if struct.unpack_from(">I", header, _APPLICATION)[0] == APPLICATION_ID:
             return
@@ -48,11 +49,11 @@ def check_is_index(path: Path) -> None:
         # The first pages of a new index may still be in its log.
         if _holds_our_table(path) or (log.exists() and _holds_our_table(log)):
             return
-        raise NotAnIndex(f"{path} is a database of another program: choose another file with --db")
+        raise NotAnIndex(f"{path} is a database of another program", cure=Cure.OTHER_INDEX)
     if not any(_is_tree_page(each) for each in _pages(path)) or not _holds_our_table(path):
         raise NotAnIndex(
-            f"{path} is not a Rifflux index, and holds no page of one, so there is nothing to repair: name the index "
-            "with --db, or make one with 'rifflux index FOLDER'"
+            f"{path} is not a Rifflux index, and holds no page of one, so there is nothing to repair",
+            cure=Cure.OTHER_INDEX,
         )
 
 

@@ -59,7 +59,7 @@ def mend(view: OwnerView, analysis: Analysis) -> Mended:
         connection.executemany(_READ_AGAIN, [(file,) for file in again])
     lost = [(owner, namespace, key) for owner, namespace, key, file, _ in incomplete if file is None]
     if again:
-        done.append(f"{len(again)} files with incomplete documents are read by the next 'rifflux index'")
+        done.append(f"{len(again)} files with incomplete documents are read when their folders are next indexed")
     return Mended(tuple(done), tuple(lost))
 
 

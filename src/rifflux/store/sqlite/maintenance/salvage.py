@@ -18,7 +18,7 @@ from typing import Any
 
 import apsw
 
-from rifflux.errors import Busy, DamagedIndex, NotAnIndex
+from rifflux.errors import Busy, Cure, DamagedIndex, NotAnIndex
 from rifflux.store.sqlite.connection.connect import connect, translated
 from rifflux.store.sqlite.connection.locks import file_lock
 from rifflux.store.sqlite.connection.schema import APPLICATION_ID
@@ -141,7 +141,7 @@ def _make_readable(copy: Path, new: Path) -> None:
     for mend in (_give_header, _give_tables):
         if (tables := _tables_of(copy)) is not None:
             if not ours and not tables >= OUR_TABLES:
-                raise NotAnIndex(f"{copy.name} is a database of another program: choose another file with --db")
+                raise NotAnIndex(f"{copy.name} is a database of another program", cure=Cure.OTHER_INDEX)
             return
         mend(copy, new)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from rifflux.errors import InvalidArgument
+from rifflux.errors import Cure, InvalidArgument
 from rifflux.store.semantic import Generation, Generations, ModelInfo, State
 from rifflux.store.sqlite.connection.derived import forget
 
@@ -58,13 +58,14 @@ class SqliteGenerations(Generations):
         with self._view.writing(content=False) as (connection, _):
             active, building = (_by_state(connection, state) for state in (State.ACTIVE, State.BUILDING))
             if active is None:
-                raise InvalidArgument("the index holds no vectors yet: make them with 'rifflux index --model NAME'")
+                raise InvalidArgument("the index holds no vectors yet: make them with the model first", cure=Cure.INDEX)
             if active.fingerprint == model.fingerprint:
                 raise InvalidArgument(f"the index holds vectors of {model.name} already")
             if building and building.fingerprint != model.fingerprint:
                 raise InvalidArgument(
-                    f"vectors of {building.name} ({building.spec}) are being built: let that finish with "
-                    f"'rifflux models switch {building.spec}', or end it with 'rifflux models abort'"
+                    f"vectors of {building.name} ({building.spec}) are being built",
+                    cure=Cure.END_SWITCH,
+                    model=building.spec,
                 )
             if building is None:
                 connection.execute(_REVIVE, bound)

@@ -26,7 +26,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.errors import MissingExtra
+from rifflux.errors import Cure, MissingExtra
 from rifflux.store.sqlite.connection.derived import NotBuilt, StateStamp, Unfit, rebuild
 from rifflux.store.sqlite.connection.engine import current
 from rifflux.store.sqlite.semantic.packed import NAME as VECTORS
@@ -76,7 +76,8 @@ def needed() -> None:
     try:
         import usearch.index  # noqa: F401
     except ImportError:
-        raise MissingExtra("neighbors='hnsw' needs usearch: pip install 'rifflux[hnsw]', or use 'scan'") from None
+        message = "neighbors='hnsw' needs usearch ('scan' does not)"
+        raise MissingExtra(message, cure=Cure.INSTALL, package="rifflux[hnsw]") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy as np
 
-from rifflux.errors import ModelMismatch, OutOfScope
+from rifflux.errors import Cure, ModelMismatch, OutOfScope
 from rifflux.store.semantic import ModelInfo, Pending, Semantic, State
 from rifflux.store.sqlite.connection.engine import GenerationCache, unmoved
 from rifflux.store.sqlite.connection.view import OwnerView
@@ -139,8 +139,9 @@ class SqliteSemantic(Semantic):
                     return
         if known.fingerprint != model.fingerprint:
             raise ModelMismatch(
-                f"the index holds vectors of {known.name} ({known.public_spec}), not of {model.public_spec}: open it "
-                f"with model={known.public_spec!r}, or run 'rifflux models switch {model.public_spec}'"
+                f"the index holds vectors of {known.name} ({known.public_spec}), not of {model.public_spec}",
+                cure=Cure.SWITCH_MODEL,
+                model=model.public_spec,
             )
 
     def model(self) -> ModelInfo | None:

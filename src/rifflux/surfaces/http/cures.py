@@ -1,0 +1,47 @@
+"""Cures as requests that a client can send; all else is for an administrator to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rifflux import Cure
+
+_ASK = "ask an administrator"
+_SEND = "send something, or ask an administrator to index or share something"
+
+CURES: Mapping[Cure, str] = {
+    Cure.INDEX: f"{_ASK} to index again",
+    Cure.ADD: _SEND,
+    Cure.FORGET: f"{_ASK} to index again",
+    Cure.EMBED_MESSAGES: "send POST /conversations/vectors",
+    Cure.IMPORT_WORKS: f"import the works again, or {_ASK} to index again",
+    Cure.REPAIR: f"{_ASK} to repair the index",
+    Cure.REPAIR_FILE: f"{_ASK} to repair the index",
+    Cure.SALVAGE: f"{_ASK} to repair the index",
+    Cure.CHECK: f"{_ASK} to check the index",
+    Cure.BUILD: f"{_ASK} to build its files, or go on without: answers are the same, but slower",
+    Cure.CLOSE_FILES: f"{_ASK} to close the files to others",
+    Cure.HIDE_KEYS: f"{_ASK} to close the files to others",
+    Cure.INSTALL: f"{_ASK} to install it",
+    Cure.UPGRADE: f"{_ASK} to upgrade the service",
+    Cure.SWITCH_MODEL: f"{_ASK} to switch the index to another model, or to search with the former one",
+    Cure.END_SWITCH: f"{_ASK} to finish or abort the switch",
+    Cure.FETCH_MODEL: f"{_ASK} to fetch the model",
+    Cure.SETTING: f"{_ASK} to configure it",
+    Cure.POLICY: _ASK,
+    Cure.OTHER_INDEX: f"{_ASK} to choose another index",
+    Cure.OTHER_OR_SALVAGE: f"{_ASK} to choose another index or to repair it",
+    Cure.OPEN_WRITABLE: f"{_ASK} to open it once where it can be written",
+    Cure.LIST: "GET /{things} lists them",
+    Cure.NEW_TOKEN: f"{_ASK} for another",
+    Cure.MAKE_USER: "POST /tokens makes a user, PUT /groups/NAME a group",
+    Cure.SHARE: "ask {owner} for more",
+    Cure.PUBLISH: "PUT /collections/NAME/readers/everyone shares one",
+    Cure.GIVE: _SEND,
+    Cure.MOVE: f"{_ASK} to move what it holds",
+    Cure.UNTUNE: f"{_ASK} to tune the index again",
+    Cure.JUDGE: "POST /feedback records more",
+    Cure.OVERWRITE: "choose another name",
+    Cure.SAVE_PACK: "send one as POST /retrieve returns it",
+    Cure.FORMATS: "see POST /conversations/import at /docs",
+}

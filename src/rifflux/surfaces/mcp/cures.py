@@ -1,0 +1,55 @@
+"""Cures as tools that an agent can call; all else is for `who` it works for, or for an administrator, to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rifflux import Cure
+
+CURES: Mapping[Cure, str] = {
+    Cure.INDEX: "ask {who} to index again",
+    Cure.ADD: "ask {who} to index something",
+    Cure.FORGET: "ask {who} to index again",
+    Cure.EMBED_MESSAGES: "ask {who} to make the vectors of the messages ('rifflux conversations embed')",
+    Cure.IMPORT_WORKS: "ask {who} to import the works again",
+    Cure.REPAIR: "ask {who} to run 'rifflux doctor --repair'",
+    Cure.REPAIR_FILE: "ask {who} to run 'rifflux doctor --db {file} --repair'",
+    Cure.SALVAGE: "ask {who} to run 'rifflux doctor --repair'",
+    Cure.CHECK: "ask {who} to run 'rifflux doctor'",
+    Cure.BUILD: "ask {who} to run 'rifflux doctor --build', or go on without: answers are the same, but slower",
+    Cure.CLOSE_FILES: "ask {who} to run 'rifflux doctor --repair'",
+    Cure.HIDE_KEYS: "ask {who} to close {place} to others",
+    Cure.INSTALL: "ask {who} to install '{package}'",
+    Cure.UPGRADE: "ask {who} to upgrade Rifflux",
+    Cure.SWITCH_MODEL: "ask {who} to put the former model back, or to run 'rifflux models switch {model}'",
+    Cure.END_SWITCH: "ask {who} to finish the switch of models, or to end it with 'rifflux models abort'",
+    Cure.FETCH_MODEL: "ask {who} to run 'rifflux models fetch {model}'",
+    Cure.SETTING: "ask {who} to configure {settings}",
+    Cure.POLICY: "ask {who} to change the policy {policy}",
+    Cure.OTHER_INDEX: "name another index",
+    Cure.OTHER_OR_SALVAGE: "name another index, or ask {who} to run 'rifflux doctor --repair'",
+    Cure.OPEN_WRITABLE: "ask {who} to open it once where it can be written",
+    Cure.LIST: "ask {who} for a list of the {things}",
+    Cure.NEW_TOKEN: "ask an administrator for another",
+    Cure.MAKE_USER: "ask an administrator to make a token for {user}",
+    Cure.SHARE: "ask {owner} for more",
+    Cure.PUBLISH: "ask {who} to share a collection with everyone",
+    Cure.GIVE: "ask an administrator to index something for {user}, or to share something with {user}",
+    Cure.MOVE: "ask {who} to move it",
+    Cure.UNTUNE: "ask {who} to run 'rifflux tune --reset'",
+    Cure.JUDGE: "ask {who} to judge more results",
+    Cure.OVERWRITE: "name another file",
+    Cure.SAVE_PACK: "pass one as retrieve returns it",
+    Cure.FORMATS: "ask {who} to see 'rifflux conversations import --help'",
+}
+
+#: The words for a caller who may have files of this machine indexed.
+WHO_MAY_INDEX: Mapping[Cure, str] = {
+    **CURES,
+    Cure.INDEX: "call reindex",
+    Cure.ADD: "call reindex",
+    Cure.FORGET: "call reindex",
+}
+
+#: What lists things for agents.
+LISTS: Mapping[str, str] = {"memories": "recall lists them"}
