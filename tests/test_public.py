@@ -67,6 +67,7 @@ UNNAMED = {
         "Sequence",
         "BinaryIO",
         "DataFrame",
+        "Found",  # what a page holds, a type variable
         "Path",
         "date",
     ),
