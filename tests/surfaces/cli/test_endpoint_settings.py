@@ -62,3 +62,23 @@ def test_a_key_goes_to_its_own_address_alone(run: Any, notes: Path, server: Embe
 def test_a_new_index_still_asks_which_model_is_meant(run: Any, notes: Path, server: EmbeddingServer) -> None:
     assert "openai:NAME" in run.refusal("index", notes, **environment(server))
     assert server.asked == 0
+
+
+@pytest.mark.parametrize("command", [("search",), ("ask", "--extract"), ("retrieve",)])
+def test_a_failed_call_is_reported_once(
+    run: Any, notes: Path, server: EmbeddingServer, command: tuple[str, ...]
+) -> None:
+    run.json("index", notes, "--model", "openai:toy", **environment(server))
+    server.mode = "fails"
+    printed = run(*command, "where does the heron stand", **environment(server)).stderr
+    # An answer lacks two things for it: the vector of its question, and those of its sentences.
+    reports = [line.partition(": ") for line in printed.splitlines() if "status 500" in line]
+    assert {start for start, _, _ in reports} == {"note"}
+    assert len({report for _, _, report in reports}) == len(reports) == (2 if command[0] == "ask" else 1)
+
+
+def test_a_failed_call_that_no_note_reports_is_logged(run: Any, notes: Path, server: EmbeddingServer) -> None:
+    run.json("index", notes, "--model", "openai:toy", **environment(server))
+    server.mode = "fails"
+    found = run("search", "where does the heron stand", "--json", **environment(server))
+    assert "/embeddings answered with status 500" in found.stderr

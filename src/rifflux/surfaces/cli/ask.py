@@ -160,8 +160,7 @@ def _print_notes(answer: Answer) -> None:
         else:
             what = "sentences that stand"
         show.note(f"left out: {len(answer.withdrawn)} {what} in no source")
-    for reason in answer.degraded:
-        show.note(reason)
+    show.degraded(answer.degraded)
     for remark in answer.notes:
         if not remark.startswith("searched for: "):
             show.note(remark, "dim")

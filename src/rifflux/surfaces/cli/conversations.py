@@ -83,8 +83,8 @@ def embed(
         asdict(made),
         as_json=here.json,
     )
-    for reason in () if here.json else made.degraded:
-        show.note(reason)
+    if not here.json:
+        show.degraded(made.degraded)
     if made.waiting:
         raise typer.Exit(1)
 
@@ -180,8 +180,7 @@ def _print_report(done: ImportReport, *, as_json: bool) -> None:
         for note in done.notes:
             show.note(note)
         show.failures("failed", done.failed, "red")
-        for reason in done.degraded:
-            show.note(reason)
+        show.degraded(done.degraded)
 
 
 def _print_results(found: MessageResults, *, grouped: bool, explain: bool) -> None:

@@ -94,8 +94,9 @@ def _print(done: IndexReport, *, as_json: bool, one_line: bool) -> None:
     show.console().print(_counts(done))
     show.left_out(done.skipped)
     show.failures("failed", done.failed, "red")
-    for reason in (*done.remarks, *done.degraded):
-        show.note(reason)
+    for remark in done.remarks:
+        show.note(remark)
+    show.degraded(done.degraded)
 
 
 def _follow(reports: Iterator[IndexReport], *, as_json: bool) -> None:

@@ -61,9 +61,11 @@ def main() -> None:
     for command in needed(sys.argv[1:2]):
         import_module(f"rifflux.surfaces.cli.{command}")
     from rifflux.surfaces.cli.app import app
+    from rifflux.surfaces.cli.failed_calls import deferred_failures
 
     try:
-        app(prog_name="rifflux")
+        with deferred_failures(sys.argv[1:]):
+            app(prog_name="rifflux")
     except RiffluxError as error:
         sys.exit(_complain(with_cure(error, CURES), UNUSABLE))
     except SystemExit as end:

@@ -49,8 +49,8 @@ def add(
         )
     told = f"{saved.outcome}: {saved.reason or (saved.memory and saved.memory.id)}"
     show.outcome(told, noun_json(saved), as_json=here.json)
-    for reason in () if here.json else saved.degraded:
-        show.note(reason)
+    if not here.json:
+        show.degraded(saved.degraded)
     if saved.memory is None:
         raise typer.Exit(1)
 
@@ -79,8 +79,8 @@ def search(
             fusion=fusion,
         )
     rows = [noun_json(memory, score=hit.score) for memory, hit in recalled.memories]
-    for notice in () if here.json else recalled.trace.degraded:
-        show.note(notice.text)
+    if not here.json:
+        show.degraded(recalled.trace.degraded)
     show.table(rows, ("score", "id", "category", "text"), nothing="nothing is remembered of that", as_json=here.json)
 
 

@@ -184,8 +184,7 @@ def _notes(found: Retrieval, intent: str) -> None:
     elif found.evidence.uncertain:
         show.note("little speaks for these: treat them as a guess")
     degraded = frozenset(found.trace.degraded)
-    for notice in found.trace.degraded:
-        show.note(with_cure(notice, CURES))
+    show.degraded(found.trace.degraded)
     for notice in found.evidence.notes:
         if notice not in degraded:
             show.note(with_cure(notice, CURES), "dim")

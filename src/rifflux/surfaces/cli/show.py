@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.surfaces.cli.cures import CURES
+from rifflux.surfaces.cli.failed_calls import FAILED_CALLS
 from rifflux.surfaces.shared.cures import with_cure
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from rifflux import Analyzer, Failure, Generation, LeftOut, Progress, Trace, VectorReport
+    from rifflux import Analyzer, Failure, Generation, LeftOut, Notice, Progress, Trace, VectorReport
 
 EXCERPT = 420
 MOST_LISTED = 20
@@ -73,6 +74,13 @@ def note(text: str, style: str = "yellow") -> None:
     console(error=True).print(f"note: {safe(text)}", style=style)
 
 
+def degraded(reasons: Iterable[Notice | str]) -> None:
+    """Print what was missing, and nothing more of the failed calls that it was missing for."""
+    for reason in reasons:
+        note(reason if isinstance(reason, str) else with_cure(reason, CURES))
+        FAILED_CALLS.drop()
+
+
 def hanging(console: Console, line: Text, margin: int = 4) -> None:
     """Print a line; on a terminal, wrap what does not fit so that it begins under `margin` characters."""
     from rich.text import Text
@@ -93,8 +101,7 @@ def notes(trace: Trace, *, nothing: bool = False) -> None:
     """Print what was missing from a search and what is to be known about it, and first if it found `nothing`."""
     if nothing:
         console(error=True).print("nothing found", style="yellow")
-    for notice in trace.degraded:
-        note(with_cure(notice, CURES))
+    degraded(trace.degraded)
     for remark in trace.notes:
         note(remark, "dim")
 

@@ -24,8 +24,7 @@ def status(here: WhoseCommonOptions) -> None:
         return
     show.pairs(_rows(state))
     show.failures("unreadable", state.unreadable_files, "yellow")
-    for reason in state.degraded:
-        show.note(reason)
+    show.degraded(state.degraded)
 
 
 def _rows(state: Status) -> Iterator[tuple[str, str]]:

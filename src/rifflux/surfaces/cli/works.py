@@ -81,8 +81,7 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
         return
     show.failures("noted", report.noted, "yellow")
     show.failures("failed", report.failed, "red")
-    for reason in report.degraded:
-        show.note(reason)
+    show.degraded(report.degraded)
     if report.dangling:
         show.note(f"{report.dangling:,} citations are of works that the index does not hold")
     if report.unlicensed:
