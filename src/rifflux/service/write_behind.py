@@ -41,7 +41,10 @@ class WriteGate:
         """Let no write pass from now on; True once those under way ended, which is waited for at most some seconds."""
         with self._changed:
             self.is_closed = True
-            return self._changed.wait_for(lambda: not self._under_way, max(seconds, 0.0))
+            until = time.monotonic() + seconds
+            while self._under_way and self._changed.wait(max(until - time.monotonic(), 0.0)):
+                pass
+            return not self._under_way
 
 
 class BatchOptions(TypedDict, total=False):
