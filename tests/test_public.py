@@ -71,7 +71,7 @@ UNNAMED = {
         "Path",
         "date",
     ),
-    *("Lines", "Model", "Rules", "Searcher", "Span", "T", "Vectors", "threading"),
+    *("Found", "Lines", "Model", "Rules", "Searcher", "Span", "T", "Vectors", "threading"),
 }
 
 

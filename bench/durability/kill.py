@@ -32,7 +32,7 @@ from typing import Any
 import apsw
 
 import rifflux
-from rifflux.ingest.parallel import job
+from rifflux.ingest import sync
 from rifflux.session.vectors import SETTING, read_all_vectors
 from rifflux.store.sqlite.connection import derived
 from rifflux.store.sqlite.lexical import word_index as words
@@ -117,7 +117,7 @@ def index(world: World) -> None:
 
 def together(world: World) -> None:
     """Bring the index up to date with processes beside this one that read; they must end when it does."""
-    job.WORTHWHILE = 0
+    sync.WORTHWHILE = 0
     with rifflux.open(world.db) as index:
         index.add(world.folder, processes=2, force=True)
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import rifflux
 from rifflux import Index
-from rifflux.models.embedder import BUNDLED
+from rifflux.models.onnx import BUNDLED
 
 ROUNDS = 5
 WAIT = 120.0

@@ -47,8 +47,7 @@ import numpy as np
 from bench.quality.reliability import FEATURES, MADE_UP, OTHERS, OWN, Sample, summed_up
 from rifflux.evaluate import Cache, Collection, JudgedQuestion, read_beir
 from rifflux.index import Index
-from rifflux.models.embedder import BUNDLED
-from rifflux.models.onnx import OnnxEmbedder
+from rifflux.models.onnx import BUNDLED, OnnxEmbedder
 from rifflux.models.scale import stored_scale
 from rifflux.retrieve.steps.calibrate import MEANING as ANY_MODEL
 from rifflux.retrieve.steps.calibrate import STORED, WORDS, Calibration, Relevance

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import rifflux
-from rifflux.models.embedder import BUNDLED
+from rifflux.models.onnx import BUNDLED
 
 __all__ = ["Costs", "costs", "main", "named"]
 

@@ -95,10 +95,10 @@ if _typing.TYPE_CHECKING:
     from rifflux.models.chat import ChatModel as ChatModel
     from rifflux.models.custom import CustomEmbedder as CustomEmbedder
     from rifflux.models.custom import SimpleEmbedder as SimpleEmbedder
-    from rifflux.models.embedder import KnownModel as KnownModel
-    from rifflux.models.embedder import known_models as known_models
     from rifflux.models.fetched import fetch_model as fetch_model
     from rifflux.models.guarded import ModelCallFailed as ModelCallFailed
+    from rifflux.models.loading import KnownModel as KnownModel
+    from rifflux.models.loading import known_models as known_models
     from rifflux.retrieve.explain.verdict import Change as Change
     from rifflux.retrieve.explain.verdict import QueryTerm as QueryTerm
     from rifflux.retrieve.explain.verdict import Verdict as Verdict
@@ -203,7 +203,7 @@ _PUBLIC = {
     "models": "Embedder load_embedder",
     "models.chat": "ChatModel",
     "models.custom": "CustomEmbedder SimpleEmbedder",
-    "models.embedder": "KnownModel known_models",
+    "models.loading": "KnownModel known_models",
     "models.fetched": "fetch_model",
     "models.guarded": "ModelCallFailed",
     "retrieve.explain.verdict": "Change QueryTerm Verdict",

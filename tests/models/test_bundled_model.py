@@ -22,8 +22,7 @@ from tokenizers import Tokenizer
 import rifflux
 from rifflux.errors import ModelError
 from rifflux.models import Embedder, load_embedder
-from rifflux.models.embedder import BUNDLED
-from rifflux.models.onnx import OnnxEmbedder
+from rifflux.models.onnx import BUNDLED, OnnxEmbedder
 from rifflux.models.tokenizer import load_tokenizer
 from rifflux.types import Vectors
 from tests.support.exploring import examples

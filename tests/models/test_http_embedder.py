@@ -17,9 +17,9 @@ import pytest
 import rifflux
 from rifflux import Document
 from rifflux.errors import ModelError, ModelMismatch
-from rifflux.models.embedder import load_embedder
-from rifflux.models.endpoint import patience
 from rifflux.models.http import HttpEmbedder
+from rifflux.models.loading import load_embedder
+from rifflux.models.workers import patience
 
 Answer = tuple[int, object]
 

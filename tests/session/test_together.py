@@ -17,7 +17,7 @@ import pytest
 
 import rifflux
 from rifflux import Index
-from rifflux.ingest.parallel.job import MOST_WORKERS
+from rifflux.ingest.sync import MOST_WORKERS
 from rifflux.models.cores import available_cores
 from tests.support.commands import PATIENCE
 

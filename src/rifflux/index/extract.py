@@ -127,7 +127,7 @@ def _take_over(store: Store, former: str | Path, target: Path) -> None:
 
 def _portable(spec: str) -> tuple[str, dict[str, str]]:
     """Return how a model is called where its folders lie beside the index, and these folders by their names there."""
-    from rifflux.models.embedder import parts_of
+    from rifflux.models.loading import parts_of
 
     models: dict[str, str] = {}
     parts = parts_of(spec)

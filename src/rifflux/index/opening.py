@@ -132,7 +132,7 @@ def _model(model: Model | None) -> str | Embedder | None:
     """Return the model that was chosen, checked; None for no choice."""
     if model is None:
         return None
-    from rifflux.models.embedder import checked_model
+    from rifflux.models.loading import checked_model
 
     return checked_model(model)
 

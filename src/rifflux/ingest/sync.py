@@ -8,13 +8,29 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rifflux.errors import NotFound
-from rifflux.ingest.parallel.job import UNFINISHED, FileChange, ReadJob, Runner, assembled, is_current, jobs_of
+from rifflux.ingest.parallel.job import (
+    UNFINISHED,
+    FileChange,
+    JobResult,
+    ReadJob,
+    Task,
+    assembled,
+    do,
+    is_current,
+    jobs_of,
+)
+from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read.jsonl import Records
 from rifflux.ingest.walk.find import Finder, FoundFile, Links, Skipped, until_link
+from rifflux.models.cores import available_cores
 from rifflux.store import FileState, Placed, Store
 from rifflux.types import Failure, LeftOut, Progress
+
+if TYPE_CHECKING:
+    from rifflux.ingest.parallel.pool import WorkerPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +95,47 @@ def targets(paths: Iterable[Path], roots: Sequence[str], finder: Finder) -> list
             root = path if path.is_dir() else path.parent
         found.append(Target(root, path))
     return found
+
+
+# Doing the jobs of a run: in this process while they are few, in others too where there are many
+
+
+#: Bytes to read from which starting processes pays: one takes a third of a second until it does the first job.
+WORTHWHILE = 4 * 2**20
+#: The process that writes keeps up with about as many.
+MOST_WORKERS = 4
+
+
+@dataclass(slots=True)
+class Runner:
+    """Does jobs with `processes` at work, this one included (default: as many as there are cores).
+
+    A context manager: the processes end with it.
+    """
+
+    prepare: Preparer
+    processes: int | None = None
+    _workers: WorkerPool | None = None
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._workers:
+            self._workers.close()
+
+    def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, JobResult]]:
+        """Yield each job with its outcome, in the order of the jobs; `size` is the number of bytes to read."""
+        if self._workers is None and size >= WORTHWHILE and (processes := self.processes or available_cores()) > 1:
+            from rifflux.ingest.parallel.pool import WorkerPool
+
+            self._workers = WorkerPool.start(min(processes, MOST_WORKERS), self.prepare)
+        if self._workers:
+            return self._workers(jobs)
+        return ((job, do(job, self.prepare)) for job in jobs)
+
+
+# One target
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@
 Importing this package, or making an embedder, loads no model: that waits for the first text.
 """
 
-from rifflux.models.embedder import Embedder, load_embedder
+from rifflux.models.embedder import Embedder
+from rifflux.models.loading import load_embedder
 
 __all__ = ["Embedder", "load_embedder"]

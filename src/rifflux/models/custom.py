@@ -12,10 +12,12 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.models.checked import called, checked_vectors
-from rifflux.models.embedder import CUSTOM, Embedder, fingerprint_of, load_embedder
-from rifflux.models.onnx import unit
+from rifflux.models.embedder import Embedder, fingerprint_of
+from rifflux.models.onnx import bundled_embedder, unit
 from rifflux.types import Vectors
 
+#: The backend of embedders that a program made: no name leads to them.
+CUSTOM = "custom"
 CURE = (
     "give the name or folder of a model, an object with name, dimension and embed(texts), or "
     "rifflux.CustomEmbedder(embed, name='mine', dimension=384)"
@@ -91,7 +93,7 @@ class CustomEmbedder:
     def count_tokens(self) -> Callable[[str], int]:
         """Return the function that counts the tokens of a text."""
         # Not a method of its own: other processes that read files get the function, and the model need not go along.
-        return self.counter or load_embedder().count_tokens
+        return self.counter or bundled_embedder().count_tokens
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         given = called(self.name, self.embed, list(texts))

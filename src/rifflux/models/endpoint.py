@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import logging
-import math
 import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import ModelError
+from rifflux.models.workers import current_patience
 
 if TYPE_CHECKING:
     import httpx2
@@ -33,27 +32,6 @@ CURES = {
 #: What the client calls the moments at which it has a connection.
 _CONNECTED = frozenset({"connection.connect_tcp.complete", "connection.start_tls.complete"})
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long the calls of a thread may take: until a moment of `time.perf_counter()`, and whether to try again."""
-
-    until: float
-    retries: bool = False
-
-
-_PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
-
-
-@contextmanager
-def patience(until: float, *, retries: bool) -> Iterator[None]:
-    """Bound all requests that this thread sends in the block."""
-    token = _PATIENCE.set(Patience(until, retries))
-    try:
-        yield
-    finally:
-        _PATIENCE.reset(token)
 
 
 class Stop:
@@ -110,7 +88,7 @@ class Endpoint:
         that can help, after pauses that double, but not once two timeouts are over; all of it within the `patience` of
         the thread.
         """
-        bounds = _PATIENCE.get() or Patience(math.inf, retries=True)
+        bounds = current_patience()
         retries = retries if bounds.retries else 0
         last = min(time.perf_counter() + 2 * timeout, bounds.until)
         for attempt in range(retries + 1):

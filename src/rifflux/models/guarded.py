@@ -13,9 +13,8 @@ from rifflux.errors import ModelError, RiffluxError
 from rifflux.models.breaker import FAILURES, PAUSE_S, Breakers
 from rifflux.models.checked import checked_passages, checked_question, foreign
 from rifflux.models.embedder import Embedder
-from rifflux.models.endpoint import patience
 from rifflux.models.joined import JoinedEmbedder
-from rifflux.models.workers import Late, Workers
+from rifflux.models.workers import Late, Workers, patience
 from rifflux.types import Vectors
 
 T = TypeVar("T")

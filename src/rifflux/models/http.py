@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 import numpy as np
 
 from rifflux.errors import ModelError
-from rifflux.models.embedder import fingerprint_of, load_embedder, well_formed
+from rifflux.models.embedder import fingerprint_of, well_formed
 from rifflux.models.endpoint import Endpoint
-from rifflux.models.onnx import unit
+from rifflux.models.onnx import bundled_embedder, unit
 from rifflux.types import Vectors
 
 OPENAI = "https://api.openai.com/v1"
@@ -110,7 +110,7 @@ class HttpEmbedder:
     def count_tokens(self) -> Callable[[str], int]:
         """Return the function that counts tokens, as the bundled model does: the server doesn't tell."""
         # Not a method of its own: other processes that read files get the function, and no connection goes along.
-        return load_embedder().count_tokens
+        return bundled_embedder().count_tokens
 
     def _embed(self, texts: Sequence[str], retries: int | None = None) -> Vectors:
         sent = [position for position, text in enumerate(texts) if text]

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -23,6 +23,8 @@ from rifflux.types import Vectors
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
+#: The folder of the model that comes with the package.
+BUNDLED = Path(__file__).parent / "minilm"
 T = TypeVar("T")
 
 
@@ -261,3 +263,9 @@ def describe(session: InferenceSession, settings: ModelSettings) -> Graph:
 
 def _of_rank(rank: int, outputs: dict[str, Sequence[object]]) -> str | None:
     return next((name for name, shape in outputs.items() if len(shape) == rank), None)
+
+
+@cache
+def bundled_embedder(threads: int | None = None) -> OnnxEmbedder:
+    """Return the model that comes with the package, the same one for all indexes of the process."""
+    return OnnxEmbedder.load(BUNDLED, threads=threads)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -87,12 +87,6 @@ def _missed_and_found(embedder: Embedder) -> tuple[float, float]:
     found = float(np.diag(cosines).mean())
     np.fill_diagonal(cosines, -np.inf)
     return float(cosines.max(axis=1).mean()), found
-
-
-def written_scale(scale: ModelScale, fingerprint: str) -> str:
-    """Return a scale as `STORED` holds it."""
-    values = {name: round(value, 4) for name, value in asdict(scale).items()}
-    return json.dumps({"fingerprint": fingerprint, **values}, indent=2) + "\n"
 
 
 #: Questions, each with sentences about the same thing, which it is the title of; no two rows are about the same.

@@ -6,11 +6,14 @@ once it is reached, nothing new of that name starts until one of them has ended.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -66,3 +69,32 @@ def _run(work: Callable[[], T], future: Future[T]) -> None:
         future.set_result(work())
     except BaseException as error:  # the caller's to handle, and never an uncaught one in a thread nobody waits for
         future.set_exception(error)
+
+
+# How long the requests of a thread may take: those who send them, far below, follow it
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long the calls of a thread may take: until a moment of `time.perf_counter()`, and whether to try again."""
+
+    until: float
+    retries: bool = False
+
+
+_PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
+
+
+@contextmanager
+def patience(until: float, *, retries: bool) -> Iterator[None]:
+    """Bound all requests that this thread sends in the block."""
+    token = _PATIENCE.set(Patience(until, retries))
+    try:
+        yield
+    finally:
+        _PATIENCE.reset(token)
+
+
+def current_patience() -> Patience:
+    """Return the bounds of this thread: none where no block sets them."""
+    return _PATIENCE.get() or Patience(math.inf, retries=True)

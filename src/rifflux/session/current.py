@@ -54,7 +54,8 @@ class CurrentEmbedder:
             return self._loaded
 
     def _load(self, known: ModelInfo | None) -> Embedder:
-        from rifflux.models.embedder import CUSTOM, load_embedder
+        from rifflux.models.custom import CUSTOM
+        from rifflux.models.loading import load_embedder
 
         if known and known.backend == CUSTOM:
             raise ModelError(
@@ -81,7 +82,7 @@ class CurrentEmbedder:
 
     def _is_of_endpoint(self, spec: str) -> bool:
         """Return True if a model, or each part of a joined one, that names an address names that of the endpoint."""
-        from rifflux.models.embedder import parts_of
+        from rifflux.models.loading import parts_of
 
         addresses = {part.partition("#")[0].rstrip("/") for part in parts_of(spec) if "://" in part}
         return addresses <= {(self.base_url or "").rstrip("/")}

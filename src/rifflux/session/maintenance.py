@@ -75,7 +75,9 @@ class Maintenance:
 
     def _model_problems(self) -> list[Problem]:
         """Return the reasons for which questions cannot be embedded as the chunks were."""
-        from rifflux.models.embedder import CUSTOM, Verifiable, load_embedder
+        from rifflux.models import load_embedder
+        from rifflux.models.custom import CUSTOM
+        from rifflux.models.embedder import Verifiable
 
         known = self.view.store.semantic.model()
         if known is None:

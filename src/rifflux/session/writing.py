@@ -246,8 +246,7 @@ class Writer:
 
     def _read(self, todo: Sequence[Target], how: Indexing, tally: SyncTally, turns: Turns) -> None:
         """Bring roots up to date, when it is this process's turn."""
-        from rifflux.ingest.parallel.job import Runner
-        from rifflux.ingest.sync import READ, Sync, remember
+        from rifflux.ingest.sync import READ, Runner, Sync, remember
 
         assert how.finder
         with turns(READ), Runner(self.view.preparer, how.processes) as reading:
@@ -415,7 +414,8 @@ class Writer:
         self, namespace: str, documents: Sequence[Document], processes: int | None
     ) -> Iterator[DocumentChange]:
         """Documents chunked and analyzed, in their order; by other processes, too, where they are many."""
-        from rifflux.ingest.parallel.job import Given, Runner, do
+        from rifflux.ingest.parallel.job import Given, do
+        from rifflux.ingest.sync import Runner
 
         prepare = self.view.preparer
         jobs = [Given(namespace, document) for document in documents]

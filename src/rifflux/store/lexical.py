@@ -45,6 +45,10 @@ class FieldWeights:
         return FieldWeights(float(title), float(headings), float(body), self.b)
 
 
+#: The weights that derived files are counted with.
+WHOLE_WEIGHTS = FieldWeights().whole()
+
+
 class Lexical(Protocol):
     """The terms of one owner's chunks. Rankings come best first, ties by id. `testing.LexicalContract` says the rest.
 

@@ -13,8 +13,9 @@ from types import ModuleType
 import pytest
 
 import rifflux
+from rifflux.ingest import sync
 from rifflux.ingest.chunking import Chunker
-from rifflux.ingest.parallel import job, pool
+from rifflux.ingest.parallel import pool
 from rifflux.ingest.parallel.job import ReadJob, do
 from rifflux.ingest.parallel.pool import LOST, WorkerPool
 from rifflux.ingest.prepare import Preparer
@@ -116,7 +117,7 @@ def test_closing_ends_them(folder: Path) -> None:
 class TestIndexing:
     @pytest.fixture(autouse=True)
     def _always(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(job, "WORTHWHILE", 0)
+        monkeypatch.setattr(sync, "WORTHWHILE", 0)
 
     def contents(self, path: Path, folder: Path, processes: int) -> tuple[object, ...]:
         with rifflux.open(path, model="hash") as index:
@@ -132,7 +133,7 @@ class TestIndexing:
     def test_they_are_not_started_for_little(
         self, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(job, "WORTHWHILE", 10**9)
+        monkeypatch.setattr(sync, "WORTHWHILE", 10**9)
         monkeypatch.setattr(pool, "Worker", None)
         self.contents(tmp_path / "a.db", folder, 2)
 

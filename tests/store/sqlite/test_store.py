@@ -31,7 +31,7 @@ from rifflux.store.sqlite.connection.background import BackgroundBuilder
 from rifflux.store.sqlite.connection.connect import connect
 from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.lexical import postings_index, word_index
-from rifflux.store.sqlite.registry import registry
+from rifflux.store.sqlite.registry import admin_log
 from rifflux.store.sqlite.semantic import vector_index
 from rifflux.testing import (
     AccountsContract,
@@ -404,7 +404,7 @@ def test_what_is_asked_often_is_read_once_in_a_block_until_something_changed(pat
 
 
 def test_nobody_pushes_what_others_did_out_of_the_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "KEPT_EACH", 2)
+    monkeypatch.setattr(admin_log, "KEPT_EACH", 2)
     with closing(SqliteStore.open(str(path))) as store:
         for number, user in enumerate(["root", *["ann"] * 5]):
             store.registry.put_token(

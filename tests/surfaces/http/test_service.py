@@ -29,7 +29,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 def test_the_first_search_finds_its_model_loaded(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     service.prepare()
-    monkeypatch.setattr("rifflux.models.embedder.load_embedder", None)
+    monkeypatch.setattr("rifflux.models.loading.load_embedder", None)
     assert service.of(Caller("", "admin")).search("herons").trace.effective_mode == "hybrid"
 
 
@@ -70,7 +70,7 @@ def test_a_model_that_cannot_be_loaded_keeps_no_service_from_starting(
     def fail(*_: object, **__: object) -> None:
         raise ModelError("its file is damaged")
 
-    monkeypatch.setattr("rifflux.models.embedder.load_embedder", fail)
+    monkeypatch.setattr("rifflux.models.loading.load_embedder", fail)
     service.prepare()
     trace = service.of(Caller("", "admin")).search("herons").trace
     assert trace.effective_mode == "lexical"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from rifflux.errors import Unreadable
 from rifflux.ingest.chunking import blocks_of
@@ -17,12 +17,8 @@ from rifflux.ingest.read.jsonl import Records
 from rifflux.ingest.read.unread import kind_of, reason_of
 from rifflux.ingest.walk.find import FoundFile
 from rifflux.ingest.walk.inside import Place
-from rifflux.models.cores import available_cores
 from rifflux.store import DocumentChange, FileState
 from rifflux.types import Document, Failure, LeftOut, Parsed
-
-if TYPE_CHECKING:
-    from rifflux.ingest.parallel.pool import WorkerPool
 
 #: How much of a file is looked at to tell whether any reader takes it.
 HEAD_BYTES = 8192
@@ -289,41 +285,3 @@ def assembled(records: Records, job: ReadJob, outcome: JobResult) -> JobResult:
     except Unreadable as error:
         return JobResult(FileChange(replace(state, problem=str(error))), (Failure(job.name, str(error)),))
     return JobResult(replace(change, state=state, keep=records.lines.keys()), tuple(failures))
-
-
-# Doing the jobs of a run: in this process while they are few, in others too where there are many
-
-
-#: Bytes to read from which starting processes pays: one takes a third of a second until it does the first job.
-WORTHWHILE = 4 * 2**20
-#: The process that writes keeps up with about as many.
-MOST_WORKERS = 4
-
-
-@dataclass(slots=True)
-class Runner:
-    """Does jobs with `processes` at work, this one included (default: as many as there are cores).
-
-    A context manager: the processes end with it.
-    """
-
-    prepare: Preparer
-    processes: int | None = None
-    _workers: WorkerPool | None = None
-
-    def __enter__(self) -> Runner:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._workers:
-            self._workers.close()
-
-    def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, JobResult]]:
-        """Yield each job with its outcome, in the order of the jobs; `size` is the number of bytes to read."""
-        if self._workers is None and size >= WORTHWHILE and (processes := self.processes or available_cores()) > 1:
-            from rifflux.ingest.parallel.pool import WorkerPool
-
-            self._workers = WorkerPool.start(min(processes, MOST_WORKERS), self.prepare)
-        if self._workers:
-            return self._workers(jobs)
-        return ((job, do(job, self.prepare)) for job in jobs)

@@ -7,10 +7,11 @@ import sys
 
 # A changed default has to reach the modules before they are imported, hence a process of its own.
 CHANGED = """
-from rifflux.store.lexical import FieldWeights, B
-FieldWeights.__init__.__defaults__ = (3.0, 1.0, 1.0, B)
+from rifflux.store import lexical
+lexical.FieldWeights.__init__.__defaults__ = (3.0, 1.0, 1.0, lexical.B)
+lexical.WHOLE_WEIGHTS = lexical.FieldWeights().whole()
 from rifflux.conversations.profile import CONVERSATIONS
-from rifflux.store.sqlite.lexical.postings_index import WEIGHTS
+from rifflux.store.sqlite.lexical.postings import WHOLE_WEIGHTS as WEIGHTS
 from rifflux.store.sqlite.lexical.word_index import WordIndex
 from rifflux.store.sqlite.lexical.word_index_schema import entry
 entered = entry(1, 1, ["title", "heading", "body"], [], None).to_dict()["terms"]

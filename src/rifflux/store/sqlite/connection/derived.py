@@ -51,6 +51,9 @@ _REGISTER = """
 insert or ignore into derived (name, covered, token)
 values (?, coalesce((select seq from sqlite_sequence where name = 'touched'), 0), '')"""
 
+#: Forgets the words of chunks that every derived file covers.
+FORGET_FRESH = """
+delete from fresh_terms where chunk not in (select chunk from touched where what glob 'words*' or what = 'postings')"""
 _COVER = "update derived set covered = :covered, token = :token where name = :name"
 _FORGET = "update derived set token = '' where name glob ?"
 # Which copy is being built, so that `forget` reaches that one too.

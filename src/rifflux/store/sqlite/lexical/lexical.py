@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy as np
 
-from rifflux.store.lexical import VARIANT, B, FieldWeights, Lexical
+from rifflux.store.lexical import VARIANT, WHOLE_WEIGHTS, B, FieldWeights, Lexical
 from rifflux.store.sqlite.connection.bm25 import Bm25Scoring
 from rifflux.store.sqlite.connection.engine import GenerationCache
 from rifflux.store.sqlite.connection.view import OwnerView
-from rifflux.store.sqlite.lexical.postings_index import WEIGHTS, PostingsIndex
+from rifflux.store.sqlite.lexical.postings_index import PostingsIndex
 from rifflux.store.sqlite.lexical.word_index import WordIndexes
 from rifflux.store.sqlite.query import Terms, among, best, by_table, passing, where, worths_of
 from rifflux.text.analyzer import okapi_idf
@@ -130,7 +130,7 @@ class SqliteLexical(Lexical):
 
     def _scorer(self, query: Query, weights: FieldWeights) -> PostingScorer | None:
         """Return what scores a query by the postings of several owners; None where the tables have to."""
-        if weights != WEIGHTS or not (seen := self._seen()):
+        if weights != WHOLE_WEIGHTS or not (seen := self._seen()):
             return None
         from rifflux.store.sqlite.lexical.united import PostingScorer
 
@@ -140,7 +140,7 @@ class SqliteLexical(Lexical):
     def _weighed_rows(self, seen: Seen, clause: Clause, prefix: bool) -> Found:
         """Return the rows that hold a phrase, or a word that begins so, and how much."""
         found = [(0, 0.0)][:0]
-        bound = asdict(WEIGHTS)
+        bound = asdict(WHOLE_WEIGHTS)
         for table, every in by_table(self.view.numbers):
             matched = " OR ".join(terms.phrase(clause) + " *" * prefix for terms in every)
             found += self.view.rows(WEIGHED.format(table=table), {**bound, "terms": matched})

@@ -23,9 +23,9 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from rifflux.store.lexical import WHOLE_WEIGHTS
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, StateStamp, Unfit, private
 from rifflux.store.sqlite.connection.engine import Current
-from rifflux.store.sqlite.lexical.postings_index import WEIGHTS
 from rifflux.store.sqlite.query import POSTINGS
 from rifflux.types import Ids
 
@@ -200,7 +200,7 @@ def _read(connection: apsw.Connection, highest: int) -> tuple[dict[str, int], Id
     nothing = np.empty(0, np.int64)
     found: list[tuple[Ids, Ids, Ids]] = [(nothing, nothing, nothing)]
     lengths = np.zeros(highest + 1, np.int64)
-    worth = np.array(WEIGHTS.fields, np.int64)
+    worth = np.array(WHOLE_WEIGHTS.fields, np.int64)
     for table in ("chunk_terms", "owned_terms"):
         connection.execute(_VIEW.format(table=table))
         listed = connection.execute(_PLACES.format(table=table))

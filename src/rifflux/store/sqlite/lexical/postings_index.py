@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from rifflux.store.lexical import FieldWeights
-from rifflux.store.sqlite.connection.derived import DerivedFile, Unfit, rebuild
+from rifflux.store.sqlite.connection.derived import FORGET_FRESH, DerivedFile, Unfit, rebuild
 from rifflux.store.sqlite.connection.engine import Current, GenerationCache, current
-from rifflux.store.sqlite.lexical.word_index import FORGET_FRESH, MOST_FRESH, Known, logged
+from rifflux.store.sqlite.lexical.word_index import MOST_FRESH, Known, logged
 from rifflux.store.sqlite.query import POSTINGS
 
 if TYPE_CHECKING:
     from rifflux.store.sqlite.lexical.postings import Postings
     from rifflux.store.sqlite.lexical.united import Seen
-
-#: The weights that postings were counted with.
-WEIGHTS = FieldWeights().whole()
 
 #: From so many chunks on postings are kept, once several owners were read as one.
 LEAST = 4096

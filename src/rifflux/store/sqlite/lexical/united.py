@@ -14,10 +14,9 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.lexical import K1, B
+from rifflux.store.lexical import K1, WHOLE_WEIGHTS, B
 from rifflux.store.sqlite.connection.derived import Unfit
 from rifflux.store.sqlite.lexical.postings import Postings
-from rifflux.store.sqlite.lexical.postings_index import WEIGHTS
 from rifflux.store.sqlite.query import MOST_CLAUSES, Terms, required_forms, words_of, worths_of
 from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Ids, Query, Scores
@@ -153,7 +152,7 @@ class Seen:
 def _count(counts_of: dict[str, dict[int, float]], row: int, terms: Terms, fields: Sequence[str]) -> int:
     """Count the terms of a row's fields, each by the field's weight; returns how many places there are."""
     length = 0
-    for field, weight in zip(fields, WEIGHTS.fields, strict=True):
+    for field, weight in zip(fields, WHOLE_WEIGHTS.fields, strict=True):
         for word in filter(None, words_of(field)):
             length += 1
             counts = counts_of.setdefault(word[len(terms.prefix) :], {})

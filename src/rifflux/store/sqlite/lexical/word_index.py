@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from rifflux.store.lexical import FieldWeights
+from rifflux.store.lexical import WHOLE_WEIGHTS
 from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.derived import DerivedFile, Unfit
 from rifflux.store.sqlite.connection.engine import Current, current, location_of
@@ -38,10 +38,6 @@ select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), co
     )
 )
 from derived where name = :name"""
-
-#: Forgets the words of chunks that every derived file covers.
-FORGET_FRESH = """
-delete from fresh_terms where chunk not in (select chunk from touched where what glob 'words*' or what = 'postings')"""
 
 _HIGHEST = "select coalesce(max(id), 0) from chunk where owner = :owner"
 _COUNT = "select count(*) from chunk where owner = :owner"
@@ -75,7 +71,7 @@ class WordIndex(DerivedFile):
 
     title = "the word index"
     #: The weights that it can rank by: those its terms were entered with.
-    weights = FieldWeights().whole()
+    weights = WHOLE_WEIGHTS
 
     def __init__(self, location: str, owner: int, known: Known, *, read_only: bool) -> None:
         self._terms = Terms(owner)

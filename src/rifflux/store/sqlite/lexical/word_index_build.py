@@ -17,10 +17,9 @@ import apsw
 import numpy as np
 import tantivy
 
-from rifflux.store.sqlite.connection.derived import StateStamp, Unfit, advance, rebuild, touched
+from rifflux.store.sqlite.connection.derived import FORGET_FRESH, StateStamp, Unfit, advance, rebuild, touched
 from rifflux.store.sqlite.connection.engine import current
 from rifflux.store.sqlite.lexical import word_index_terms as words_terms
-from rifflux.store.sqlite.lexical.word_index import FORGET_FRESH
 from rifflux.store.sqlite.lexical.word_index_schema import ROW, entry, facets, schema
 from rifflux.store.sqlite.lexical.word_snapshot import FORMAT, WordSnapshot, stamp_file
 from rifflux.store.sqlite.query import Terms

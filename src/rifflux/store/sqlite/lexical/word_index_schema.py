@@ -14,7 +14,7 @@ from itertools import chain
 
 import tantivy
 
-from rifflux.store.lexical import FieldWeights
+from rifflux.store.lexical import WHOLE_WEIGHTS
 from rifflux.text.properties import TAGS
 
 TERMS = "terms"
@@ -23,7 +23,7 @@ TIME = "time"
 ID = "id"
 ROW = "row"
 #: How often the terms of the title, of the headings and of the body are entered.
-TIMES = tuple(int(weight) for weight in FieldWeights().whole().fields)
+TIMES = tuple(int(weight) for weight in WHOLE_WEIGHTS.fields)
 #: Longer values of facets are hashed.
 LONGEST_VALUE = 200
 

@@ -1,4 +1,4 @@
-"""Deleting all that is kept of a user, in every table, of every part of what they have; or one collection."""
+"""Delete all data of a user, in every table and every part of their content; or one collection."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rifflux.store.registry import Erased, LogEntry
 from rifflux.store.sqlite.connection.derived import forget
 from rifflux.store.sqlite.query import POSTINGS, Terms
-from rifflux.store.sqlite.registry.registry import append
+from rifflux.store.sqlite.registry.admin_log import append
 from rifflux.store.store import PART
 
 if TYPE_CHECKING:

@@ -8,8 +8,6 @@ from dataclasses import asdict, astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import apsw
-
 from rifflux.errors import OutOfScope
 from rifflux.store.registry import (
     Erased,
@@ -28,10 +26,9 @@ from rifflux.store.registry import (
 from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.locks import file_lock
 from rifflux.store.sqlite.connection.view import OwnerView
-
-#: How long an entry is kept, and how many of each user who acts: nobody can push out what others did.
-KEPT_SECONDS = 2 * 365 * 86_400.0
-KEPT_EACH = 10_000
+from rifflux.store.sqlite.registry.admin_log import append
+from rifflux.store.sqlite.registry.erase import erase
+from rifflux.store.sqlite.registry.sharing import SqliteSharing
 
 #: The columns of a job.
 JOB = tuple(each.name for each in fields(JobRecord))
@@ -145,15 +142,6 @@ where event.kind in ('click', 'save', 'export', 'not_relevant')
 order by event.time, event.id"""
 
 
-_APPEND = """
-insert into admin_log (done_at, user, action, target, owner, who, detail)
-values (:done_at, :user, :action, :target, :owner, :who, :detail)"""
-
-_TRIM = """
-delete from admin_log where done_at < :oldest or id in (
-    select id from admin_log where user = :user order by id desc limit -1 offset :each
-)"""
-
 _ENTRIES = """
 select user, action, done_at, target, owner, who, detail, id from admin_log
 where :before is null or id < :before order by id desc limit :limit"""
@@ -178,8 +166,6 @@ class SqliteRegistry(Registry):
 
     @property
     def sharing(self) -> Sharing:
-        from rifflux.store.sqlite.registry.sharing import SqliteSharing
-
         return SqliteSharing(self._whole)
 
     def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
@@ -213,7 +199,8 @@ class SqliteRegistry(Registry):
             else:
                 statement = PUT_SETTING
             connection.execute(statement, {"owner": owner, "name": name, "value": value})
-            append(connection, entry)
+            if entry:
+                append(connection, entry)
 
     def record(self, event: Event) -> None:
         with self.view.writing(content=False) as (connection, owner):
@@ -250,8 +237,6 @@ class SqliteRegistry(Registry):
             return revoked
 
     def erase(self, user: str, entry: LogEntry | None = None) -> Erased:
-        from rifflux.store.sqlite.registry.erase import erase
-
         return erase(self._whole, user, entry)
 
     def log(self, before: int | None = None, limit: int = 100) -> list[LogEntry]:
@@ -342,10 +327,3 @@ class SqliteRegistry(Registry):
 def _job(row: Any) -> JobRecord:
     found = JobRecord(*row)
     return replace(found, stop=bool(found.stop))
-
-
-def append(connection: apsw.Connection, entry: LogEntry | None) -> None:
-    """Write an entry within the open transaction, and drop expired ones."""
-    if entry:
-        connection.execute(_APPEND, asdict(entry))
-        connection.execute(_TRIM, {"oldest": entry.done_at - KEPT_SECONDS, "user": entry.user, "each": KEPT_EACH})

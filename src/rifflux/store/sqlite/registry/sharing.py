@@ -7,7 +7,8 @@ from dataclasses import astuple, dataclass, replace
 
 from rifflux.store.registry import EVERYONE, CollectionRecord, Erased, Grant, LogEntry, Sharing
 from rifflux.store.sqlite.connection.view import OwnerView
-from rifflux.store.sqlite.registry.registry import append
+from rifflux.store.sqlite.registry.admin_log import append
+from rifflux.store.sqlite.registry.erase import drop_collection
 
 _OF = "select owner, user, name, description, created_at from collection where user = :user order by name"
 
@@ -77,8 +78,6 @@ class SqliteSharing(Sharing):
             append(connection, entry)
 
     def drop(self, owner: str, entry: LogEntry | None = None) -> Erased:
-        from rifflux.store.sqlite.registry.erase import drop_collection
-
         return drop_collection(self.view, owner, entry)
 
     def grants(self, owner: str) -> list[Grant]:

@@ -1,0 +1,29 @@
+"""The log of what administrators did, in SQLite."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import apsw
+
+from rifflux.store.registry import LogEntry
+
+#: How long an entry is kept, and how many of each user who acts: nobody can push out what others did.
+KEPT_SECONDS = 2 * 365 * 86_400.0
+KEPT_EACH = 10_000
+
+_APPEND = """
+insert into admin_log (done_at, user, action, target, owner, who, detail)
+values (:done_at, :user, :action, :target, :owner, :who, :detail)"""
+
+_TRIM = """
+delete from admin_log where done_at < :oldest or id in (
+    select id from admin_log where user = :user order by id desc limit -1 offset :each
+)"""
+
+
+def append(connection: apsw.Connection, entry: LogEntry | None) -> None:
+    """Write an entry within the open transaction, and drop expired ones."""
+    if entry:
+        connection.execute(_APPEND, asdict(entry))
+        connection.execute(_TRIM, {"oldest": entry.done_at - KEPT_SECONDS, "user": entry.user, "each": KEPT_EACH})
