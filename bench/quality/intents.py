@@ -34,9 +34,9 @@ from rifflux.index import Index
 from rifflux.models import load_embedder
 from rifflux.retrieve.query.reading import Words
 from rifflux.text.analyzer import analyzer
-from rifflux.works.retrieval.asked import asked_for
-from rifflux.works.retrieval.intent import GENERIC, KEYWORDS
-from rifflux.works.retrieval.likeness import FITTED, Likeness, fitted
+from rifflux.works.intent.classify import classify
+from rifflux.works.intent.intents import GENERIC, KEYWORDS
+from rifflux.works.intent.similarity import FITTED, Similarity, fitted
 
 QUESTIONS = Path(__file__).with_name("intents.tsv")
 COLLECTIONS = ("cacm", "scifact", "nfcorpus")
@@ -91,7 +91,7 @@ def _fit() -> None:
     wording = fit(given, embedder.fingerprint)
     write(wording)
     size = FITTED.stat().st_size / 1000
-    print(f"\n{len(wording.examples)} examples, {len(wording.pieces)} pieces, {size:.0f} kB\n")
+    print(f"\n{len(wording.examples)} examples, {len(wording.features)} pieces, {size:.0f} kB\n")
 
 
 # Questions
@@ -129,17 +129,17 @@ def _sets(text: str) -> Mapping[str, Sequence[tuple[str, str]]]:
     return sets
 
 
-def _likened() -> Callable[[str], Likeness]:
+def _likened() -> Callable[[str], Similarity]:
     embedder, wording = load_embedder(), fitted()
     return lambda text: wording(embedder.embed_query(text), text)
 
 
-def _takes(liken: Callable[[str], Likeness | None]) -> Taken:
+def _takes(liken: Callable[[str], Similarity | None]) -> Taken:
     """Return a function that gives the intent of a question; bare words are one of its ways to ask nothing more."""
     words = Words(analyzer())
 
     def taken(text: str) -> str:
-        name = asked_for(text, words=words, liken=liken).intent.name
+        name = classify(text, words=words, compare=liken).intent.name
         return GENERIC if name == KEYWORDS else name
 
     return taken

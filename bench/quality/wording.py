@@ -22,8 +22,17 @@ import numpy as np
 
 from rifflux.models import Embedder
 from rifflux.types import Ids, Scores, Vectors
-from rifflux.works.retrieval.likeness import ARRAYS, EXAMPLES, FITTED, Example, Wording, digest_of, read_examples, unit
-from rifflux.works.retrieval.pieces import GAP, known_words, pieces
+from rifflux.works.intent.features import GAP, features_of, known_words
+from rifflux.works.intent.similarity import (
+    ARRAYS,
+    EXAMPLES,
+    FITTED,
+    Example,
+    ExampleModel,
+    digest_of,
+    read_examples,
+    unit,
+)
 
 #: What fills the gaps of examples.
 GAPS = Path(__file__).with_name("gaps.txt")
@@ -124,20 +133,20 @@ class Filled:
         return np.asarray(1.0 / np.bincount(self.of)[self.of])
 
 
-def fit(given: Filled, fingerprint: str) -> Wording:
+def fit(given: Filled, fingerprint: str) -> ExampleModel:
     """Return the fitted examples, with the digits that are stored."""
     points, projection, origin = _places(given)
     places = unit(given.vectors @ projection - origin)
     known = known_words(example.text for example in given.examples)
-    found = [pieces(text, known) for text in given.texts]
+    found = [features_of(text, known) for text in given.texts]
     kept = _kept(found, given)
     number = {piece: row for row, piece in enumerate(kept)}
     rows = [sorted(number[piece] for piece in each & number.keys()) for each in found]
-    kinds = [*dict.fromkeys(example.kind for example in given.examples)]
-    right = np.array([kinds.index(example.kind) for example in given.examples])[given.of]
+    kinds = [*dict.fromkeys(example.label for example in given.examples)]
+    right = np.array([kinds.index(example.label) for example in given.examples])[given.of]
     of_place, of_pieces, bias = map(_rounded, _regression(places, rows, len(kept), right, given.shares))
     examples = tuple(given.examples)
-    return Wording(examples, points, projection, origin, of_place, of_pieces, bias, kept, fingerprint)
+    return ExampleModel(examples, points, projection, origin, of_place, of_pieces, bias, kept, fingerprint)
 
 
 def _places(given: Filled) -> tuple[Vectors, Vectors, Vectors]:
@@ -240,7 +249,7 @@ def _curved(slope: Scores, past: Sequence[tuple[Scores, Scores]]) -> Scores:
 # What is left out, and what is stored
 
 
-def left_out(given: Filled, fingerprint: str) -> Iterator[tuple[str, Filled, Wording]]:
+def left_out(given: Filled, fingerprint: str) -> Iterator[tuple[str, Filled, ExampleModel]]:
     """Yield each writer with his fills, and what is fitted to all others."""
     for writer in dict.fromkeys(example.writer for example in given.examples):
         others, own = (given.only(lambda each, by=writer, wants=wants: (each.writer == by) is wants)  # type: ignore[misc]
@@ -253,7 +262,7 @@ def read() -> Sequence[Example]:
     return [*read_examples(EXAMPLES.read_text("utf-8"))]
 
 
-def write(wording: Wording) -> None:
+def write(wording: ExampleModel) -> None:
     """Store what was fitted in the package."""
     arrays = {name: getattr(wording, name).astype(np.float16) for name in ARRAYS}
     # The longest of them has most of one coordinate: all fit.
@@ -261,7 +270,7 @@ def write(wording: Wording) -> None:
     np.savez_compressed(
         FITTED,
         **arrays,
-        pieces="\n".join(wording.pieces),
+        pieces="\n".join(wording.features),
         fingerprint=wording.fingerprint,
         digest=digest_of(EXAMPLES.read_text("utf-8")),
     )

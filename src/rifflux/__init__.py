@@ -161,12 +161,12 @@ if _typing.TYPE_CHECKING:
     from rifflux.works.catalog import WorkRecord as WorkRecord
     from rifflux.works.catalog import WorksCatalog as WorksCatalog
     from rifflux.works.export import verify as verify
+    from rifflux.works.intent.classify import IntentDecision as IntentDecision
+    from rifflux.works.intent.intents import Intent as Intent
+    from rifflux.works.intent.intents import adjusted_intents as adjusted_intents
     from rifflux.works.listing import WorkSummary as WorkSummary
     from rifflux.works.report import Doubt as Doubt
     from rifflux.works.report import WorksReport as WorksReport
-    from rifflux.works.retrieval.asked import Asked as Asked
-    from rifflux.works.retrieval.intent import Intent as Intent
-    from rifflux.works.retrieval.intent import adjusted_intents as adjusted_intents
     from rifflux.works.retrieval.replay import Replay as Replay
     from rifflux.works.retrieval.retriever import Retrieval as Retrieval
     from rifflux.works.retrieval.retriever import WorksRetriever as WorksRetriever
@@ -230,8 +230,8 @@ _PUBLIC = {
     "works.listing": "WorkSummary",
     "works.export": "verify",
     "works.report": "Doubt WorksReport",
-    "works.retrieval.intent": "Intent adjusted_intents",
-    "works.retrieval.asked": "Asked",
+    "works.intent.intents": "Intent adjusted_intents",
+    "works.intent.classify": "IntentDecision",
     "works.retrieval.replay": "Replay",
     "works.retrieval.retriever": "Retrieval WorksRetriever",
 }

@@ -46,7 +46,7 @@ def test_a_line_is_an_intent_and_a_question_or_json(file: Path) -> None:
 def test_questions_are_taken_for_what_a_retrieval_takes_them_for(index: Index, file: Path) -> None:
     found = intents_of(index, read_labelled(file, [*index.retrieve.intents]))
     for each in found:
-        asked = index.retrieve(each.question.text).asked
+        asked = index.retrieve(each.question.text).decision
         assert (each.intent, each.reason) == (asked.intent.name, asked.reason)
     assert [each.right for each in found] == [True, True, False]
 

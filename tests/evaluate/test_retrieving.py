@@ -135,7 +135,7 @@ def test_a_pack_is_as_precise_as_the_works_that_it_quotes(collection: Collection
 def test_an_intent_holds_for_every_question(collection: Collection, cache: Cache) -> None:
     run = parse_run("retrieve,intent=survey")
     index = cache.opener(collection, [run], profile="works")(run)
-    assert index.retrieve("sieves", mode="survey").asked.intent.name == "survey"
+    assert index.retrieve("sieves", mode="survey").decision.intent.name == "survey"
     assert _compared(collection, cache, run)[run.name].values["ndcg@10"][1] > 0
 
 

@@ -17,7 +17,7 @@ from rifflux import Index, InvalidArgument
 from rifflux.evaluate import Collection, compare, parse_run, read_beir
 from rifflux.evaluate.tune import reset
 from rifflux.evaluate.work_weights import apply_weights, tune_works
-from rifflux.works.retrieval.intent import INTENTS, WEIGHTS, adjusted_intents, fitted_intents
+from rifflux.works.intent.intents import INTENTS, WEIGHTS, adjusted_intents, fitted_intents
 from tests.support.collection import write_collection
 
 COUNT = 40

@@ -19,7 +19,7 @@ from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.types import Identifier, Link, Tag
 from rifflux.works import Passage, Work
 from rifflux.works.export import verify
-from rifflux.works.retrieval.intent import INTENTS, adjusted_intents
+from rifflux.works.intent.intents import INTENTS, adjusted_intents
 
 PAGES = tuple(
     Passage(
@@ -118,7 +118,7 @@ class TestWeights:
             "lexical": 0, "semantic": 0, "citation": 0.25, "field_match": 0, "freshness": 0, "authority": 0.75
         }  # fmt: skip
         assert found.reranked[0].title == "Cohomology of stacks, part 0"
-        assert other.asked.intent == INTENTS["survey"]
+        assert other.decision.intent == INTENTS["survey"]
 
     def test_hold_where_a_work_is_named_too(self) -> None:
         about = adjusted_intents({"prereq": {"citation": 2}})["prereq"].about

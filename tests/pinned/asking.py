@@ -68,8 +68,8 @@ def projected(value: Any) -> Any:
     if isinstance(value, Results):
         return {"query": value.query, "hits": projected(value.hits), "trace": projected(value.trace)}
     if isinstance(value, Retrieval):
-        asked = {"intent": value.asked.intent.name, "reason": value.asked.reason}
-        return {**_fields(value, but=("asked",)), "asked": asked}
+        asked = {"intent": value.decision.intent.name, "reason": value.decision.reason}
+        return {**_fields(value, but=("decision",)), "asked": asked}
     if is_dataclass(value) and not isinstance(value, type):
         return _fields(value)
     if isinstance(value, Mapping):

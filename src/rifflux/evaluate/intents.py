@@ -83,7 +83,7 @@ def intents_of(index: Index, questions: Sequence[LabelledQuestion]) -> list[Take
     """Return what each question is taken for by the retrieval of an index; nothing is searched for."""
     found = []
     for question in questions:
-        asked = index.retrieve.asked(question.text)
+        asked = index.retrieve.decide_intent(question.text)
         found.append(TakenFor(question, asked.intent.name, asked.reason))
     return found
 

@@ -127,10 +127,10 @@ class WorksTuner:
     def _scored(self, question: JudgedQuestion, present: Weights) -> ScoredWorks | None:
         """Return the works of a question by their components; None where other things than weights order them."""
         found = Retriever(self.index, self.collection).asker()(question.text, top_k=READ)
-        if found.asked.sides or found.asked.intent.joined or not found.reranked:
+        if found.decision.sides or found.decision.intent.joined or not found.reranked:
             return None
         values = np.array([[each.get(name, 0.0) for name in PARTS] for each in found.components])
-        own = found.asked.intent.weights
+        own = found.decision.intent.weights
         names = [self.collection.identify(hit) for hit in found.reranked]
         numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
         scores = np.array([hit.score for hit in found.reranked])

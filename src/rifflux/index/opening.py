@@ -67,7 +67,7 @@ def open_index(
     stand before each question and each text that is sent there; an index records them with its model.
     `rerankers` says where the models of rerankers are, `synonyms` is a file of words that stand for each other (see
     `rifflux.retrieve.query.expand`), `intents` what to change of how works are retrieved (see
-    `rifflux.works.retrieval.intent`).
+    `rifflux.works.intent.intents`).
     `fusion` and `reranker` are those of a search that names none, instead of the profile's and of what the index was
     tuned to; `rerank_top` is how many hits a reranker takes (0: as many as is its own way).
     `boosts` are other factors for what a question names (see `rifflux.retrieve.steps.anchors.Anchors`).
@@ -84,7 +84,7 @@ def open_index(
     place = checked_place("the path of an index", path)
     chosen = find_profile(profile)
     if intents:
-        from rifflux.works.retrieval.intent import adjusted_intents
+        from rifflux.works.intent.intents import adjusted_intents
 
         adjusted_intents(intents)  # refused before anything is opened
         chosen = replace(chosen, intents=intents)
@@ -202,7 +202,7 @@ def _settled(store: Store, profile: Profile, language: str, *, explicit: bool) -
         profile = replace(profile, features=load_weights(weights))
     if (weights := store.registry.setting("components")) and not explicit:
         from rifflux.retrieve.steps.rerank.features import load_weights
-        from rifflux.works.retrieval.intent import WEIGHTS
+        from rifflux.works.intent.intents import WEIGHTS
 
         profile = replace(profile, components=load_weights(weights, WEIGHTS))
     if facets := store.registry.setting("facets"):

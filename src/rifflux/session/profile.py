@@ -45,7 +45,7 @@ class Profile:
     `relevance`, each hit of a page gets its own. With `exact`, scores by words are SQLite's own to the last digit,
     however large the index is. `features` are weights of the reranker of that name by component, `components` those of
     the score of works, and `intents` what is changed of how works are retrieved (see
-    `rifflux.works.retrieval.intent`); what is not named has its default.
+    `rifflux.works.intent.intents`); what is not named has its default.
     `visible` closes what no license opens, `packer` packs evidence of what was found, for content that is cited.
     `cure` is what makes vectors that are missing.
     """

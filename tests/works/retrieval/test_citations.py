@@ -78,7 +78,7 @@ def test_a_work_is_canonical_by_being_cited_and_not_by_citing(index: Index, ques
 
 def test_citations_of_the_best_lift_in_proportion_to_relevance(index: Index) -> None:
     found = index.retrieve("sheaf cohomology", mode="generic")
-    weights = found.asked.intent.weights
+    weights = found.decision.intent.weights
     for values in found.components:
         relevance = weights["lexical"] * values["lexical"] + weights["semantic"] * values["semantic"]
         lift = min(1.0, relevance / (weights["lexical"] + weights["semantic"]) / FULL_LIFT)
@@ -92,7 +92,7 @@ def test_works_around_similar_ones_do_not_outrank_what_is_relevant(index: Index,
     assert any("most similar works were followed" in note or "like it" in note for note in found.trace.notes)
     keys = [*citations(found)]
     assert keys[0] in ("tohoku", "survey")
-    assert found.asked.intent.weights["citation"] < found.asked.intent.weights["semantic"]
+    assert found.decision.intent.weights["citation"] < found.decision.intent.weights["semantic"]
 
 
 def test_what_cites_a_work_is_packed_at_the_confidence_of_the_graph(index: Index) -> None:
@@ -161,7 +161,7 @@ def test_somebodys_works_are_one_class_of_question(index: Index) -> None:
         "which papers has {} written?",
     )
     for name in ("Perelman", "Unknown"):
-        intents = {form: index.retrieve(form.format(name)).asked.intent.name for form in forms}
+        intents = {form: index.retrieve(form.format(name)).decision.intent.name for form in forms}
         assert set(intents.values()) == {"lookup"}, intents
 
 

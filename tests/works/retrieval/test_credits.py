@@ -199,9 +199,9 @@ class TestReferences:
     @pytest.mark.parametrize("question", ["Watson helix structure 1953", "Watson 1953 helix"])
     def test_by_author_subject_and_year_are_looked_up(self, index: Index, question: str) -> None:
         found = index.retrieve(question)
-        assert found.asked.intent.name == "lookup", found.asked.reason
+        assert found.decision.intent.name == "lookup", found.decision.reason
         assert found.reranked[0].title == "A structure of the double helix"
 
     @pytest.mark.parametrize("question", ["earthquake damage 1953", "Watson helix", "Chile helix 1953"])
     def test_without_author_or_year_are_words(self, index: Index, question: str) -> None:
-        assert index.retrieve(question).asked.intent.name == "keywords"
+        assert index.retrieve(question).decision.intent.name == "keywords"

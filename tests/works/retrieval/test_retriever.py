@@ -21,7 +21,7 @@ from rifflux.surfaces.shared.packs import read_pack, retrieval_json
 from rifflux.types import Hit, Identifier, Link, Tag
 from rifflux.works import Passage, Work
 from rifflux.works.export import verify
-from rifflux.works.retrieval.intent import INTENTS, MODES
+from rifflux.works.intent.intents import INTENTS, MODES
 from rifflux.works.retrieval.steps import RetrievalSettings
 from tests.support.exploring import examples
 
@@ -102,7 +102,7 @@ class TestRanking:
 
     def test_components_are_told_before_and_after_weighing(self, index: Index) -> None:
         found = index.retrieve("cohomology")
-        weights = found.asked.intent.weights.shares()
+        weights = found.decision.intent.weights.shares()
         for told in retrieval_json(found)["reranked"]:
             assert told["components"] == pytest.approx({name: weights[name] * told["values"][name] for name in weights})
             assert told["values"]["freshness"] > 0
@@ -116,7 +116,7 @@ class TestRanking:
         titles = ("The cohomology of closed manifolds", "Sheaf cohomology")
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(*(Work(title, "On things.", license="CC0-1.0") for title in titles))
-            whole, subject = (index.retrieve(title).asked for title in titles)
+            whole, subject = (index.retrieve(title).decision for title in titles)
         assert whole.intent.name == "lookup"
         assert "the name of a work here: The cohomology of closed manifolds" in whole.reason
         assert subject.intent.name == "keywords"
@@ -166,7 +166,7 @@ class TestRanking:
     def test_a_comparison_finds_both_sides(self, index: Index) -> None:
         found = index.retrieve("heapsort versus etale cohomology")
         assert set(titles(found.reranked[:2])) == {"Sorting by heaps", "Etale cohomology"}
-        sides = [index.retrieve(side).trace for side in found.asked.sides]
+        sides = [index.retrieve(side).trace for side in found.decision.sides]
         for channel in ("lexical", "semantic", "fused"):
             assert found.trace.counts[channel] == sum(side.counts[channel] for side in sides)
         assert found.trace.understanding.kind == index.classify("heapsort versus etale cohomology").kind
@@ -181,7 +181,7 @@ class TestRanking:
         assert set(asked("year:2015")) == {"Etale cohomology"}
         sides = index.retrieve("spaces versus schemes year:2015 -heapsort")
         assert titles(sides.reranked) == ["Etale cohomology"]
-        assert sides.asked.sides == ("spaces", "schemes")
+        assert sides.decision.sides == ("spaces", "schemes")
 
     @pytest.mark.parametrize("name", ["doi:10.1/sheaves", "Sheaf cohomology", '"Sheaf cohomology"'])
     def test_a_named_work_is_what_is_looked_for_and_no_answer(self, index: Index, name: str) -> None:
@@ -196,7 +196,7 @@ class TestRanking:
             index.retrieve("Etale cohomology", mode="prereq"),
         ):
             assert set(titles(asked.reranked[:2])) == {"Sheaf cohomology", "Sur quelques points"}
-            assert asked.asked.intent.weights == INTENTS["prereq"].about
+            assert asked.decision.intent.weights == INTENTS["prereq"].about
         nothing = index.retrieve("prerequisites for doi:10.1/sorting")
         assert any("no citations of it are known" in note for note in nothing.trace.notes)
 
@@ -218,7 +218,7 @@ class TestRanking:
 
     def test_a_work_that_is_looked_up_by_its_identifier_comes_first(self, index: Index) -> None:
         found = index.retrieve("doi:10.1/sorting")
-        assert found.asked.intent.name == "lookup"
+        assert found.decision.intent.name == "lookup"
         assert titles(found.reranked)[0] == "Sorting by heaps"
         assert found.reranked[0].because("works").detail["values"]["lexical"] == 1
         assert found.reranked[0].relevance == 1
@@ -266,7 +266,7 @@ class TestRanking:
     @examples(60)
     @given(words=st.lists(st.sampled_from(PIECES), min_size=1, max_size=7), mode=st.sampled_from([None, *MODES]))
     def test_no_question_is_an_error(self, index: Index, words: list[str], mode: str | None) -> None:
-        assert index.retrieve(" ".join(words), mode=mode).asked.intent.name in INTENTS
+        assert index.retrieve(" ".join(words), mode=mode).decision.intent.name in INTENTS
 
 
 class TestStages:

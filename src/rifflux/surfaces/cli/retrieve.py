@@ -98,7 +98,7 @@ def print_retrieval(found: Retrieval, analyzer: Analyzer, offset: int = 0) -> No
 
     console = show.console()
     evidence = found.evidence
-    intent = f"{found.asked.intent.name}: {found.asked.reason}"
+    intent = f"{found.decision.intent.name}: {found.decision.reason}"
     show.hanging(console, Text(show.safe(intent), "dim"))
     for rank, hit in enumerate(found.reranked, offset + 1):
         _work(console, rank, hit, found.identifiers.get(hit.id, ()))

@@ -61,7 +61,7 @@ class Counters:
     def retrieved(self, found: Retrieval) -> None:
         """Count a retrieval of works."""
         self.searched(found.trace)
-        self.retrievals.labels(found.asked.intent.name).inc()
+        self.retrievals.labels(found.decision.intent.name).inc()
         if found.evidence.uncertain:
             self.uncertain.inc()
 

@@ -19,19 +19,19 @@ _NOT_COMPARED = frozenset(("milliseconds", "degraded", "notes"))
 
 def retrieval_json(found: Retrieval) -> JsonObject:
     """Return candidates, reranked, evidence_pack and diagnostics."""
-    asked = found.asked
+    decision = found.decision
     names = found.identifiers
     trace = trace_json(found.trace)
     return {
         "query": found.query,
-        "mode": asked.intent.name,
+        "mode": decision.intent.name,
         "candidates": [_candidate(hit, names) for hit in found.candidates],
         "reranked": [_ranked(hit, names) for hit in found.reranked],
         "evidence_pack": noun_json(found.evidence),
         "diagnostics": {
-            "intent": asked.intent.name,
-            "reason": asked.reason,
-            "weights": asked.intent.weights.shares(),
+            "intent": decision.intent.name,
+            "reason": decision.reason,
+            "weights": decision.intent.weights.shares(),
             "confidence": found.evidence.confidence,
             "uncertain": found.evidence.uncertain,
             **{name: trace[name] for name in ("milliseconds", "counts", "degraded", "notes")},

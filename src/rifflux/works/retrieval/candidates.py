@@ -33,9 +33,9 @@ from rifflux.session.searching import Searcher
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import idf
 from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores, Trace
-from rifflux.works.retrieval.named import CERTAINTY
-from rifflux.works.retrieval.question import NamedWork, Place, Question
-from rifflux.works.retrieval.wording import side_of
+from rifflux.works.intent.named import CERTAINTY, NamedWork, Place
+from rifflux.works.intent.question import Question
+from rifflux.works.intent.sides import query_of_side
 
 #: Candidates of each search.
 POOL = 60
@@ -76,8 +76,8 @@ class CandidateGenerator:
 
     def __call__(self) -> Gathered:
         """Return the candidates, within the limits of the question and the filter."""
-        if self.question.asked.sides:
-            return self._of_sides(self.question.asked.sides)
+        if self.question.decision.sides:
+            return self._of_sides(self.question.decision.sides)
         if self.question.about:
             return self._like(self.question.about)
         found = self._gathered(self.question.query)
@@ -92,7 +92,7 @@ class CandidateGenerator:
         table, trace = pipeline.found(plan.query, POOL, plan.trace, self.clock)
         if without:
             table = table.take([row for row, hit in enumerate(table.passages) if hit.place != without])
-        table = settled(self.searcher.store, plan.query, table, self.question.asked.intent.weights)
+        table = settled(self.searcher.store, plan.query, table, self.question.decision.intent.weights)
         return Gathered(table, plan.query, [plan.query], trace, plan.pipeline)
 
     def _with(self, named: NamedWork, found: Gathered) -> Gathered:
@@ -102,12 +102,12 @@ class CandidateGenerator:
         if named.hit.place not in [hit.place for hit in table.passages]:
             ranking = allowed(store, found.query, Ranking(np.array([named.id], np.int64), np.zeros(1)))
             more = Candidates.of_hits(store.catalog.hydrate(ranking))
-            table = stacked(table, settled(store, found.query, more, self.question.asked.intent.weights))
+            table = stacked(table, settled(store, found.query, more, self.question.decision.intent.weights))
         return replace(found, table=table, named=named.hit.place)
 
     def _of_sides(self, sides: Sequence[str]) -> Gathered:
         """Return the candidates for either side of a comparison, merged."""
-        first, second = (self._gathered(side_of(self.question.query, side)) for side in sides)
+        first, second = (self._gathered(query_of_side(self.question.query, side)) for side in sides)
         queries = [first.query, second.query]
         trace = _both(first.trace, second.trace)
         return Gathered(_merged(first.table, second.table), _joined(queries), queries, trace, first.pipeline)
@@ -143,7 +143,7 @@ class CandidateGenerator:
         known = np.flatnonzero(np.isfinite(side))
         best[known] = by_side[side[known].astype(np.int64), known]
         if found.named:
-            best[np.array([hit.place == found.named for hit in table.passages]) & (table[CERTAINTY] > 0)] = 1.0
+            best[np.array([hit.place == found.named for hit in table.passages], bool) & (table[CERTAINTY] > 0)] = 1.0
         best = np.fmax(best, table[JOINED])
         return table.with_column(RELEVANCE, best)
 

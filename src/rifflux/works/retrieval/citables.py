@@ -15,9 +15,8 @@ from rifflux.session.license_policy import LicensePolicy
 from rifflux.session.searching import Searcher
 from rifflux.text.titles import person
 from rifflux.types import Document, Hit, Tag
+from rifflux.works.intent.named import CERTAINTY, Place, names_in
 from rifflux.works.model import PRIMARY, primary_of
-from rifflux.works.retrieval.named import CERTAINTY, headed
-from rifflux.works.retrieval.question import Place, naming
 from rifflux.works.retrieval.score import SCORED
 
 #: The metadata that holds the subject of a work without codes.
@@ -57,7 +56,8 @@ class Citables:
         passages: dict[Place, list[Hit]] = {}
         for hit in self.visible.hits(candidates.passages):
             passages.setdefault(hit.place, []).append(hit)
-        self.places, meant = [*(each.place for each in ranked.passages)], naming(self.text)
+        self.places = [each.place for each in ranked.passages]
+        names = names_in(self.text)
         parts = ranked.parts(SCORED)
         found = []
         columns = (ranked[SCORE], np.nan_to_num(ranked[RELEVANCE]), ranked[CERTAINTY], ranked.ids)
@@ -71,7 +71,9 @@ class Citables:
                 dict(zip(parts, addends, strict=False)),
                 relevance,
                 int(certainty),
-                headed(meant, passages[hit.place]) if certainty else frozenset(),
+                frozenset(
+                    each.id for each in passages[hit.place] if certainty and names.has_heading(each.heading_path)
+                ),
                 groups_of(hit, self.visible),
             )
             told = self.visible.tells_facts(hit.place[0], hit.license)

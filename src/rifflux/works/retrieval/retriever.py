@@ -37,9 +37,12 @@ from rifflux.session.session import IndexView
 from rifflux.types import LICENSED, Filter, Hit, Trace, Why, parted
 from rifflux.types.document import UNTOLD
 from rifflux.works.export import CITING, style_of
+from rifflux.works.intent.classify import IntentDecision
+from rifflux.works.intent.intents import INTENTS, Intent, adjusted_intents, fitted_intents
+from rifflux.works.intent.question import Question, read_question
+from rifflux.works.intent.similarity import similarity_of
 from rifflux.works.model import told_names
 from rifflux.works.profile import WORKS
-from rifflux.works.retrieval.asked import Asked
 from rifflux.works.retrieval.candidates import (
     POOL,
     SIDE,
@@ -50,10 +53,7 @@ from rifflux.works.retrieval.candidates import (
     sufficient_reach,
 )
 from rifflux.works.retrieval.citables import Citables, groups_of
-from rifflux.works.retrieval.intent import INTENTS, Intent, adjusted_intents, fitted_intents
-from rifflux.works.retrieval.liking import Liking
 from rifflux.works.retrieval.listing import listed
-from rifflux.works.retrieval.question import Question, meant
 from rifflux.works.retrieval.score import SCORED, VALUE
 from rifflux.works.retrieval.steps import CITED, KIND, RetrievalSettings, WorkSteps
 
@@ -76,7 +76,7 @@ class Retrieval:
     """
 
     query: str
-    asked: Asked
+    decision: IntentDecision
     candidates: tuple[Hit, ...]
     reranked: tuple[Hit, ...]
     evidence: EvidencePack
@@ -206,15 +206,15 @@ class WorksRetriever:
             raise InvalidArgument(f"the pack was asked with {unknown[0]!r}, which is no argument of retrieve")
         return replace(self, settings=settings)(pack.query, **arguments)
 
-    def asked(self, query: str, *, mode: str | None = None) -> Asked:
-        """Return what a question asks for and why it was taken for that; nothing is searched for.
+    def decide_intent(self, query: str, *, mode: str | None = None) -> IntentDecision:
+        """Return the intent of a question and the reason for it, without searching.
 
         Raises `InvalidArgument`.
         """
         checked_search(query, 1, None)
         alone = replace(self, searcher=Searcher(self.searcher.now(query).view.asking_once))
         with alone.searcher.store.memoized():
-            return alone._meant(query, Filter(), mode, Stopwatch(), None).asked
+            return alone._meant(query, Filter(), mode, Stopwatch(), None).decision
 
     def _found(
         self,
@@ -252,10 +252,18 @@ class WorksRetriever:
         searcher = self.searcher
         start = perf_counter()
         query = replace(searcher.read(text, filter), deadline=deadline)
-        liken = Liking(searcher, deadline)
-        question = meant(text, query, mode, self.intents, searcher.store, searcher.view.visible, liken)
+        view = searcher.view
+        question = read_question(
+            text,
+            query,
+            mode,
+            self.intents,
+            view.store,
+            view.visible,
+            lambda part: similarity_of(part, view, deadline),
+        )
         clock.add("understand", start)
-        return replace(question, notes=(*question.notes, *liken.notes))
+        return question
 
     def _ranked(self, found: Gathered, steps: WorkSteps, clock: Stopwatch) -> Gathered:
         """Return the works in the order of the profile's steps, and the trace completed."""
@@ -292,7 +300,7 @@ class WorksRetriever:
         terms = frozenset(chain.from_iterable(chain(*each.clauses, *each.variants) for each in found.sides))
         pack = replace(packer, notes=found.trace.degraded)(
             question.text,
-            question.asked.intent.name,
+            question.decision.intent.name,
             citable,
             searcher.view.embedder.count_tokens,
             lambda sentence: not terms.isdisjoint(searcher.analyzer.terms(sentence)),
@@ -302,12 +310,12 @@ class WorksRetriever:
         )
         pack = replace(pack, notes=(*pack.notes, *opened))
         generator.clock.add("pack", start)
-        asked = question.asked
+        decision = question.decision
         shown = {f"{id:016x}": tuple(map(str, told_names(each))) for id, each in steps.identifiers.items()}
-        candidates = self._explained(steps.candidates, asked.sides)
+        candidates = self._explained(steps.candidates, decision.sides)
         listed = works.head(packer.listed)
-        reranked = self._explained(listed, asked.sides)
-        return Retrieval(question.text, asked, candidates, reranked, pack, found.trace, shown, _components(listed))
+        reranked = self._explained(listed, decision.sides)
+        return Retrieval(question.text, decision, candidates, reranked, pack, found.trace, shown, _components(listed))
 
     def _explained(self, table: Candidates, sides: Sequence[str]) -> tuple[Hit, ...]:
         """Return works as they may be shown, with their components before weighing and the side that they answer."""
@@ -365,7 +373,7 @@ def _limits(question: Question, least: float | None) -> Limits:
 
     A minimum that the caller names is the only one.
     """
-    limits = question.asked.intent.limits
+    limits = question.decision.intent.limits
     asked = {*question.query.filter.metadata, *(credit.role for credit in question.query.credits)}
     caps = {group: most for group, most in limits.caps.items() if _ASKED.get(group) not in asked}
     limits = replace(limits, caps=caps)

@@ -41,9 +41,9 @@ from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.schemes import WORDED
 from rifflux.types import Hit, Ids, Query, Scores, Tag
+from rifflux.works.intent.named import CERTAINTY
+from rifflux.works.intent.question import Question
 from rifflux.works.retrieval.candidates import share
-from rifflux.works.retrieval.named import CERTAINTY
-from rifflux.works.retrieval.question import Question
 
 #: The stage of explanations that tells the score.
 SCORED = "works"
@@ -87,7 +87,7 @@ class WorkScore:
         if not len(table):
             return table
         values = self.components(table)
-        scores, addends = weighed(values, self.question.asked.intent.weights.shares())
+        scores, addends = weighed(values, self.question.decision.intent.weights.shares())
         for credit in query.credits:
             if credit.sure or query.credits_only:
                 worth = NAMED_SURELY
@@ -129,7 +129,7 @@ class WorkScore:
 
     def _lift(self, lexical: Scores, semantic: Scores) -> Scores:
         """Return the share of what citations say that counts, by the relevance of each work."""
-        weights = self.question.asked.intent.weights
+        weights = self.question.decision.intent.weights
         total = weights["lexical"] + weights["semantic"]
         if not total:
             return np.ones(len(lexical))

@@ -31,10 +31,10 @@ from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Filter, Hit, Identifier, Ids, Query, Ranking, Tag
+from rifflux.works.intent.intents import IN, MOST_JOINED, NONE_JOINED
+from rifflux.works.intent.named import BY_TITLE, CERTAINTY, Place, add_certainty, names_in
+from rifflux.works.intent.question import Question
 from rifflux.works.retrieval.candidates import JOINED, SIDE, allowed, settled
-from rifflux.works.retrieval.intent import IN, MOST_JOINED, NONE_JOINED
-from rifflux.works.retrieval.named import BY_TITLE, CERTAINTY, certain_of
-from rifflux.works.retrieval.question import Place, Question
 from rifflux.works.retrieval.score import NEAR, SCORED, WorkScore
 
 T = TypeVar("T")
@@ -98,14 +98,14 @@ class WorkSteps:
         """Return the steps by name, in their order; a search of works by their evidence has no others."""
         del reranker, further
         steps = [("citations", self.with_cited), ("works", self.one_per_work), (RERANK, self.by_score)]
-        if self.question.asked.intent.not_kinds:
+        if self.question.decision.intent.not_kinds:
             return [(KIND, self.without_kinds), *steps]
         return steps
 
     def without_kinds(self, query: Query, table: Candidates) -> Candidates:
         """Leave out passages of the kinds that the intent leaves out."""
         del query
-        kinds = self.question.asked.intent.not_kinds
+        kinds = self.question.decision.intent.not_kinds
         kept = table.take([row for row, hit in enumerate(table.passages) if hit.kind.lower() not in kinds])
         if dropped := len(table) - len(kept):
             self.notes.append(f"left out for their kind: {dropped} passages of notices and the like")
@@ -113,7 +113,7 @@ class WorkSteps:
 
     def with_cited(self, query: Query, table: Candidates) -> Candidates:
         """Add the works that citations join with the best, or with the one that is asked about."""
-        intent = self.question.asked.intent
+        intent = self.question.decision.intent
         best = best_of_each(table)
         found = self._within(
             self.settings.expansion_ms,
@@ -128,7 +128,7 @@ class WorkSteps:
             self.notes.append(found.note)
         if self.direct and intent.about:
             intent = replace(intent, weights=intent.about)
-            self.question = replace(self.question, asked=replace(self.question.asked, intent=intent))
+            self.question = replace(self.question, decision=replace(self.question.decision, intent=intent))
         more = settled(self.store, query, _new(found.hits, table, intent.neighbours), intent.weights)
         table = stacked(table, more)
         nearness = np.array([*map(near.get, (_PLACE(each) for each in table.passages), repeat(np.nan))], np.float64)
@@ -150,7 +150,8 @@ class WorkSteps:
         """Keep the best candidate of each work."""
         del query
         self.identifiers = self.store.catalog.identifiers_of(np.unique(table.ids))
-        table = certain_of(self.question, table, self.identifiers, self.visible)
+        first = self.question.first.hit.place if self.question.first else None
+        table = add_certainty(names_in(self.question.text), first, table, self.identifiers, self.visible)
         works = best_of_each(table)
         self.tags = self.store.catalog.tags_of(works.ids)
         # Of the candidates, all tell how near their works are by citations, not the new ones alone.
@@ -165,10 +166,10 @@ class WorkSteps:
             self.store, self.question, self.analyzer, self.year, self.tags, self.visible, self.filter.tags, self.direct
         )
         ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), NO_SCORES)
-        if self.question.asked.sides:
+        if self.question.decision.sides:
             return _alternating(ranked)
         # Where words are to count nothing, they keep nothing up either.
-        worded = self.question.asked.intent.weights["lexical"] > 0 and not self.question.about
+        worded = self.question.decision.intent.weights["lexical"] > 0 and not self.question.about
         if worded:
             return KeptUp()(query, _surely(ranked))
         return ranked
@@ -224,23 +225,23 @@ class WorkSteps:
                 hits = self._read(found.ranking, works, about.hit.place)
                 sure = {hit.place: about.certainty * found.confidence[int(hit.id, 16)] for hit in hits}
                 return Neighborhood(hits, direct=True, confidence=sure)
-            follow = self.question.asked.intent.follow
-            if self.question.asked.intent.joined:
+            follow = self.question.decision.intent.follow
+            if self.question.decision.intent.joined:
                 note = NONE_JOINED[follow[0]]
             else:
                 note = NO_CITATIONS
-        found = self._around(query, works.ids[: self.question.asked.intent.seeds])
+        found = self._around(query, works.ids[: self.question.decision.intent.seeds])
         return Neighborhood(self._read(found.ranking, works, about.hit.place if about else None), note)
 
     def _around(self, query: Query, seeds: Ids) -> Neighbors:
-        found = neighbors(self.store, seeds, self.question.asked.intent.follow)
+        found = neighbors(self.store, seeds, self.question.decision.intent.follow)
         return replace(found, ranking=allowed(self.store, query, found.ranking))
 
     def _read(self, ranking: Ranking, works: Candidates, without: Place | None) -> list[Hit]:
         """Return the passages of a ranking that are there and may stay; those of candidates are read already."""
         known = dict(zip(works.ids.tolist(), works.passages, strict=True))
         hits = []
-        kinds = self.question.asked.intent.not_kinds
+        kinds = self.question.decision.intent.not_kinds
         if len(missing := ranking.ids[~np.isin(ranking.ids, works.ids)]):
             found = self.store.catalog.hydrate(Ranking(missing, np.zeros(len(missing))))
             known |= {int(hit.id, 16): hit for hit in found}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rifflux.works.retrieval.mention import identifier_in, noted
-from rifflux.works.retrieval.pieces import known_words, pieces, untitled
+from rifflux.works.intent.features import features_of, known_words, untitled
+from rifflux.works.intent.rules import footnote_reference, identifier_in
 
 KNOWN = known_words(["{x} vs {y}", "{y} vs {x} again", "who cites {w}", "papers that cites {w}", "who wrote {w}"])
 
@@ -15,17 +15,17 @@ class TestPieces:
         assert {"vs", "cites", "who"} == KNOWN
 
     def test_subjects_are_left_out(self) -> None:
-        one, other = (pieces(text, KNOWN) for text in ("Adam vs SGD", "Raft vs Paxos"))
+        one, other = (features_of(text, KNOWN) for text in ("Adam vs SGD", "Raft vs Paxos"))
         assert one == other
         assert {"vs", "_ vs", "vs _", "_ vs _", "^ _ vs"} <= one
 
     def test_so_are_titles(self) -> None:
-        assert "vs" not in pieces('who cites "Adam vs SGD"?', KNOWN)
-        assert "vs" not in pieces("who cites Adam Vs Stochastic Descent?", KNOWN)
+        assert "vs" not in features_of('who cites "Adam vs SGD"?', KNOWN)
+        assert "vs" not in features_of("who cites Adam Vs Stochastic Descent?", KNOWN)
 
     @pytest.mark.parametrize("text", ["", "?", "42", "sheaves " * 200, "層"])
     def test_of_anything(self, text: str) -> None:
-        assert pieces(text, KNOWN)
+        assert features_of(text, KNOWN)
 
     def test_the_first_word_of_a_sentence_begins_no_title(self) -> None:
         assert untitled("Find Origins of Virtue in Man", other="*") == "Find*"
@@ -64,7 +64,7 @@ class TestNotes:
         ],
     )
     def test_refer_to_a_work(self, text: str) -> None:
-        assert noted(text)
+        assert footnote_reference(text)
 
     @pytest.mark.parametrize(
         "text",
@@ -77,4 +77,4 @@ class TestNotes:
         ],
     )
     def test_subjects_do_not(self, text: str) -> None:
-        assert not noted(text)
+        assert not footnote_reference(text)

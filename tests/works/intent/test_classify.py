@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from rifflux.models import load_embedder
-from rifflux.works.retrieval.asked import asked_for
-from rifflux.works.retrieval.comparison import sides_in
-from rifflux.works.retrieval.likeness import EXAMPLES, FITTED, Likeness, digest_of, fitted, read_examples
-from rifflux.works.retrieval.wording import cited_way
+from rifflux.works.intent.classify import classify
+from rifflux.works.intent.rules import citation_direction
+from rifflux.works.intent.sides import sides_in
+from rifflux.works.intent.similarity import EXAMPLES, FITTED, Similarity, digest_of, fitted, read_examples
 
 
-def likened(text: str) -> Likeness:
+def likened(text: str) -> Similarity:
     return fitted()(load_embedder().embed_query(text), text)
 
 
@@ -48,7 +48,7 @@ class TestIntents:
         ],
     )
     def test_are_told_in_any_wording(self, text: str, intent: str) -> None:
-        asked = asked_for(text, liken=likened)
+        asked = classify(text, compare=likened)
         assert asked.intent.name.replace("keywords", "generic") == intent, asked.reason
         assert asked.reason
 
@@ -66,7 +66,7 @@ class TestIntents:
         ],
     )
     def test_an_identifier_is_looked_up_unless_others_are_wanted(self, text: str, intent: str) -> None:
-        assert asked_for(text, liken=likened).intent.name == intent
+        assert classify(text, compare=likened).intent.name == intent
 
     @pytest.mark.parametrize(
         ("text", "intent"),
@@ -82,19 +82,19 @@ class TestIntents:
         ],
     )
     def test_words_of_titles_and_notes_do_not_decide(self, text: str, intent: str) -> None:
-        assert asked_for(text, liken=likened).intent.name.replace("keywords", "generic") == intent
+        assert classify(text, compare=likened).intent.name.replace("keywords", "generic") == intent
 
     def test_the_reason_tells_the_nearest_example(self) -> None:
-        asked = asked_for("roadmap for someone who wants to learn quantum optics", liken=likened)
+        asked = classify("roadmap for someone who wants to learn quantum optics", compare=likened)
         assert "it is worded like '" in asked.reason
         assert "{" not in asked.reason
 
     def test_bare_words_need_no_model(self) -> None:
-        def fail(text: str) -> Likeness:
+        def fail(text: str) -> Similarity:
             raise AssertionError(text)
 
-        assert asked_for("etale cohomology finiteness", liken=fail).intent.name == "keywords"
-        assert asked_for("survey of sheaves", "prereq", liken=fail).intent.name == "prereq"
+        assert classify("etale cohomology finiteness", compare=fail).intent.name == "keywords"
+        assert classify("survey of sheaves", "prereq", compare=fail).intent.name == "prereq"
 
 
 ABSTRACT = (
@@ -106,13 +106,13 @@ ABSTRACT = (
 
 class TestLongTexts:
     def test_a_pasted_abstract_asks_for_nothing(self) -> None:
-        asked = asked_for(ABSTRACT, liken=likened)
+        asked = classify(ABSTRACT, compare=likened)
         assert (asked.intent.name, asked.intent.weights["freshness"]) == ("generic", 0.0)
         assert "words that asks for nothing" in asked.reason
 
     def test_a_question_behind_one_is_heard(self) -> None:
-        assert asked_for(f"{ABSTRACT} What should I read before this?", liken=likened).intent.name == "prereq"
-        assert asked_for(f"{ABSTRACT} Please recommend similar papers.", liken=likened).intent.name == "related"
+        assert classify(f"{ABSTRACT} What should I read before this?", compare=likened).intent.name == "prereq"
+        assert classify(f"{ABSTRACT} Please recommend similar papers.", compare=likened).intent.name == "related"
 
 
 class TestCitations:
@@ -137,13 +137,13 @@ class TestCitations:
         ],
     )
     def test_have_a_direction(self, text: str, way: str) -> None:
-        assert cited_way(text) == way
-        asked = asked_for(text, liken=likened)
+        assert citation_direction(text) == way
+        asked = classify(text, compare=likened)
         assert (asked.intent.name, asked.cited) == ("related", way)
 
     @pytest.mark.parametrize("text", ["does inflation rely on the money supply", "which foods rely on bees"])
     def test_of_nothing_are_no_wish(self, text: str) -> None:
-        assert asked_for(text, liken=likened).intent.name == "generic"
+        assert classify(text, compare=likened).intent.name == "generic"
 
 
 class TestSides:

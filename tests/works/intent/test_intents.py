@@ -9,8 +9,8 @@ import pytest
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.query.reading import Words
 from rifflux.text.analyzer import analyzer
-from rifflux.works.retrieval.asked import asked_for
-from rifflux.works.retrieval.intent import INTENTS
+from rifflux.works.intent.classify import classify
+from rifflux.works.intent.intents import INTENTS
 
 
 class TestIntents:
@@ -47,7 +47,7 @@ class TestIntents:
         ],
     )
     def test_rules(self, text: str, intent: str) -> None:
-        asked = asked_for(text)
+        asked = classify(text)
         assert asked.intent.name == intent
         assert asked.reason
 
@@ -68,7 +68,7 @@ class TestIntents:
         ],
     )  # fmt: skip
     def test_terms_of_mathematics_are_no_wishes(self, text: str) -> None:
-        asked = asked_for(text)
+        asked = classify(text)
         assert asked.intent.name in ("generic", "keywords"), asked.reason
         assert asked.intent.weights["freshness"] == 0
         assert asked.intent.weights == INTENTS[asked.intent.name].weights
@@ -76,44 +76,44 @@ class TestIntents:
     @pytest.mark.parametrize(
         "text", ["recent papers on parsing", "latest results on sieves", "current research on stacks"]
     )
-    def test_what_is_new_counts_where_it_is_asked_for(self, text: str) -> None:
-        assert asked_for(text).intent.weights["freshness"] > 0
+    def test_what_is_new_counts_where_it_is_classify(self, text: str) -> None:
+        assert classify(text).intent.weights["freshness"] > 0
 
     def test_few_plain_words_are_broad(self) -> None:
-        assert asked_for("cohomology").intent.limits.spread
-        assert "spread over subjects" in asked_for("etale cohomology").reason
+        assert classify("cohomology").intent.limits.spread
+        assert "spread over subjects" in classify("etale cohomology").reason
         for narrow in ("etale cohomology finiteness", "Hilbert scheme", "H^1", "42"):
-            assert not asked_for(narrow).intent.limits.spread
+            assert not classify(narrow).intent.limits.spread
 
     def test_which_words_make_a_sentence_depends_on_the_language(self) -> None:
         for language, intent in (("english", "keywords"), ("german", "generic")):
-            assert asked_for("Garben auf Schemata", words=Words(analyzer(language))).intent.name == intent
+            assert classify("Garben auf Schemata", words=Words(analyzer(language))).intent.name == intent
 
     def test_a_mode_overrides_and_must_exist(self) -> None:
-        assert asked_for("quicksort versus heapsort", "survey").intent.name == "survey"
-        assert asked_for("survey of heapsort", "generic").intent.name == "generic"
-        assert asked_for("survey of heapsort", "keywords").intent.name == "keywords"
+        assert classify("quicksort versus heapsort", "survey").intent.name == "survey"
+        assert classify("survey of heapsort", "generic").intent.name == "generic"
+        assert classify("survey of heapsort", "keywords").intent.name == "keywords"
         modes: Any = ("psychic", "", ["survey"])
         for mode in modes:
             with pytest.raises(InvalidArgument, match="prereq"):
-                asked_for("x", mode)
+                classify("x", mode)
 
     def test_foundational_wording_forgets_age_and_weighs_citations(self) -> None:
         plain, leaning = (
-            asked_for(text).intent.weights for text in ("survey of sheaves", "foundational survey of sheaves")
+            classify(text).intent.weights for text in ("survey of sheaves", "foundational survey of sheaves")
         )
         assert leaning["freshness"] == 0 < leaning["citation"]
         assert leaning["citation"] + leaning["authority"] > plain["citation"] + plain["authority"]
-        lookup = asked_for("foundational sheaf cohomology", "lookup").intent
+        lookup = classify("foundational sheaf cohomology", "lookup").intent
         assert lookup.weights["citation"] > 0
         assert lookup.follow
 
     def test_both_sides_are_told_apart(self) -> None:
-        assert asked_for("difference between flat modules and projective modules").sides == (
+        assert classify("difference between flat modules and projective modules").sides == (
             "flat modules", "projective modules"
         )  # fmt: skip
-        assert asked_for("quicksort vs. heapsort").sides == ("quicksort", "heapsort")
-        assert asked_for("compare").sides == ()
+        assert classify("quicksort vs. heapsort").sides == ("quicksort", "heapsort")
+        assert classify("compare").sides == ()
 
     @pytest.mark.parametrize(
         ("text", "sides"),
@@ -129,14 +129,14 @@ class TestIntents:
         ],
     )  # fmt: skip
     def test_what_is_compared_for_holds_for_both_sides(self, text: str, sides: tuple[str, ...]) -> None:
-        assert asked_for(text).sides == sides
+        assert classify(text).sides == sides
 
     def test_a_comparison_by_name_has_sides_or_says_that_it_has_none(self) -> None:
-        asked = asked_for("LL and LR parsing", "compare")
+        asked = classify("LL and LR parsing", "compare")
         assert asked.sides == ("LL parsing", "LR parsing")
         assert "'LL parsing' and for 'LR parsing'" in asked.reason
-        assert "no two sides" in asked_for("parsing", "compare").reason
-        assert asked_for("LL and LR parsing").sides == ()
+        assert "no two sides" in classify("parsing", "compare").reason
+        assert classify("LL and LR parsing").sides == ()
 
     def test_weights_of_every_intent_are_shares(self) -> None:
         for intent in INTENTS.values():

@@ -1,7 +1,7 @@
-"""Pieces of a question's wording: its words, neighbours and shape, with subjects left out.
+"""Features of a question's wording: its words, neighboring words and shape, without its subjects.
 
-What the examples never say is what a question is about. A run of such words becomes one gap, as do titles and
-identifiers, so `Adam vs SGD` and `Lebesgue vs Riemann integration` have the same pieces: a gap, `vs`, a gap.
+Words that no example contains are the subject of a question. A run of them becomes one gap, as do titles and
+identifiers, so `Adam vs SGD` and `Lebesgue vs Riemann integration` have the same features: a gap, `vs`, a gap.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from rifflux.text.analyzer import fold
 
 #: A gap of an example.
 GAP = re.compile(r"\{\w\}")
-#: What stands for a run of words that are no wording, and for where a question begins and ends.
+#: Stand for a run of subject words, and for the beginning and end of a question.
 SUBJECT = "_"
 START = "^"
 END = "$"
-#: A word of fewer examples is taken for a subject.
+#: A word in fewer examples is a subject.
 LEAST_EXAMPLES = 2
-#: So many letters of a longer word are a piece of their own: `compar`, `prereq`.
+#: The first letters of a longer word are a feature: `compar`, `prereq`.
 PREFIX = 5
-#: More gaps than this, and texts of more than `LONGEST` times `STRIDE` words, are counted alike.
+#: More gaps than this are counted as this many; lengths are counted in steps of `STRIDE` words, at most `LONGEST`.
 MOST_GAPS = 3
 STRIDE = 3
 LONGEST = 6
@@ -33,7 +33,7 @@ _TITLE = re.compile(
 )
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\w.:/-]*|[?,:;/&]")
 _MARKS = frozenset("?,:;/&")
-#: What else tells of a wording, whatever the words are.
+#: Shapes that are features, whatever the words are.
 _SHAPES = (
     ("identifier", re.compile(r"\b10\.\d{4,}/|\b(?:arxiv|doi|pmid|isbn)\b|\bW\d{6,}", re.I)),
     ("year", re.compile(r"\b(?:1[4-9]|20)\d\d\b")),
@@ -44,26 +44,25 @@ _SHAPES = (
 
 
 def untitled(text: str, *, other: str = " _ ") -> str:
-    """Return a text with `other` in the place of what is quoted, and of three words or more spelt as titles are."""
-    return _TITLE.sub(lambda run: _opened(run, other), _QUOTED.sub(other, text))
+    """Return a text with `other` for each quotation and each run of three or more words capitalized like a title."""
 
+    def replaced(title: re.Match[str]) -> str:
+        # The first word of a text is capitalized anyway.
+        if title.string[: title.start()].strip():
+            return other
+        return title[0].partition(" ")[0] + other
 
-def _opened(run: re.Match[str], other: str) -> str:
-    """Replace a title, but not the word that the text begins with: every sentence begins with a capital."""
-    first, _, _ = run[0].partition(" ")
-    if not run.string[: run.start()].strip():
-        return f"{first}{other}"
-    return other
+    return _TITLE.sub(replaced, _QUOTED.sub(other, text))
 
 
 def known_words(texts: Iterable[str]) -> frozenset[str]:
-    """Return the words that several examples say outside of their gaps."""
+    """Return the words that several examples contain outside of their gaps."""
     counts = Counter(word for text in texts for word in {*_tokens(GAP.sub(" ", text))})
     return frozenset(word for word, count in counts.items() if count >= LEAST_EXAMPLES and word[0].isalpha())
 
 
-def pieces(text: str, known: frozenset[str]) -> set[str]:
-    """Return the pieces of a text: words, pairs and triples of them with its gaps, beginnings of words, its shape."""
+def features_of(text: str, known: frozenset[str]) -> set[str]:
+    """Return the features of a text: words, pairs and triples of words and gaps, beginnings of words, and its shape."""
     tokens = [*_tokens(untitled(text))]
     masked = [*_masked(tokens, known)]
     row = [START, *masked, END]
@@ -83,10 +82,16 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def _masked(tokens: Iterable[str], known: frozenset[str]) -> Iterator[str]:
-    """Yield the words and marks of a wording, and one gap for each run of others."""
+    """Yield the known words and marks, and one gap for each run of other words."""
     last = ""
     for token in tokens:
         bare = token.removesuffix("'s")
-        last, before = (token if token in _MARKS or token in known else bare if bare in known else SUBJECT), last
-        if last != SUBJECT or before != SUBJECT:
-            yield last
+        if token in _MARKS or token in known:
+            current = token
+        elif bare in known:
+            current = bare
+        else:
+            current = SUBJECT
+        if current != SUBJECT or last != SUBJECT:
+            yield current
+        last = current

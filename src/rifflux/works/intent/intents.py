@@ -1,8 +1,8 @@
 """Intents of questions about research works, and their consequences.
 
-An intent is a row of `INTENTS`: how the six components are weighed, which works are left out, which citations are
-followed how far, how evidence is chosen, and what becomes of a work that the question names. Nothing else in the code
-asks which intent it is. How a question is taken for one is in `asked`.
+An intent is a row of `INTENTS`: the weights of the six components, the kinds of works to leave out, the citations to
+follow and how far, how evidence is chosen, and what happens to a work that the question names. No other code depends on
+which intent it is. `classify` decides on the intent of a question.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from rifflux.session.arguments import checked_share
 #: Directions of citations: to what is cited, and to what cites.
 OUT = "out"
 IN = "in"
-#: What becomes of a work that a question names: it comes first, or what is looked for is like it.
+#: A work that a question names comes first, or the question looks for works like it.
 FIRST = "first"
 ABOUT = "about"
 GENERIC = "generic"
-#: Words without a sentence, as people type them who know what the text says.
+#: Words without a sentence, as typed by people who know what the text says.
 KEYWORDS = "keywords"
-#: Kinds of publications that nobody learns a field from, as OpenAlex, Crossref and CSL call them.
+#: Kinds of publications from which nobody learns a field, as named by OpenAlex, Crossref and CSL.
 NOTICES = ("correction", "corrigendum", "editorial", "erratum", "errata", "paratext", "peer-review", "retraction")
 #: The weights of the components of a work's score, unless an intent has others.
 WEIGHTS = Weights(
@@ -36,29 +36,29 @@ WEIGHTS = Weights(
 LIMITS = Limits(caps={"authors": 3, "venues": 5}, noun="works", min_relevance=0.3, min_share=0.6)
 _SINGLE = replace(LIMITS, per_document=1)
 _SEVERAL = replace(LIMITS, per_document=1, least=6, always=6)
-#: Who looks for one thing is done when it is there, and what comes far behind it is another thing; of a comparison,
-#: either side is weighed by itself.
+#: A search for one thing ends when it is found, and what ranks far behind it is something else. The two sides of a
+#: comparison are weighed separately.
 _ONE = replace(LIMITS, always=1, min_share=0.7)
 _SIDES = replace(LIMITS, min_share=0.0)
 
-#: What is told where citations join none with the work that is asked about.
+#: Notes for a question about a work that citations join with no other.
 NONE_JOINED = {
     OUT: "no work here is known to be cited by it: these are works like it",
     IN: "no work here is known to cite it: these are works like it",
 }
-#: The most works that citations join with one that are found.
+#: The most works that are found by citations of one.
 MOST_JOINED = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """The needs of a sort of question.
+    """How to answer one kind of question.
 
-    Works of `not_kinds` are left out. Citations are followed in the directions of `follow` from so many of the best
-    candidates (`seeds`), and so many `neighbours` become candidates. `naming` says if a work that the question names
-    comes first or others like it do; where the question is about such a work, `about` are the weights, if any.
-    Where it is `joined`, only works are found that citations join with that one. `about` and `joined` hold only if
-    citations of that work are known: those of the most similar works are no evidence of what it cites.
+    Works of `not_kinds` are left out. Citations are followed in the directions of `follow` from the best `seeds`
+    candidates, and at most `neighbours` works become candidates. `naming` says whether a work that the question names
+    comes first or others like it do; `about` are the weights for questions about such a work, if any. With `joined`,
+    only works joined with that one by citations are found. `about` and `joined` apply only if citations of that work
+    are known: those of the most similar works are no evidence of what it cites.
     """
 
     name: str
@@ -73,14 +73,14 @@ class Intent:
     both_sides: bool = False
     joined: bool = False
 
-    def directed(self, way: str) -> Intent:
-        """Return the intent of a question that asks for what a work cites (`out`), or for what cites it (`in`).
+    def directed(self, direction: str) -> Intent:
+        """Return the intent for a question that asks what a work cites (`out`), or what cites it (`in`).
 
         Each of these works is an answer, however little its text has in common with the other's.
         """
         weights = self.weights.but(lexical=0.1, semantic=0.15, citation=0.6, field_match=0.05, authority=0.1)
         limits = replace(self.limits, min_share=0.0)
-        return replace(self, about=weights, follow=(way,), neighbours=MOST_JOINED, joined=True, limits=limits)
+        return replace(self, about=weights, follow=(direction,), neighbours=MOST_JOINED, joined=True, limits=limits)
 
 
 INTENTS: Mapping[str, Intent] = {
@@ -99,7 +99,7 @@ INTENTS: Mapping[str, Intent] = {
             "survey",
             WEIGHTS.but(lexical=0.3, semantic=0.4, citation=0.15, field_match=0.25, authority=0.15),
             NOTICES,
-            # What the best works cite is what a field is built on; to cite them makes nothing canonical.
+            # A field is built on what its best works cite; citing them does not make a work canonical.
             follow=(OUT,),
             limits=replace(_SEVERAL, spread=True),
         ),
@@ -116,49 +116,49 @@ INTENTS: Mapping[str, Intent] = {
         Intent("related", WEIGHTS.but(lexical=0.25, citation=0.25), limits=_SINGLE, naming=ABOUT),
     )
 }
-#: What a caller may ask for by name.
+#: The intents that a caller may choose by name.
 MODES = tuple(sorted(INTENTS, key=(GENERIC, KEYWORDS).__contains__))
 
 
-# Intents as an index was tuned, and as a user wants them
+# Intents as tuned for an index, and as configured by a user
 
 
 def fitted_intents(fitted: Mapping[str, float]) -> Mapping[str, Intent]:
-    """Return the intents with each component weighed up or down as `fitted` differs from `WEIGHTS`.
+    """Return the intents with each component's weight scaled as `fitted` differs from `WEIGHTS`.
 
-    An intent keeps what sets it apart: a component that it weighs twice as much as others do stays so. One that
-    nothing weighs by default has the same share in every intent.
+    An intent keeps its character: a component with twice the default weight still has twice the fitted one. A component
+    without a default weight gets the same share in every intent.
     """
     if not fitted:
         return INTENTS
     shares = WEIGHTS.but(**fitted).shares()
     return {
-        name: replace(each, weights=_moved(each.weights, shares), about=each.about and _moved(each.about, shares))
+        name: replace(each, weights=_scaled(each.weights, shares), about=each.about and _scaled(each.about, shares))
         for name, each in INTENTS.items()
     }
 
 
-def _moved(own: Weights, fitted: Mapping[str, float]) -> Weights:
-    """Return the weights of an intent times what became of the default ones, with the sum that they had."""
+def _scaled(own: Weights, fitted: Mapping[str, float]) -> Weights:
+    """Scale the weights of an intent as the default weights changed, with the same sum."""
     before = WEIGHTS.shares()
     total = sum(own.values())
-    moved = {
+    scaled = {
         name: own[name] * fitted[name] / share if share else total * fitted[name] for name, share in before.items()
     }
-    if not any(moved.values()):
+    if not any(scaled.values()):
         return own
-    return Weights({name: weight * total / sum(moved.values()) for name, weight in moved.items()})
+    return Weights({name: weight * total / sum(scaled.values()) for name, weight in scaled.items()})
 
 
 def adjusted_intents(
     changes: Mapping[str, Any], where: str = "intents", *, intents: Mapping[str, Intent] = INTENTS
 ) -> Mapping[str, Intent]:
-    """Return the intents with these changes, by intent and by setting; what is not named stays as it is.
+    """Apply changes to intents, by intent and setting; everything else stays as it is.
 
-    A setting is a component of the score with its weight (only proportions matter), `not_kinds` (kinds of works that
-    are left out), `follow` (any of `out`, `in`), `seeds`, `neighbours`, `per_work`, `least_works`, `per_author`,
-    `per_venue`, `spread`, `min_relevance` or `min_share`. `where` begins the place that an error names. Raises
-    `InvalidArgument` for what is unknown or cannot be meant.
+    A setting is a component of the score with its weight (only proportions matter), `not_kinds` (kinds of works to
+    leave out), `follow` (any of `out`, `in`), `seeds`, `neighbours`, `per_work`, `least_works`, `per_author`,
+    `per_venue`, `spread`, `min_relevance` or `min_share`. `where` is the prefix of the place that an error names.
+    Raises `InvalidArgument` for an unknown name or an invalid value.
     """
     if not changes:
         return intents

@@ -1,0 +1,245 @@
+"""Classify a question about works: its intent and why, the sides of a comparison, a direction of citations.
+
+Rules of wording (`rules`) and similarity to examples (`similarity`) decide together. Each intent has the probability
+that the examples near the question give it; the odds of an intent that a rule states are multiplied. A question that
+asks for something, or mentions publications, gets the most probable intent; one that only states or names something
+needs more certainty. A text of many words is not a question: only sentences in it that ask are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from rifflux.errors import InvalidArgument, ModelError
+from rifflux.retrieve.query.reading import Words
+from rifflux.text.analyzer import analyzer
+from rifflux.text.schemes import SCHEMES, parse_identifier
+from rifflux.types import Clause, Understanding
+from rifflux.works.intent.features import untitled
+from rifflux.works.intent.intents import GENERIC, IN, INTENTS, KEYWORDS, MODES, OUT, WEIGHTS, Intent
+from rifflux.works.intent.rules import (
+    FOUNDATIONAL,
+    RECENT,
+    asks,
+    asks_citations,
+    bare_title,
+    citation_direction,
+    first_match,
+    footnote_reference,
+    has_request_word,
+    identifier_in,
+    is_bare,
+    is_broad,
+    named_result,
+    quoted_title,
+    stated_intent,
+)
+from rifflux.works.intent.sides import comparison_in, sides_in
+from rifflux.works.intent.similarity import Similarity
+
+#: Compares a question with the examples; None where that is impossible. Raises `ModelError`.
+Compare = Callable[[str], Similarity | None]
+#: A rule multiplies the odds of its intent by this factor.
+RULE = 8.0
+#: The cost of misreading a question about content, relative to missing a request.
+COST = 0.6
+#: The least probability of an intent, for a question that asks for something and for one that does not.
+ENOUGH = 0.3
+SURE = 0.55
+#: A text of more words is not a question, but may contain one.
+MOST_WORDS = 32
+#: From this probability on, a question similar to one about citations is one.
+DIRECTED = 0.5
+
+_YEAR_LAST = re.compile(r"\b(?:1[4-9]|20)\d\d\W*\Z")
+_EDGES = " .,;!?()[]\"'“”"
+_SENTENCE = re.compile(r"[^.?!]+(?:[.?!]+(?=\s|$)|$|[.?!])+")
+
+
+@dataclass(frozen=True, slots=True)
+class IntentDecision:
+    """The intent of a question, the reason for it, and the two sides of a comparison.
+
+    `cited` is the direction of citations that a question about a work asks for: `out` for the works that it cites, `in`
+    for those that cite it, empty for any. `notes` are for the reader.
+    """
+
+    intent: Intent
+    reason: str
+    sides: tuple[str, ...] = ()
+    cited: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def classify(
+    text: str,
+    mode: str | None = None,
+    understanding: Understanding | None = None,
+    intents: Mapping[str, Intent] = INTENTS,
+    words: Mapping[str, Clause] | None = None,
+    *,
+    reference: str = "",
+    compare: Compare = lambda _: None,
+) -> IntentDecision:
+    """Return the intent of a question: that of `mode`, else the most probable one. Raises `InvalidArgument`.
+
+    `text` is the question without its filters. `words` maps each of its words to its terms, function words to none; by
+    default they are English. `reference` describes the question if it only refers to a work. Rules alone decide where
+    `compare` returns None or its model fails.
+    """
+    if mode is not None and mode not in MODES:
+        raise InvalidArgument(f"no mode {mode!r}; choose one of {', '.join(MODES)}, or none: the wording decides then")
+    if words is None:
+        words = Words(analyzer())
+    part = question_part(text)
+    similarity = None
+    notes: tuple[str, ...] = ()
+    if mode:
+        name = mode
+        reason = "asked for by name"
+        part = part or text
+    elif not part:
+        name = GENERIC
+        reason = f"a text of {len(text.split())} words that asks for nothing"
+    elif reference:
+        name = "lookup"
+        reason = f"it is {reference}"
+    else:
+        rules = _rules(part, words)
+        single = _single_work(part, understanding, stated=bool(rules))
+        identifier = identifier_in(part)
+        bare = is_bare(part, words) and not identifier
+        # Keywords without a sentence have no wording that examples could share.
+        if not single and (not bare or rules or has_request_word(part)):
+            try:
+                similarity = compare(part)
+            except ModelError as error:
+                notes = (f"its wording was read by rules alone: {error}",)
+        if single:
+            name = "lookup"
+            reason = single
+        else:
+            name, reason = _most_probable(part, rules, similarity, identifier, bare=bare)
+    intent, emphasis = _emphasized(part, intents[name])
+    reason += emphasis
+    sides: tuple[str, ...] = ()
+    if intent.both_sides:
+        sides = sides_in(part) or ()
+        if sides:
+            reason += f"; searched for {sides[0]!r} and for {sides[1]!r}"
+        else:
+            reason += "; no two sides were found: searched as one question"
+    cited = ""
+    if name == "related":
+        cited = citation_direction(part) or _similar_direction(similarity)
+    if cited:
+        reason += f"; {_DIRECTIONS[cited]}"
+    named = understanding and (understanding.identifiers or understanding.names)
+    spread = intent.limits.spread or named
+    if intent.name in (GENERIC, KEYWORDS) and not spread and is_broad(text, words):
+        intent = replace(intent, limits=replace(intent.limits, spread=True))
+        reason += "; so few words are broad: evidence is spread over subjects"
+    return IntentDecision(intent, reason, sides, cited, notes)
+
+
+_DIRECTIONS = {OUT: "asked for is what the work cites", IN: "asked for is what cites the work"}
+
+
+def question_part(text: str) -> str:
+    """Return the part of a text that may ask: all of a short one, the last sentence that asks of a long one, or ""."""
+    if len(text.split()) <= MOST_WORDS:
+        return text
+    sentences = [each for each in (each.strip() for each in _SENTENCE.findall(text)) if len(each.split()) <= MOST_WORDS]
+    return next((each for each in reversed(sentences) if asks(each, alone=False)), "")
+
+
+def _single_work(text: str, understanding: Understanding | None, *, stated: bool) -> str:
+    """Return the reason why a question can only mean one work, or ""; `stated` says that a rule states its intent."""
+    identifier = parse_identifier(text.strip(_EDGES))
+    if identifier and identifier.scheme in SCHEMES:
+        return "it is an identifier"
+    title = quoted_title(text)
+    if title:
+        return f"it is a title: {title!r}"
+    if stated or not understanding or understanding.kind != "identifier":
+        return ""
+    if understanding.names and not understanding.identifiers:
+        return f"few texts here say {understanding.names[0]!r}"
+    return "it is an identifier"
+
+
+def _most_probable(
+    text: str, rules: Mapping[str, str], similarity: Similarity | None, identifier: str, *, bare: bool
+) -> tuple[str, str]:
+    """Return the most probable intent and the reason; `bare` says that the question is keywords without a sentence."""
+    odds = _odds(rules, similarity, identifier)
+    name = max(odds, key=odds.__getitem__, default=GENERIC)
+    if odds and odds[name] < (ENOUGH if identifier or asks(text) else SURE) * sum(odds.values()):
+        name = GENERIC
+    # An author nobody knows here, a subject and a year are those of an event as well.
+    if name == GENERIC or (name == "lookup" and bare and not rules and _YEAR_LAST.search(text)):
+        if bare:
+            return KEYWORDS, "bare words, no sentence: the words count most"
+        return GENERIC, "no rule holds: searched by words, meaning and citations"
+    reasons = [rules[name]] if name in rules else []
+    if identifier and name == "lookup":
+        reasons.append(f"it has the identifier {identifier!r}")
+    if similarity and (not reasons or similarity.shares[name] >= ENOUGH):
+        reasons.append(f"it is worded like {similarity.nearest[name]!r}")
+    return name, ", and ".join(reasons)
+
+
+def _rules(text: str, words: Mapping[str, Clause]) -> Mapping[str, str]:
+    """Return the intent that a rule states, if any, with the reason."""
+    outside = untitled(text, other=" This Work ")
+    comparison = comparison_in(text)
+    if comparison and comparison.says in outside:
+        return {"compare": f"it says {comparison.says!r}"}
+    if asks_citations(text):
+        return {"related": "it asks for citations"}
+    if note := footnote_reference(text):
+        return {"lookup": f"it refers to a work as notes do: {note!r}"}
+    if stated := stated_intent(outside):
+        name, says = stated
+        return {name: f"it names one thing: {says!r}" if name == "lookup" else f"it says {says!r}"}
+    if single := named_result(text, words) or bare_title(text):
+        return {"lookup": f"it names one thing: {single!r}"}
+    return {}
+
+
+def _odds(rules: Mapping[str, str], similarity: Similarity | None, identifier: str) -> Mapping[str, float]:
+    """Return the odds of all intents but keywords; with an identifier, a lookup gets those of intents for content."""
+    if similarity is None:
+        return dict.fromkeys(rules, 1.0) or ({"lookup": 1.0} if identifier else {})
+    odds = {name: similarity.shares[name] for name in INTENTS if name in similarity.shares}
+    odds[GENERIC] *= COST
+    for name in rules:
+        odds[name] *= RULE
+    if identifier:
+        odds["lookup"] += odds.pop(GENERIC) + odds.pop("survey")
+    return odds
+
+
+def _emphasized(text: str, intent: Intent) -> tuple[Intent, str]:
+    """Weigh citations more and age less for foundational works, and new works more where the question asks for them."""
+    weights = intent.weights
+    if words := first_match(FOUNDATIONAL, text):
+        cited = weights["citation"] or WEIGHTS["citation"]
+        authority = max(weights["authority"], WEIGHTS["authority"])
+        more = weights.but(freshness=0.0, citation=2 * cited, authority=2 * authority)
+        # To be cited by what is relevant makes a work foundational; to cite does not.
+        intent = replace(intent, weights=more, follow=(OUT,))
+        return intent, f"; {words!r}: citations count more, and age nothing"
+    if words := first_match(RECENT, text):
+        return replace(intent, weights=weights.but(freshness=0.15)), f"; {words!r}: recent works count more"
+    return intent, ""
+
+
+def _similar_direction(similarity: Similarity | None) -> str:
+    """Return the direction of citations that similar examples ask for, or ""."""
+    if not similarity or not similarity.directions:
+        return ""
+    best = max(similarity.directions, key=similarity.directions.__getitem__)
+    return best if similarity.directions[best] >= DIRECTED else ""
