@@ -157,8 +157,40 @@ def columns() -> str:
 
 #: The public classes that are interfaces; the others are values or errors.
 _INTERFACES = ("Index", "Conversations", "Memories", "WorksCatalog")
-#: The class behind `Index.admin`, documented under that name.
-_ADMIN = "Admin"
+#: The classes behind attributes of an index, documented under their names.
+_PARTS = {
+    "Index.collections": "rifflux.index.collections:Collections",
+    "Index.documents": "rifflux.index.documents:Documents",
+    "Index.admin": "rifflux.index.admin:Admin",
+}
+#: Values that few programs name, by their modules: what calls of public classes take and return.
+SPECIAL = {
+    "rifflux.conversations": "Group VectorsMade WrittenMessage",
+    "rifflux.evidence.pack": "Asking",
+    "rifflux.index.documents": "DocumentPage Stored",
+    "rifflux.index.extract": "Extracted Issued",
+    "rifflux.index.facets": "Facet FacetValue",
+    "rifflux.index.federated": "Everything",
+    "rifflux.index.places": "DocumentAt Heading",
+    "rifflux.index.status": "VectorReport",
+    "rifflux.ingest.walk.find": "FoundFile Skipped",
+    "rifflux.models.loading": "KnownModel",
+    "rifflux.models.guarded": "ModelCallFailed",
+    "rifflux.retrieve.explain.verdict": "Change QueryTerm",
+    "rifflux.retrieve.fuse": "Fuse",
+    "rifflux.retrieve.steps.rerank": "Rerank",
+    "rifflux.session.intake": "Intake",
+    "rifflux.session.license_policy": "LicensePolicy",
+    "rifflux.session.maintenance": "Copied Repaired Switched",
+    "rifflux.session.policies": "Policies",
+    "rifflux.session.profile": "Profile",
+    "rifflux.store": "Erased Event Generation Grant LogEntry ModelInfo Problem State Store",
+    "rifflux.works": "Passage",
+    "rifflux.works.report": "Doubt",
+    "rifflux.works.intent.classify": "IntentDecision",
+    "rifflux.works.intent.intents": "Intent",
+    "rifflux.works.retrieval.retriever": "WorksRetriever",
+}
 
 
 def interfaces() -> str:
@@ -170,8 +202,11 @@ def interfaces() -> str:
         "# Python\n\nAll public names are attributes of `rifflux`, loaded when they are first used.\n\n## Functions",
         *(_documented(f"rifflux.{name}", getattr(rifflux, name)) for name in functions),
     ]
-    for name, each in [*((name, getattr(rifflux, name)) for name in _INTERFACES), ("Index.admin", rifflux.Admin)]:
-        parts += [f"## {name}", *_members(name, each)]
+    for name in _INTERFACES:
+        parts += [f"## {name}", *_members(name, getattr(rifflux, name))]
+    for name, place in _PARTS.items():
+        module, _, kind = place.partition(":")
+        parts += [f"## {name}", *_members(name, getattr(import_module(module), kind))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -179,10 +214,12 @@ def values() -> str:
     """Return a page with the public values, protocols and errors."""
     import rifflux
 
-    elsewhere = (*_INTERFACES, _ADMIN)
-    classes = [(name, each) for name, each in _public(rifflux) if isinstance(each, type) and name not in elsewhere]
+    classes = [(name, each) for name, each in _public(rifflux) if isinstance(each, type) and name not in _INTERFACES]
     parts = ["# Python: values and errors\n\n## Values"]
     parts += [_documented(f"rifflux.{name}", each) for name, each in classes if not issubclass(each, Exception)]
+    parts.append("## Values that few programs name")
+    for module, names in SPECIAL.items():
+        parts += [_documented(f"{module}.{name}", getattr(import_module(module), name)) for name in names.split()]
     errors = sorted((each for _, each in classes if issubclass(each, Exception)), key=lambda each: len(each.__mro__))
     return (
         "\n\n".join([*parts, "## Errors", *(_documented(f"rifflux.{each.__name__}", each) for each in errors)]) + "\n"

@@ -31,14 +31,11 @@ if _typing.TYPE_CHECKING:
     from rifflux.answer.model import Withdrawn as Withdrawn
     from rifflux.conversations import Conversation as Conversation
     from rifflux.conversations import Conversations as Conversations
-    from rifflux.conversations import Group as Group
     from rifflux.conversations import ImportReport as ImportReport
     from rifflux.conversations import Message as Message
     from rifflux.conversations import MessageHit as MessageHit
     from rifflux.conversations import MessageResults as MessageResults
     from rifflux.conversations import Thread as Thread
-    from rifflux.conversations import VectorsMade as VectorsMade
-    from rifflux.conversations import WrittenMessage as WrittenMessage
     from rifflux.errors import Busy as Busy
     from rifflux.errors import Conflict as Conflict
     from rifflux.errors import DamagedIndex as DamagedIndex
@@ -58,34 +55,17 @@ if _typing.TYPE_CHECKING:
     from rifflux.errors import TokenExpired as TokenExpired
     from rifflux.errors import Unreadable as Unreadable
     from rifflux.errors import UnusableIndex as UnusableIndex
-    from rifflux.evidence.pack import TITLE_ONLY as TITLE_ONLY
-    from rifflux.evidence.pack import Asking as Asking
     from rifflux.evidence.pack import EvidenceItem as EvidenceItem
     from rifflux.evidence.pack import EvidencePack as EvidencePack
     from rifflux.index import Index as Index
     from rifflux.index import open as open
-    from rifflux.index.admin import Admin as Admin
     from rifflux.index.collections import CollectionInfo as CollectionInfo
-    from rifflux.index.collections import Collections as Collections
+    from rifflux.index.contract import SearchService as SearchService
     from rifflux.index.documents import DocumentInfo as DocumentInfo
-    from rifflux.index.documents import DocumentPage as DocumentPage
-    from rifflux.index.documents import Documents as Documents
-    from rifflux.index.documents import Stored as Stored
-    from rifflux.index.extract import Extracted as Extracted
-    from rifflux.index.extract import Issued as Issued
-    from rifflux.index.facets import Facet as Facet
-    from rifflux.index.facets import FacetValue as FacetValue
-    from rifflux.index.federated import Everything as Everything
-    from rifflux.index.places import DocumentAt as DocumentAt
-    from rifflux.index.places import Heading as Heading
     from rifflux.index.salvage import diagnose as diagnose
     from rifflux.index.salvage import repair as repair
     from rifflux.index.status import Status as Status
-    from rifflux.index.status import VectorReport as VectorReport
     from rifflux.ingest.walk.find import Finder as Finder
-    from rifflux.ingest.walk.find import FoundFile as FoundFile
-    from rifflux.ingest.walk.find import Skipped as Skipped
-    from rifflux.ingest.walk.inside import Place as Place
     from rifflux.memories import Memories as Memories
     from rifflux.memories import Memory as Memory
     from rifflux.memories import Recalled as Recalled
@@ -96,44 +76,9 @@ if _typing.TYPE_CHECKING:
     from rifflux.models.custom import CustomEmbedder as CustomEmbedder
     from rifflux.models.custom import SimpleEmbedder as SimpleEmbedder
     from rifflux.models.fetched import fetch_model as fetch_model
-    from rifflux.models.guarded import ModelCallFailed as ModelCallFailed
-    from rifflux.models.loading import KnownModel as KnownModel
     from rifflux.models.loading import known_models as known_models
-    from rifflux.retrieve.explain.verdict import Change as Change
-    from rifflux.retrieve.explain.verdict import QueryTerm as QueryTerm
     from rifflux.retrieve.explain.verdict import Verdict as Verdict
-    from rifflux.retrieve.fuse import Fuse as Fuse
-    from rifflux.retrieve.fuse import ReciprocalRank as ReciprocalRank
-    from rifflux.retrieve.fuse.spelled import fusion_of as fusion_of
-    from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER as DEFAULT_RERANKER
-    from rifflux.retrieve.steps.rerank import Rerank as Rerank
     from rifflux.retrieve.steps.rerank import RerankSettings as RerankSettings
-    from rifflux.session.arguments import MODES as MODES
-    from rifflux.session.arguments import named_mode as named_mode
-    from rifflux.session.intake import Intake as Intake
-    from rifflux.session.license_policy import LicensePolicy as LicensePolicy
-    from rifflux.session.maintenance import Copied as Copied
-    from rifflux.session.maintenance import Repaired as Repaired
-    from rifflux.session.maintenance import Switched as Switched
-    from rifflux.session.policies import POLICIES as POLICIES
-    from rifflux.session.policies import Policies as Policies
-    from rifflux.session.profile import Profile as Profile
-    from rifflux.store import Erased as Erased
-    from rifflux.store import Event as Event
-    from rifflux.store import Generation as Generation
-    from rifflux.store import Grant as Grant
-    from rifflux.store import LogEntry as LogEntry
-    from rifflux.store import ModelInfo as ModelInfo
-    from rifflux.store import Problem as Problem
-    from rifflux.store import State as State
-    from rifflux.store import Store as Store
-    from rifflux.store import Token as Token
-    from rifflux.surfaces.shared.contract import SearchService as SearchService
-    from rifflux.surfaces.shared.contract import contract_results as contract_results
-    from rifflux.surfaces.shared.contract import score_breakdown as score_breakdown
-    from rifflux.text.analyzer import Analyzer as Analyzer
-    from rifflux.text.licenses import checked_rules as checked_rules
-    from rifflux.types import WITHHELD as WITHHELD
     from rifflux.types import Bound as Bound
     from rifflux.types import Cure as Cure
     from rifflux.types import Document as Document
@@ -154,22 +99,14 @@ if _typing.TYPE_CHECKING:
     from rifflux.types import Trace as Trace
     from rifflux.types import Understanding as Understanding
     from rifflux.types import Why as Why
-    from rifflux.types.nouns import json_names as json_names
-    from rifflux.types.nouns import noun_json as noun_json
-    from rifflux.works import Passage as Passage
     from rifflux.works import Work as Work
     from rifflux.works.catalog import WorkRecord as WorkRecord
     from rifflux.works.catalog import WorksCatalog as WorksCatalog
     from rifflux.works.export import verify as verify
-    from rifflux.works.intent.classify import IntentDecision as IntentDecision
-    from rifflux.works.intent.intents import Intent as Intent
-    from rifflux.works.intent.intents import adjusted_intents as adjusted_intents
     from rifflux.works.listing import WorkSummary as WorkSummary
-    from rifflux.works.report import Doubt as Doubt
     from rifflux.works.report import WorksReport as WorksReport
     from rifflux.works.retrieval.replay import Replay as Replay
     from rifflux.works.retrieval.retriever import Retrieval as Retrieval
-    from rifflux.works.retrieval.retriever import WorksRetriever as WorksRetriever
 
 __version__ = "0.1.0"
 
@@ -177,67 +114,44 @@ __version__ = "0.1.0"
 # first asked for.
 _PUBLIC = {
     "answer.model": "Answer AnswerEvent AnswerSentence Citation Cited Delta Done Failed Sources Withdrawn",
-    "conversations": (
-        "Conversation Conversations Group ImportReport Message MessageHit MessageResults Thread VectorsMade "
-        "WrittenMessage"
-    ),
+    "conversations": "Conversation Conversations ImportReport Message MessageHit MessageResults Thread",
     "errors": (
         "Busy Conflict DamagedIndex DiskFull InvalidArgument MissingExtra ModelError ModelMismatch NewerIndex "
         "NotAnIndex NotFound NothingImported OutOfScope OutsideRoots ReadOnlyIndex RiffluxError TokenExpired "
         "Unreadable UnusableIndex"
     ),
-    "evidence.pack": "TITLE_ONLY Asking EvidencePack EvidenceItem",
+    "evidence.pack": "EvidencePack EvidenceItem",
     "index": "Index open",
-    "index.admin": "Admin",
-    "index.collections": "CollectionInfo Collections",
-    "index.documents": "DocumentInfo DocumentPage Documents Stored",
-    "index.extract": "Extracted Issued",
-    "index.facets": "Facet FacetValue",
-    "index.federated": "Everything",
-    "index.places": "DocumentAt Heading",
+    "index.collections": "CollectionInfo",
+    "index.contract": "SearchService",
+    "index.documents": "DocumentInfo",
     "index.salvage": "diagnose repair",
-    "index.status": "Status VectorReport",
-    "ingest.walk.find": "Finder FoundFile Skipped",
-    "ingest.walk.inside": "Place",
+    "index.status": "Status",
+    "ingest.walk.find": "Finder",
     "memories": "Memories Memory Recalled Saved",
     "models": "Embedder load_embedder",
     "models.chat": "ChatModel",
     "models.custom": "CustomEmbedder SimpleEmbedder",
-    "models.loading": "KnownModel known_models",
+    "models.loading": "known_models",
     "models.fetched": "fetch_model",
-    "models.guarded": "ModelCallFailed",
-    "retrieve.explain.verdict": "Change QueryTerm Verdict",
-    "retrieve.fuse": "Fuse ReciprocalRank",
-    "retrieve.fuse.spelled": "fusion_of",
-    "retrieve.steps.rerank": "DEFAULT_RERANKER Rerank RerankSettings",
-    "session.arguments": "MODES named_mode",
-    "session.intake": "Intake",
-    "session.license_policy": "LicensePolicy",
-    "session.maintenance": "Copied Repaired Switched",
-    "session.policies": "POLICIES Policies",
-    "session.profile": "Profile",
-    "store": "Erased Event Generation Grant LogEntry ModelInfo Problem State Store Token",
-    "surfaces.shared.contract": "SearchService contract_results score_breakdown",
-    "text.analyzer": "Analyzer",
-    "text.licenses": "checked_rules",
+    "retrieve.explain.verdict": "Verdict",
+    "retrieve.steps.rerank": "RerankSettings",
     "types": (
         "Bound Cure Document Failure Filter Freshness Hit Identifier IndexReport LeftOut Link Notice Part Progress "
-        "Results Scope Tag Trace Understanding WITHHELD Why"
+        "Results Scope Tag Trace Understanding Why"
     ),
-    "types.nouns": "json_names noun_json",
-    "works": "Passage Work",
+    "works": "Work",
     "works.catalog": "WorkRecord WorksCatalog",
-    "works.listing": "WorkSummary",
     "works.export": "verify",
-    "works.report": "Doubt WorksReport",
-    "works.intent.intents": "Intent adjusted_intents",
-    "works.intent.classify": "IntentDecision",
+    "works.listing": "WorkSummary",
+    "works.report": "WorksReport",
     "works.retrieval.replay": "Replay",
-    "works.retrieval.retriever": "Retrieval WorksRetriever",
+    "works.retrieval.retriever": "Retrieval",
 }
 _PLACES = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 
-__all__ = sorted(_PLACES)
+# `from rifflux import *` leaves Python's own `open` alone.
+__all__ = sorted(_PLACES.keys() - {"open"})
 
 
 def __getattr__(name: str) -> _typing.Any:
@@ -251,4 +165,4 @@ def __getattr__(name: str) -> _typing.Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_PLACES})

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Answer, AnswerEvent, ChatModel, Cited, Delta, Document, Done, Index, Sources, Withdrawn
+from rifflux.types.nouns import noun_json
 from tests.support.stream_server import DONE, HANG, StreamServer, frame, frames, stream_server
 
 CACHE = Document("cache.md", "Cache entries live for ten minutes. The queue holds 500 jobs.", title="Caching")
@@ -63,7 +64,7 @@ def asked(index: Index, question: str = QUESTION) -> tuple[Answer, list[AnswerEv
     assert all(int(number) in items for number in re.findall(r"\[(\d+)\]", answer.text))
     assert not re.search(r"<\w|</|\]\(|!\[", answer.text)
     assert index.works.verify(answer.pack) == []
-    assert "SECRET" not in json.dumps(rifflux.noun_json(answer))
+    assert "SECRET" not in json.dumps(noun_json(answer))
     return answer, events
 
 

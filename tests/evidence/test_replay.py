@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux import noun_json
 from rifflux.errors import RiffluxError
 from rifflux.evidence.pack import digest, pack_digest
 from rifflux.evidence.replay import differences
@@ -28,6 +27,7 @@ from rifflux.store.sqlite.lexical import postings_index, word_index
 from rifflux.store.sqlite.semantic import vector_index
 from rifflux.surfaces.shared.packs import checked_json, read_pack, retrieval_json
 from rifflux.types import Cure, Notice
+from rifflux.types.nouns import noun_json
 from rifflux.works.retrieval.steps import RetrievalSettings
 from tests.evidence.test_pack import WORKS
 from tests.support.commands import PATIENCE

@@ -23,9 +23,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rifflux
-from rifflux import Document, DocumentPage, Hit, Index, OutOfScope, RiffluxError, Scope
+from rifflux import Document, Hit, Index, OutOfScope, RiffluxError, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.index.admin import Admin
+from rifflux.index.documents import DocumentPage
 from rifflux.ingest.parallel import sent
 from rifflux.ingest.parallel.apart import MOST
 from rifflux.ingest.walk.find import Finder

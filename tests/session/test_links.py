@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 import rifflux
-from rifflux import Finder, FoundFile, Index, IndexReport
+from rifflux import Finder, Index, IndexReport
 from rifflux.ingest.walk import inside
+from rifflux.ingest.walk.find import FoundFile
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links need a privilege there")
 

@@ -17,6 +17,7 @@ from rifflux.index.federated import Source
 from rifflux.memories import memories as memories_module
 from rifflux.models import load_embedder
 from rifflux.models.cross_encoder import LogitCalibration
+from rifflux.models.guarded import ModelCallFailed
 from rifflux.retrieve.steps import rerank as rerankers
 from rifflux.retrieve.steps.rerank import RerankSettings, cross_encoder, llm
 from rifflux.session import freshness
@@ -95,7 +96,7 @@ def ask(index: Index) -> None:
     index.scoped(ANN).conversations.search("heron")
 
 
-def ignored(_: rifflux.ModelCallFailed) -> None:
+def ignored(_: ModelCallFailed) -> None:
     """Nothing came to nothing."""
 
 

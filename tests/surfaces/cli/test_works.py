@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import typer
 
-from rifflux import noun_json
 from rifflux.index import open_index
 from rifflux.surfaces.cli.app import CommonOptions
 from rifflux.surfaces.cli.retrieve import print_retrieval
 from rifflux.surfaces.cli.verify import verify
 from rifflux.types import WITHHELD, Document, Identifier, Scope
+from rifflux.types.nouns import noun_json
 from rifflux.works import Work
 
 #: They start processes.

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rifflux
-from rifflux import Document, Index, InvalidArgument, Issued, NotFound, OutOfScope, Scope
+from rifflux import Document, Index, InvalidArgument, NotFound, OutOfScope, Scope
+from rifflux.index.extract import Issued
 from rifflux.service.accounts import Accounts
 from rifflux.store import EVERYONE, QuestionDigest, Spending
 from tests.support.users import SECRETS, TEXTS, fill, share

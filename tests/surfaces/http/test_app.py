@@ -12,8 +12,8 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-import rifflux
 from rifflux.index import open_index
+from rifflux.session.arguments import MODES
 from tests.support.commands import PATIENCE
 from tests.support.embedding_server import embedding_server
 from tests.support.server import Running, serving
@@ -167,14 +167,14 @@ class TestSearch:
             assert 'rifflux_feedback_events_total{kind="click"} 1.0' in client.get("/metrics").text
 
     @pytest.mark.parametrize("path", ["/search", "/everything", "/why"])
-    @pytest.mark.parametrize("name", rifflux.MODES)
+    @pytest.mark.parametrize("name", MODES)
     def test_every_name_of_a_mode_is_taken(self, open_service: Running, path: str, name: str) -> None:
         asked = {"query": "cache", "mode": name} | ({"document": "cache.md"} if path == "/why" else {})
         with open_service.client() as client:
             reply = client.post(path, json=asked)
             published = client.get("/openapi.json").json()["components"]["schemas"]
         assert reply.status_code == 200, reply.text
-        assert reply.json()["mode"] == rifflux.MODES[name]
+        assert reply.json()["mode"] == MODES[name]
         schema = {"/search": "SearchIn", "/everything": "EverythingIn", "/why": "WhyIn"}[path]
         assert name in published[schema]["properties"]["mode"]["enum"]
 

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux import Index, noun_json
+from rifflux import Index
 from rifflux.errors import InvalidArgument
 from rifflux.evidence.pack import digest
 from rifflux.index import open_index
 from rifflux.surfaces.shared.packs import read_pack, retrieval_json
 from rifflux.types import Hit, Identifier, Link, Tag
+from rifflux.types.nouns import noun_json
 from rifflux.works import Passage, Work
 from rifflux.works.export import verify
 from rifflux.works.intent.intents import INTENTS, MODES

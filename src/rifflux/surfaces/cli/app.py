@@ -363,7 +363,7 @@ class RerankByDefault(TyperCommand):
             literal = len(args)
         for place in [place for place, argument in enumerate(args[:literal]) if argument == "--rerank"]:
             if not _NAME.fullmatch("".join(args[place + 1 : place + 2])):
-                from rifflux import DEFAULT_RERANKER
+                from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER
 
                 args[place] = f"--rerank={DEFAULT_RERANKER}"
         return super().parse_args(ctx, args)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rifflux import noun_json
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, Query, app
 from rifflux.surfaces.shared.verdicts import understanding_line
+from rifflux.types.nouns import noun_json
 
 
 @app.command(epilog="Example: rifflux classify 'what does error E404 mean'")

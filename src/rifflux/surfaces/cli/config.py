@@ -96,7 +96,7 @@ def list_policies(here: CommonOptions, user: SettingOf = "") -> None:
 
 
 def _print(values: Mapping[str, Any], *, as_json: bool) -> None:
-    from rifflux import POLICIES
+    from rifflux.session.policies import POLICIES
 
     if as_json:
         show.print_json({name: POLICIES[name].told(value) for name, value in values.items()})

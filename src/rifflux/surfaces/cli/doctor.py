@@ -16,7 +16,8 @@ from rifflux.surfaces.shared.config import exposed_keys
 from rifflux.surfaces.shared.cures import cure_of
 
 if TYPE_CHECKING:
-    from rifflux import Problem, Repaired
+    from rifflux.session.maintenance import Repaired
+    from rifflux.store import Problem
 
 
 @app.command(epilog="Example: rifflux doctor --repair")
@@ -64,7 +65,8 @@ def doctor(
 
 
 def _exposed(path: Path) -> Problem:
-    from rifflux import Cure, Problem
+    from rifflux import Cure
+    from rifflux.store import Problem
 
     return Problem(f"everybody on this machine may read the keys in {path}", Cure.HIDE_KEYS, {"place": str(path)})
 

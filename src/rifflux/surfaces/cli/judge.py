@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from rifflux import noun_json
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, app, local
+from rifflux.types.nouns import noun_json
 
 
 @app.command(epilog="Example: rifflux judge 'how long do cache entries live' notes/cache.md --grade 2")

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from rifflux import noun_json
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, group
 from rifflux.surfaces.shared.nouns import nouns_json
+from rifflux.types.nouns import noun_json
 
 memories = group("memories", "Remember things about a user; recall, read, edit and forget them.")
 

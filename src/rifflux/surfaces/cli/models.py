@@ -14,7 +14,8 @@ from rifflux.surfaces.cli.app import CommonOptions, Json, Threads, group
 from rifflux.surfaces.shared.config import configured_as, open_configured
 
 if TYPE_CHECKING:
-    from rifflux import Generation, KnownModel
+    from rifflux.models.loading import KnownModel
+    from rifflux.store import Generation
 
 #: How much a switch that goes on for hours gives way to whoever searches meanwhile.
 NICENESS = 19

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rifflux import TITLE_ONLY, WITHHELD
+from rifflux.evidence.pack import TITLE_ONLY
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import Author, CommonOptions, OnlyIn, Since, Synonyms, Until, Venue, WorksOf, Year, app
 from rifflux.surfaces.cli.cures import CURES
 from rifflux.surfaces.shared.cures import with_cure
 from rifflux.surfaces.shared.packs import retrieval_json
 from rifflux.text.schemes import STRONG
+from rifflux.types import WITHHELD
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rifflux import Analyzer, EvidenceItem, Hit, Retrieval
+    from rifflux import EvidenceItem, Hit, Retrieval
+    from rifflux.text.analyzer import Analyzer
 
 #: Names of people and of works that are printed before it says how many more there are.
 MOST_AUTHORS = 3

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from rifflux import Analyzer, Hit, Results
+    from rifflux import Hit, Results
+    from rifflux.text.analyzer import Analyzer
 
 #: The kind of hits that are messages.
 MESSAGE = "message"

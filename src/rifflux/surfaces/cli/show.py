@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from rifflux import Analyzer, Failure, Generation, LeftOut, Notice, Progress, Trace, VectorReport
+    from rifflux import Failure, LeftOut, Notice, Progress, Trace
+    from rifflux.index.status import VectorReport
+    from rifflux.store import Generation
+    from rifflux.text.analyzer import Analyzer
 
 EXCERPT = 420
 MOST_LISTED = 20

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from rifflux import noun_json
 from rifflux.service.accounts import Accounts
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, IndexOptions, group
 from rifflux.surfaces.shared.nouns import nouns_json
+from rifflux.types.nouns import noun_json
 
 tokens = group("tokens", "Tokens that let users and programs ask over HTTP.")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rifflux import InvalidArgument, noun_json
+from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import (
     Author,
@@ -22,6 +22,7 @@ from rifflux.surfaces.cli.app import (
     group,
 )
 from rifflux.surfaces.shared.nouns import work_json
+from rifflux.types.nouns import noun_json
 
 if TYPE_CHECKING:
     from rifflux import WorkRecord, WorksReport, WorkSummary

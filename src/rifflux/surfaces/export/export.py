@@ -17,7 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rifflux import Extracted, Index, InvalidArgument, Issued, __version__
+from rifflux import Index, InvalidArgument, __version__
+from rifflux.index.extract import Extracted, Issued
 from rifflux.surfaces.export.folder import FACTS, SUMS, made_anew, sums
 from rifflux.surfaces.export.lock import needed
 from rifflux.surfaces.export.render import render

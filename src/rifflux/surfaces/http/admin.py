@@ -9,7 +9,10 @@ from fastapi import Response
 from pydantic import Field
 from starlette.requests import Request as Incoming
 
-from rifflux import POLICIES, Erased, Intake, VectorsMade
+from rifflux.conversations import VectorsMade
+from rifflux.session.intake import Intake
+from rifflux.session.policies import POLICIES
+from rifflux.store import Erased
 from rifflux.surfaces.http.auth import Admin, Asked, User
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.route import make_router

@@ -8,7 +8,9 @@ from fastapi import Depends, Query, Response
 from pydantic import Field
 from starlette.requests import Request as Incoming
 
-from rifflux import Conversation, Conversations, ImportReport, Intake, Message, VectorsMade, WrittenMessage
+from rifflux import Conversation, Conversations, ImportReport, Message
+from rifflux.conversations import VectorsMade, WrittenMessage
+from rifflux.session.intake import Intake
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.paging import After, Limit, Next, page

@@ -10,7 +10,8 @@ from pydantic import Field, Json, StringConstraints
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as Incoming
 
-from rifflux import Document, Failure, Intake, NotFound, noun_json
+from rifflux import Document, Failure, NotFound
+from rifflux.session.intake import Intake
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.paging import After, Limit, Next
@@ -22,6 +23,7 @@ from rifflux.surfaces.http.uploads import bodies, body_of
 from rifflux.surfaces.http.wording import Told
 from rifflux.surfaces.shared.nouns import JsonObject, document_at_json, document_json
 from rifflux.surfaces.shared.shapes import ChunkShape, Shape
+from rifflux.types.nouns import noun_json
 
 router = make_router(prefix="/documents", tags=["documents"])
 

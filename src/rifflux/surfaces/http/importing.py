@@ -15,8 +15,9 @@ from fastapi.responses import JSONResponse
 from pydantic import Field, TypeAdapter
 from starlette.concurrency import run_in_threadpool
 
-from rifflux import Intake, Progress
+from rifflux import Progress
 from rifflux.service.jobs import CANCELLED, INTERRUPTED, JobRecord, Outcome, Stopped
+from rifflux.session.intake import Intake
 from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.shared.nouns import JsonObject

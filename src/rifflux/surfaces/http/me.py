@@ -7,11 +7,12 @@ from typing import Annotated
 from fastapi import Query
 from pydantic import Field
 
-from rifflux import __version__, noun_json
+from rifflux import __version__
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.nouns import nouns_json
 from rifflux.surfaces.shared.shapes import Shape
+from rifflux.types.nouns import noun_json
 
 router = make_router(tags=["operation"])
 

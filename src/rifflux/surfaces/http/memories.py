@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Query
 from pydantic import Field
 
-from rifflux import Memory, noun_json
+from rifflux import Memory
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
@@ -17,6 +17,7 @@ from rifflux.surfaces.http.shapes import Deadline, Diagnostics, Fusion, Name, Re
 from rifflux.surfaces.http.wording import Told
 from rifflux.surfaces.shared.nouns import nouns_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
+from rifflux.types.nouns import noun_json
 
 router = make_router("/memories", tags=["memories"])
 

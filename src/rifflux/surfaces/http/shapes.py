@@ -8,7 +8,8 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from rifflux import MODES, Filter, named_mode
+from rifflux import Filter
+from rifflux.session.arguments import MODES, named_mode
 from rifflux.surfaces.http.wording import Told
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.shapes import Shape

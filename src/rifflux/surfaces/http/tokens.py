@@ -8,12 +8,13 @@ from typing import Annotated, Literal
 from fastapi import Query, Response
 from pydantic import Field
 
-from rifflux import Token, noun_json
+from rifflux.store import Token
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Request
 from rifflux.surfaces.shared.shapes import Shape
+from rifflux.types.nouns import noun_json
 
 router = make_router("/tokens", tags=["administration"])
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from rifflux import noun_json
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Diagnostics, Name, RankedIn, Request, Text
 from rifflux.surfaces.shared.nouns import trace_json
 from rifflux.surfaces.shared.shapes import ClassifiedShape, VerdictShape
 from rifflux.surfaces.shared.verdicts import verdict_json
+from rifflux.types.nouns import noun_json
 
 router = make_router(tags=["search"])
 

@@ -10,7 +10,8 @@ from fastapi import Response
 from pydantic import Field, StringConstraints
 from starlette.requests import Request as Incoming
 
-from rifflux import Doubt, Intake, InvalidArgument, WorksReport
+from rifflux import InvalidArgument, WorksReport
+from rifflux.session.intake import Intake
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.repeats import REPEATABLE
@@ -20,6 +21,7 @@ from rifflux.surfaces.http.uploads import bodies, file_of
 from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.nouns import JsonObject, work_json
 from rifflux.surfaces.shared.shapes import Shape
+from rifflux.works.report import Doubt
 
 router = make_router("/works", tags=["works"])
 

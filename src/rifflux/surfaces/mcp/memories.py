@@ -7,10 +7,11 @@ from typing import Annotated
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from rifflux import Memories, noun_json
+from rifflux import Memories
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import UNTRUSTED, ReplyNotes, echoed, fenced, quoted, reply
 from rifflux.surfaces.shared.shapes import Shape
+from rifflux.types.nouns import noun_json
 
 
 class Remembered(Shape):

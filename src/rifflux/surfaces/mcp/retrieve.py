@@ -8,7 +8,7 @@ from typing import Annotated
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from rifflux import TITLE_ONLY, WITHHELD
+from rifflux.evidence.pack import TITLE_ONLY
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import (
     UNTRUSTED,
@@ -25,6 +25,7 @@ from rifflux.surfaces.mcp.reply import (
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.packs import checked_json, retrieval_json
 from rifflux.surfaces.shared.shapes import RankedWork, RetrievalShape, VerifiedShape, WorkCandidate
+from rifflux.types import WITHHELD
 
 
 class RetrieveOutput(RetrievalShape):

@@ -9,7 +9,8 @@ from typing import Annotated
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from rifflux import Hit, Index, Results, contract_results
+from rifflux import Hit, Index, Results
+from rifflux.index.contract import contract_results
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import (
     DEFAULT_MAX_TOKENS,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rifflux import Answer, AnswerEvent, Cited, Done, noun_json
+from rifflux import Answer, AnswerEvent, Cited, Done
 from rifflux.surfaces.shared.nouns import JsonObject
+from rifflux.types.nouns import noun_json
 
 
 def answer_json(answer: Answer) -> JsonObject:

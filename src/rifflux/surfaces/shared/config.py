@@ -251,19 +251,19 @@ def _check_meaning(name: str, value: Any) -> None:
         raise InvalidArgument(f"{name} must be more than 0, not {value}")
     match name:
         case "mode":
-            from rifflux import named_mode
+            from rifflux.session.arguments import named_mode
 
             named_mode(value)
         case "fusion":
-            from rifflux import fusion_of
+            from rifflux.retrieve.fuse.spelled import fusion_of
 
             fusion_of(value)
         case "intents":
-            from rifflux import adjusted_intents
+            from rifflux.works.intent.intents import adjusted_intents
 
             adjusted_intents(value, name)
         case "licenses":
-            from rifflux import checked_rules
+            from rifflux.text.licenses import checked_rules
 
             checked_rules(value, name)
 

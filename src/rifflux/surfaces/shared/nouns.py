@@ -9,21 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rifflux import noun_json
+from rifflux.types.nouns import noun_json
 
 if TYPE_CHECKING:
-    from rifflux import (
-        Analyzer,
-        CollectionInfo,
-        Document,
-        DocumentAt,
-        Hit,
-        MessageHit,
-        MessageResults,
-        Results,
-        Trace,
-        WorkRecord,
-    )
+    from rifflux import CollectionInfo, Document, Hit, MessageHit, MessageResults, Results, Trace, WorkRecord
+    from rifflux.index.places import DocumentAt
+    from rifflux.text.analyzer import Analyzer
 
 #: Characters of a snippet, about, and of the text around a passage.
 SNIPPET = 320
@@ -69,7 +60,7 @@ def found_json(results: Results, analyzer: Analyzer) -> list[JsonObject]:
 
 def search_json(results: Results) -> JsonObject:
     """Return everything that a search found: what `rifflux search --json` prints."""
-    from rifflux import score_breakdown
+    from rifflux.index.contract import score_breakdown
 
     trace = results.trace
     diagnostics = trace_json(trace)

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rifflux import Cure, EvidenceItem, EvidencePack, InvalidArgument, json_names, noun_json
+from rifflux import Cure, EvidenceItem, EvidencePack, InvalidArgument
 from rifflux.surfaces.shared.nouns import JsonObject, trace_json
+from rifflux.types.nouns import json_names, noun_json
 
 if TYPE_CHECKING:
     from rifflux import Hit, Index, Replay, Retrieval

@@ -9,7 +9,8 @@ from rifflux.surfaces.shared.nouns import JsonObject, nouns_json, trace_json
 from rifflux.text.numbers import ordinal
 
 if TYPE_CHECKING:
-    from rifflux import QueryTerm, Understanding, Verdict, Why
+    from rifflux import Understanding, Verdict, Why
+    from rifflux.retrieve.explain.verdict import QueryTerm
 
 _MARGIN = 16
 #: Keys that a verdict and its JSON have in common, and those of its hit with what they are without one.

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rifflux import ReciprocalRank, named_mode
+from rifflux.retrieve.fuse import ReciprocalRank
+from rifflux.session.arguments import named_mode
 
 if TYPE_CHECKING:
     from rifflux import Hit, Index, Results, Verdict, Why
