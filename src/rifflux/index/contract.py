@@ -72,7 +72,7 @@ def contract_results(results: Results) -> list[dict[str, Any]]:
 
 
 def score_breakdown(hit: Hit, mode: str) -> dict[str, float | int | None]:
-    """Return how a hit was ranked, in the keys of the mode that was asked for.
+    """Return how a hit was ranked, in the keys of the requested mode.
 
     Asked for `hybrid` where only words could answer, a hit has the score of its lexical rank alone.
     """

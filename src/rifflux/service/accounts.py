@@ -56,7 +56,7 @@ class Accounts:
         return self.by is None or self.by.role == ADMIN
 
     def create(self, user: str, role: str = USER, label: str = "", expires: str = "") -> tuple[Token, str]:
-        """Return a new token and its text, which can never be shown again.
+        """Return a new token and its text, which cannot be read again later.
 
         `expires` is how long it is valid, as `90d`, `12h` or `2w`, or when it ends, as an ISO 8601 date or time; empty
         for ever. Raises `InvalidArgument`, `OutOfScope` for more than the asker may grant, and `Conflict` for a user

@@ -111,7 +111,7 @@ def similarity(one: bytes, other: bytes) -> float:
 
 
 def online(questions: Iterable[QuestionDigest], reactions: Iterable[Reaction]) -> list[Day]:
-    """Return the days on which something was asked or recorded, in order."""
+    """Return the days with a question or a record, in order."""
     asked: dict[str, list[_Asked]] = defaultdict(list)
     for each in sorted(questions, key=lambda question: question.time):
         _add(asked[each.user], each)
@@ -169,7 +169,7 @@ def _day(moment: float) -> str:
 
 
 class Diary:
-    """Notes that questions were asked; the keywords are those of `Batch`. Safe to share between threads."""
+    """Records questions; the keywords are those of `Batch`. Safe to share between threads."""
 
     def __init__(self, register: Registry, **options: Unpack[BatchOptions]) -> None:
         self._register = register

@@ -154,7 +154,7 @@ class Rights:
         return VisibleCollection(record, name, owned=True, writable=True)
 
     def describe(self, name: str, description: str) -> None:
-        """Say what a collection holds; agents are told with what they find in it."""
+        """Describe a collection; agents see the description with what they find in it."""
         self._put(replace(self.owned(name).record, description=_checked_text(description)))
 
     def rename(self, name: str, new: str) -> None:
@@ -197,7 +197,7 @@ class Rights:
             raise NotFound(f"{found.label} is not shared with {who!r}, but with {readers}")
 
     def readers(self, found: VisibleCollection) -> tuple[Grant, ...]:
-        """Return whom a collection is shared with; to one who only reads it that is not told."""
+        """Return whom a collection is shared with; empty for a caller who may only read it."""
         if found.owned:
             return tuple(self._sharing.grants(found.owner))
         return ()

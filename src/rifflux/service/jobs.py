@@ -213,7 +213,7 @@ class Jobs:
         return True
 
     def close(self) -> None:
-        """End what runs here; what it did so far is kept, and it can be told from what was finished.
+        """End the jobs of this process; what they stored stays, and each is marked as interrupted.
 
         Nothing is written about a job that does not stop in time, once this returns: its process ends with it, and
         others tell it as interrupted.

@@ -88,7 +88,7 @@ class Ledger:
 
     @contextmanager
     def free(self) -> Iterator[None]:
-        """Bill nobody for the calls made meanwhile: nobody asked for them."""
+        """Bill nobody for the calls made in the block: no user caused them."""
         self._free = True
         try:
             yield
@@ -177,7 +177,7 @@ class _Noted:
 
 @dataclass(slots=True)
 class _Reserved:
-    """The bill of a call that was held against the budget, and is recorded already."""
+    """The bill of a call that was reserved in the budget, and is recorded already."""
 
     ledger: Ledger
     spending: Spending
@@ -198,14 +198,14 @@ class _Reserved:
 
 
 def _told(ledger: Ledger, spending: Spending, tokens: int | None) -> Spending:
-    """Return a spending with the tokens that the model told."""
+    """Return a spending with the token counts that the model reported."""
     if tokens is None:
         return spending
     return replace(spending, tokens=tokens, cost=ledger.prices.cost(spending.model, tokens))
 
 
 def _if_it_can(write: Callable[[], object]) -> None:
-    """Write what is kept for the record; an answer does not wait for an index that cannot be written now."""
+    """Write a record, unless the index cannot be written now: an answer does not wait for it."""
     try:
         write()
     except Exception as error:  # whatever keeps it from being written, such as an index that was closed meanwhile

@@ -120,7 +120,7 @@ class CatalogContract(NeedsStore):
         assert dict(store.catalog.citations(np.array([2, 10]))) == {2: 2}
         assert dict(store.catalog.citations(np.array([2]), "refers")) == {2: 1}
 
-    def test_records_of_sources_are_kept_until_the_document_goes(self, store: Store) -> None:
+    def test_records_of_sources_stay_until_the_document_goes(self, store: Store) -> None:
         store.catalog.put("c", change("a", "text"))
         store.catalog.keep_records("c", "a", {"one": "1", "two": "2"})
         store.catalog.keep_records("c", "a", {"two": "3", "six": "6"})
@@ -215,7 +215,7 @@ class CatalogContract(NeedsStore):
             assert [found for _, found, _ in store.catalog.bearing(words, 5)] == ([key] if key else [])
         assert len(store.catalog.bearing("", 1)) == 1
 
-    def test_source_code_is_told_from_the_rest(self, store: Store) -> None:
+    def test_source_code_is_distinguished_from_the_rest(self, store: Store) -> None:
         store.catalog.put("c", change("a.py", "one", "two", first_id=1, kind="code"))
         store.catalog.put("c", change("b.md", "three", first_id=3, kind="markdown"))
         found = store.catalog.code_of(np.array([1, 2, 3, 99]))

@@ -155,7 +155,7 @@ class LexicalContract(NeedsStore):
         assert dict(store.lexical.document_frequencies(wanted)) == {"red": 2, "blue": 1}
         assert dict(store.lexical.document_frequencies([])) == {}
 
-    def test_the_vocabulary_is_told_by_beginning_and_length(self, store: Store) -> None:
+    def test_the_vocabulary_is_listed_by_beginning_and_length(self, store: Store) -> None:
         store.catalog.put("c", change("a", "river river rivers", first_id=1))
         store.catalog.put("c", change("b", "river rapid ravine re'd écluse", first_id=2))
         assert dict(store.lexical.vocabulary("r", 5, 5)) == {"river": 2, "rapid": 1, "ravin": 1}
@@ -177,7 +177,7 @@ class LexicalContract(NeedsStore):
         both = Query("", (("river",),), variants=(("brook",),))
         assert set(keys_of(store, store.lexical.match(both, 10, WEIGHTS))) == {"a", "b"}
 
-    def test_variants_count_less_than_what_was_asked(self, store: Store) -> None:
+    def test_variants_count_less_than_the_words_of_the_query(self, store: Store) -> None:
         for number, text in enumerate(("the river", "the brook", "a brook by the river", "a sea", "a lake", "a pond")):
             store.catalog.put("c", change(str(number), text, first_id=number))
         scores = {

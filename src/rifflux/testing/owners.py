@@ -130,7 +130,7 @@ def _texts(own: str) -> tuple[str, ...]:
 
 
 def everything(store: Store, ids: Sequence[int]) -> dict[str, Any]:
-    """Return what each method of a view returns, asked about these chunk ids and about keys that everybody has."""
+    """Return what each method of a view returns for these chunk ids and for keys that everybody has."""
     asked = np.array(ids, np.int64)
     return {name: read(store, asked) for name, read in _READ.items()}
 

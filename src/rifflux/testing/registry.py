@@ -77,7 +77,7 @@ class AccountsContract(NeedsOpened):
         assert put("5", at=7.0)
         assert not put("6", at=8.0)
 
-    def test_of_tokens_that_are_of_no_use_any_more_a_hundred_are_kept(self, opened: Store) -> None:
+    def test_a_hundred_tokens_that_ended_are_remembered(self, opened: Store) -> None:
         for number in range(103):
             expires = 0.5 if number % 2 else None
             token = Token(f"{number:03}", "ann", "user", created_at=float(number), expires_at=expires)
@@ -87,7 +87,7 @@ class AccountsContract(NeedsOpened):
         opened.registry.put_token(Token("y", "ann", "user", created_at=300.0), b"")
         assert [each.id for each in opened.registry.tokens()] == [*(f"{n:03}" for n in range(3, 103)), "x", "y"]
 
-    def test_an_answer_is_kept_by_user_and_key_until_it_is_old(self, opened: Store) -> None:
+    def test_an_answer_is_stored_by_user_and_key_until_it_is_old(self, opened: Store) -> None:
         one = RecordedAnswer("ann", "k", b"digest", 5.0)
         assert opened.registry.begin_answer(one, 0.0) is None
         assert opened.registry.begin_answer(replace(one, user="bob"), 0.0) is None
@@ -98,7 +98,7 @@ class AccountsContract(NeedsOpened):
         assert opened.registry.begin_answer(replace(one, user="bob"), 0.0) is None
         assert opened.registry.begin_answer(replace(one, time=7.0), 6.0) is None
 
-    def test_a_job_is_kept_until_it_is_old(self, opened: Store) -> None:
+    def test_a_job_is_stored_until_it_is_old(self, opened: Store) -> None:
         registry = opened.registry
         one = JobRecord("1", "ann", "works", "a.bib", created_at=5.0, seen_at=5.0)
         other = replace(one, id="2", user="bob", created_at=6.0, seen_at=6.0)
@@ -154,7 +154,7 @@ class AccountsContract(NeedsOpened):
         registry.settle(second, None)
         assert [(each.feature, each.tokens) for each in registry.spent("ann", since=2.0)] == [("search", 1)]
 
-    def test_questions_are_kept_until_they_are_forgotten(self, opened: Store) -> None:
+    def test_questions_stay_until_they_are_forgotten(self, opened: Store) -> None:
         old = QuestionDigest("ann", b"1", 1.0)
         new = QuestionDigest("bob", b"2", 2.0, b"sketch")
         opened.registry.ask([old, new], forget_before=0.0)
@@ -186,7 +186,7 @@ class LogContract(NeedsOpened):
             sharing.drop_group("design", LogEntry("root", "group.remove", time, "design"))
         sharing.drop(self.wiki.owner, LogEntry("bob", "collection.remove", 10.0, "wiki", "bob"))
 
-    def test_what_was_decided_is_told_the_newest_first(self, opened: Store) -> None:
+    def test_decisions_are_listed_newest_first(self, opened: Store) -> None:
         self.decided(opened.registry)
         found = opened.registry.log()
         assert [(each.action, each.done_at, each.who, each.detail) for each in reversed(found)] == [
@@ -206,7 +206,7 @@ class LogContract(NeedsOpened):
         assert [each.id for each in found] == sorted((each.id for each in found), reverse=True)
         assert opened.registry.log(found[2].id, 4) == found[3:7]
 
-    def test_what_was_not_done_is_not_told(self, opened: Store) -> None:
+    def test_what_was_not_done_is_not_listed(self, opened: Store) -> None:
         entry = LogEntry("root", "token.create", 1.0, "1", "ann")
         with suppress(RuntimeError), opened.transaction():
             opened.registry.put_token(Token("1", "ann", "user"), b"", entry)
@@ -232,7 +232,7 @@ class LogContract(NeedsOpened):
         (told,) = opened.registry.log()
         assert (told.user, told.owner) == (f"deleted user {told.id}",) * 2
 
-    def test_entries_are_kept_for_a_time(self, opened: Store) -> None:
+    def test_entries_are_stored_for_a_time(self, opened: Store) -> None:
         year = 365 * 86_400.0
         for user, time in (("root", 1.0), ("ann", 1.5 * year), ("root", 3 * year)):
             opened.registry.put_token(Token(str(time), user, "user"), b"", LogEntry(user, "token.create", time))
@@ -295,7 +295,7 @@ class SharingContract(NeedsOpened):
         sharing.put_group("design", ["ann"])
         assert sharing.shared_with("ann") == []
 
-    def test_users_are_those_of_whom_something_is_kept(self, opened: Store) -> None:
+    def test_users_are_those_with_something_stored(self, opened: Store) -> None:
         opened.registry.put_token(Token("1", "ann", "user"), b"")
         opened.registry.sharing.put_group("design", ["carl"])
         opened.registry.sharing.put(self.wiki)

@@ -31,7 +31,7 @@ _COMMON = ("db", "state", "model", "threads", "json")
 
 
 class _Group(TyperGroup):
-    """A group of commands whose summaries are told whole, where Click's own are cut at the first line."""
+    """A group of commands that prints whole summaries, where Click's own cuts them at the first line."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands with their summaries."""
@@ -253,7 +253,7 @@ class WhoseCommonOptions(CommonOptions, WhoseOptions):
 
 @dataclass(frozen=True)
 class QuestionOptions(OpenOptions, WhoseOptions):
-    """How a question is asked and narrowed, the same for `search` and for `why`, which explains it."""
+    """The options of a question, the same for `search` and for `why`, which explains it."""
 
     top_k: Annotated[int | None, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.  [default: 10]")] = (
         None
@@ -302,7 +302,7 @@ class QuestionOptions(OpenOptions, WhoseOptions):
         }
 
     def _reranker(self) -> str | None:
-        """Return the reranker that was asked for; who names a cross-encoder wants it."""
+        """Return the requested reranker; naming a cross-encoder requests it."""
         if self.rerank_model and self.rerank not in (None, "cross-encoder"):
             raise typer.BadParameter(f"{self.rerank} takes no model: leave one out", param_hint="--rerank-model")
         if self.rerank_model:

@@ -79,7 +79,7 @@ def describe(
     name: Name,
     description: Annotated[str, typer.Argument(help="What it holds, in a sentence or two.")],
 ) -> None:
-    """Say what a collection holds: agents are told with what they find in it."""
+    """Describe a collection; agents see the description with what they find in it."""
     with here.opened() as index:
         _print(here, "described", index.collections.describe(name, description))
 

@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def needed(first: Sequence[str]) -> Sequence[str]:
-    """Return the command that is the first argument; all of them if it is none, for help is asked."""
+    """Return the command that is the first argument; all commands if none is, as for `--help`."""
     if set(first) & set(COMMANDS):
         return first
     return COMMANDS

@@ -130,7 +130,7 @@ def _print_hit(console: Console, rank: int, hit: Hit) -> None:
 
 
 def _said(hit: Hit) -> str:
-    """Return who said a message and when."""
+    """Return the speaker and the time of a message."""
     speaker = str(hit.metadata.get("speaker") or hit.metadata.get("role") or "")
     return ", ".join(filter(None, (speaker, (hit.created_at or "")[:10])))
 

@@ -25,7 +25,7 @@ def create(
         str, typer.Option(help="90d, 12h or 2w from now, or when, as 2027-01-01.  [default: never]", metavar="WHEN")
     ] = "",
 ) -> None:
-    """Make a token and print it: it can never be shown again."""
+    """Make a token and print it: it cannot be printed again."""
     with here.registry(create=True) as kept:
         token, secret = Accounts(kept, most_tokens=here.settings().user_tokens).create(user, role, label, expires)
     if here.json:

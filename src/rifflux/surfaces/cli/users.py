@@ -35,7 +35,7 @@ def delete(
     user: Annotated[str, typer.Argument(help="The user's name, as tokens and --user have it.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
 ) -> None:
-    """Delete all that is kept of a user: conversations, memories, documents, tokens, feedback, usage.
+    """Delete everything of a user: conversations, memories, documents, tokens, feedback, usage.
 
     It cannot be undone.
     """

@@ -109,7 +109,7 @@ def list_(
     year: Year = None,
     user: WorksOf = "",
 ) -> None:
-    """List the works, and under which license each is: without one that permits it, no text is shown."""
+    """List the works with their licenses; the text of a work appears only under a license that permits it."""
     with here.opened(user) as index:
         found = index.works.all(
             source=source, without_license=without_license, authors=author or (), venues=venue or (), year=year

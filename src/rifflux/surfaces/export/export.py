@@ -125,7 +125,7 @@ def _contents(
 
 
 def _settings(settings: Settings, folder: Path) -> list[str]:
-    """Write the settings that mean something elsewhere, and return what is told of others."""
+    """Write the settings that mean something elsewhere, and return notes on the others."""
     known = {each.name: each for each in fields(settings) if each.name in settings.origins}
     keys = [name for name, each in known.items() if each.metadata.get("secret") and getattr(settings, name)]
     changed = {name: getattr(settings, name) for name in known if name not in (*keys, *_OF_THIS_PLACE)}

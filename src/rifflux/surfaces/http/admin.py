@@ -95,5 +95,5 @@ async def embed(incoming: Incoming, service: Asked, caller: Admin) -> Response:
 
 @router.delete("/users/{user:path}", summary="Delete a user")
 def delete(user: str, service: Asked, caller: Admin) -> Erased:
-    """Delete all that is kept of a user, their tokens too, as an administrator. It cannot be undone."""
+    """Delete everything of a user, including tokens, as an administrator. It cannot be undone."""
     return service.delete(caller, user)

@@ -62,7 +62,7 @@ class MessageIn(BaseModel):
 
     @property
     def text(self) -> str:
-        """Return what is said."""
+        """Return the text of the message."""
         if isinstance(self.content, str):
             return self.content
         return "\n".join(part.text for part in self.content or () if part.type == "text")
@@ -99,7 +99,7 @@ class ChatIn(Request):
         return self
 
     def asked(self) -> tuple[str, list[dict[str, str]]]:
-        """Return the question and what was said before it. Raises `InvalidArgument`."""
+        """Return the question and the messages before it. Raises `InvalidArgument`."""
         said = [{"role": each.role, "content": each.text} for each in self.messages]
         question = self.question or self.message
         if question is None:
@@ -111,7 +111,7 @@ class ChatIn(Request):
         return question, said
 
     def arguments(self) -> JsonObject:
-        """Return what the index takes of it, besides the question and the history."""
+        """Return the arguments for the index, without the question and the history."""
         return {
             "filter": self.filter.filter() if self.filter else None,
             "top_k": self.top_k,
@@ -222,7 +222,7 @@ async def _first(events: Events) -> AnswerEvent:
 
 
 async def _whole(first: AnswerEvent, events: Events, service: Service, request: Incoming) -> Response:
-    """Return the answer once it is whole; if whoever asked has left, without waiting for it."""
+    """Return the answer once it is whole, or at once if the client has left."""
     left = asyncio.ensure_future(_left(request, events))
     try:
         event: AnswerEvent | None = first
@@ -239,7 +239,7 @@ async def _whole(first: AnswerEvent, events: Events, service: Service, request: 
 
 
 async def _left(request: Incoming, events: Events) -> None:
-    """Wait until whoever asked has left, and say so."""
+    """Wait until the client has left, and return True then."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     events.stop()

@@ -95,7 +95,7 @@ class Connection(H11Protocol):
             self._await_head()
 
     def send_400_response(self, msg: str) -> None:
-        """Say that what came is no request, as every error is said."""
+        """Answer what is no request, in the form of every error."""
         self.transport.write(_answer(400, "no_request", msg))
         self.transport.close()
 

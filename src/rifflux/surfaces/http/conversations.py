@@ -134,7 +134,7 @@ class GroupOut(Shape):
 
 
 class SearchMessagesOut(Shape):
-    """The messages that answer best, or, where it was asked for, their groups."""
+    """The messages that answer best, or their groups if requested."""
 
     query: str
     results: list[FoundOut]
@@ -245,7 +245,7 @@ def messages(id: str, mine: Mine, after: After = "", limit: Limit = 100) -> Mess
     "/conversations/{id}/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message to a conversation"
 )
 def add(id: str, given: MessageIn, mine: Mine) -> WrittenMessage:
-    """Add a message. Once it is answered, the message is kept, whatever happens to the service.
+    """Add a message. Once the request is answered, the message is stored, whatever happens to the service.
 
     `degraded` says why it is found by words alone for now, where that is so.
     """

@@ -37,7 +37,7 @@ ABOUT_METADATA = "To filter by: texts, numbers, truth values, and lists of them"
 
 
 class _Fields(Request):
-    """What is said of a document, and where it goes."""
+    """The attributes of a document, and its collection."""
 
     collection: Collection = ""
     title: str = Field(default="", max_length=1_000, examples=["Caching"])
@@ -60,7 +60,7 @@ class DocumentIn(_Fields):
 
 
 class FileIn(_Fields):
-    """A file of any kind that is read, with what is said of it; `metadata` is JSON. It is read in a process apart."""
+    """A file of any kind that is read, with its attributes; `metadata` is JSON. It is read in a process apart."""
 
     metadata: Json[Metadata] = Field(default="{}", validate_default=True, description=ABOUT_METADATA)
 
@@ -151,7 +151,7 @@ class AroundOut(Shape):
 
 
 class DocumentAtOut(DocumentOut):
-    """A document, opened at a passage where that was asked for; of a long one, only the text around it is there."""
+    """A document, opened at a passage if one was named; of a long document, only the text around it."""
 
     around: AroundOut | None = None
 

@@ -141,7 +141,7 @@ class RequestGuard(_Middleware):
 
 
 class Observe(_Middleware):
-    """Counts and logs every request by its route: never what it asked, nor for which id.
+    """Counts and logs every request by its route, never with its question or its ids.
 
     What nobody foresaw is logged with its traceback, and answered with the number that finds it there.
     """

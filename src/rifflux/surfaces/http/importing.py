@@ -62,7 +62,7 @@ class JobOut(Shape):
 
     @classmethod
     def of_record(cls, record: JobRecord) -> JobOut:
-        """Return a job as it is told."""
+        """Return a job as JSON has it."""
         if record.error:
             error = json.loads(record.error)
         else:

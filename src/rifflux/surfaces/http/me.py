@@ -98,7 +98,7 @@ class StatusOut(Shape):
 
 @router.get("/status", summary="What is indexed for you, and how far it is up to date")
 def status(service: Asked, caller: User) -> StatusOut:
-    """Return the counts of `/stats`, and besides what is stale, missing, or could not be read."""
+    """Return the counts of `/stats`, and what is stale, missing, or could not be read."""
     state = service.of(caller).status()
     fresh = state.freshness and FreshnessOut.of(noun_json(state.freshness), note=state.freshness.note)
     return StatusOut.of({**noun_json(state), "freshness": fresh})

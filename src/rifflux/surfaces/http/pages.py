@@ -21,7 +21,7 @@ _KEPT = {"Cache-Control": "max-age=86400", "X-Content-Type-Options": "nosniff"}
 
 
 def page_headers(page: str, *more: str) -> dict[str, str]:
-    """Return headers under which only the page's own style and script run; `more` are directives besides."""
+    """Return headers under which only the page's own style and script run; `more` are further directives."""
     policy = (
         *("default-src 'none'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'"),
         *("frame-ancestors 'none'", " ".join(["script-src", *_inline(page, "script")])),

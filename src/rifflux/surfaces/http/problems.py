@@ -75,7 +75,7 @@ def problem(status: int, code: str, message: str, headers: Mapping[str, str] | N
 
 
 def refusal_of(error: RiffluxError) -> Refused:
-    """Return what clients are told of an error of ours; what they are not told is logged."""
+    """Return the answer to clients for an error of ours; what it leaves out is logged."""
     if isinstance(error, UnusableIndex):
         refusal = next(refusal for kind, refusal in _OF_THE_INDEX if isinstance(error, kind))
         if refusal.status >= 500:

@@ -99,7 +99,7 @@ def preload_workers() -> None:
 
 
 def _run(settings: ServiceSettings, sockets: Sequence[socket.socket]) -> None:
-    """Answer requests until the process is told to stop."""
+    """Answer requests until the process is signalled to stop."""
     configuration = uvicorn.Config(
         "rifflux.surfaces.http.serve:worker",
         factory=True,
@@ -178,7 +178,7 @@ def build(index: Index) -> None:
 
 
 def keep_built(index: Index, stop: threading.Event) -> None:
-    """Build what makes searches fast while worker processes change the index, until it is told to stop.
+    """Build what makes searches fast while worker processes change the index, until it is stopped.
 
     A worker that did so itself would answer late meanwhile.
     """
@@ -195,7 +195,7 @@ def keep_built(index: Index, stop: threading.Event) -> None:
 
 
 def follow(index: Index, finder: Finder, stop: threading.Event) -> None:
-    """Keep the files of all collections up to date until it is told to stop."""
+    """Keep the files of all collections up to date until it is stopped."""
     while not stop.is_set():
         try:
             for report in index.watch(finder=finder, stop=stop, everybody=True):

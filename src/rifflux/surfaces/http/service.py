@@ -172,7 +172,7 @@ class Visit:
         return self._pass or ""
 
     def enter(self, text: str) -> str | None:
-        """Return the key for a pass, the first time that it is shown."""
+        """Return the key for a pass, the first time that it is used."""
         with self._lock:
             if self._pass is None or not hmac.compare_digest(text.encode(), self._pass.encode()):
                 return None
@@ -251,7 +251,7 @@ class Service:
         gc.set_threshold(GARBAGE_AFTER, 20, 50)
 
     def _ask_something(self) -> None:
-        """Ask for something that is there, as the user of the token that was used last; no model elsewhere is asked."""
+        """Search for an existing text as the user of the most recently used token, without any remote model."""
         tokens = [each for each in self.index.admin.store.registry.tokens() if not each.revoked_at]
         latest = max(tokens, key=lambda each: each.used_at or 0.0, default=None)
         if latest:
@@ -276,7 +276,7 @@ class Service:
             return known
 
     def failed(self, error: RiffluxError) -> Refused:
-        """Return what a client is told of an error, and remember damage, which `/ready` tells."""
+        """Return the answer to a client for an error, and remember damage for `/ready`."""
         if isinstance(error, DamagedIndex | NotAnIndex):
             self.damage.note()
         return refusal_of(error)

@@ -89,7 +89,7 @@ def _answer(request: Request, address: str) -> Response:
 
 
 def _address(request: Request, given: Mapping[str, Any], **more: str) -> str:
-    """Return the address of the page that a form was shown at.
+    """Return the address of the page with the form.
 
     The form names the query alone (`back`), which is written anew. So nothing in it leads to another host or path.
     """

@@ -174,7 +174,7 @@ class RankedIn(Request):
     filter: FilterIn | None = None
 
     def arguments(self) -> JsonObject:
-        """Return what the index takes of it, besides the question."""
+        """Return the arguments for the index, without the question."""
         named = ("top_k", "mode", "fusion", "rerank", "rerank_top", "boosts")
         return {name: getattr(self, name) for name in named} | {
             "filter": self.filter.filter() if self.filter else None,

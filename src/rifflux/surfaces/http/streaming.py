@@ -89,7 +89,7 @@ class EventStream(StreamingResponse):
         self.failed = failed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send them until the end, or until nobody reads on: then no model is kept at work."""
+        """Send the events until the end, or until the client leaves, which stops the model."""
         try:
             with ending_of(scope).calling(lambda: self.events.interrupt(STOPPING)):
                 await super().__call__(scope, receive, send)

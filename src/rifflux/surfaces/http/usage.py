@@ -21,7 +21,7 @@ DateQuery = Annotated[str | None, Query(max_length=40, description="An ISO 8601 
 
 
 class UsageRow(Shape):
-    """Calls summed; only what was asked to sum by is named."""
+    """Calls, summed; only the names that they are summed by are there."""
 
     day: str | None = None
     user: str | None = None

@@ -16,7 +16,7 @@ router = make_router(tags=["search"])
 
 
 class WhyIn(RankedIn):
-    """A question as for /search, and the document that it is asked about."""
+    """A question as for /search, and the document to explain."""
 
     document: Name = Field(description="The document's key, path or identifier, or a chunk's id", examples=["cache.md"])
 

@@ -68,7 +68,7 @@ class WorksFile(Request):
 
 
 class LinkedOut(Shape):
-    """A work that the one asked for cites, or is cited by."""
+    """A work that the requested work cites, or is cited by."""
 
     namespace: str
     collection: str

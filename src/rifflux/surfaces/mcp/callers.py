@@ -98,12 +98,12 @@ class Callers:
         return replace(self._opened, index=self._opened.index.scoped(Scope(caller.user, caller.is_admin)))
 
     def _serving(self, opened: OpenIndex) -> OpenIndex:
-        """Return an index that records every call of a model: its users are told what they used."""
+        """Return an index that records every call of a model, so that users can see their usage."""
         opened.index.admin.view.session.ledger.served(_if_it_can)
         return opened
 
 
 def _if_it_can(write: Callable[[], None]) -> None:
-    """Write what is only kept for the record; an index that cannot be written does without."""
+    """Write a record, unless the index cannot be written."""
     with suppress(RiffluxError):
         write()

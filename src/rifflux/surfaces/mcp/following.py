@@ -15,7 +15,7 @@ RETRY = 30.0
 
 
 def follow(workspace: Workspace, user: str, everybody: bool, stop: threading.Event) -> None:
-    """Keep the configured index up to date with a user's files, or everybody's, until it is told to stop."""
+    """Keep the configured index up to date with a user's files, or everybody's, until it is stopped."""
     while not stop.is_set():
         try:
             _follow_one(workspace, user, everybody, stop)

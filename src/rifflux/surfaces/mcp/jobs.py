@@ -115,7 +115,7 @@ class Jobs:
         return job
 
     def close(self) -> None:
-        """End what runs; what it did so far is kept."""
+        """End the running jobs; what they stored stays."""
         for job in [*self._known.values()]:
             job.stop.set()
             if job.thread:

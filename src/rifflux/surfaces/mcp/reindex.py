@@ -86,7 +86,7 @@ def asked_places(desk: Desk, path: str | None, paths: Sequence[str] | None) -> l
 
 
 def report_output(path: str, report: IndexReport, *, several: bool) -> ReindexOutput:
-    """Return the report of a run on the index at `path`; `several` if it was asked for a list of locations."""
+    """Return the report of a run on the index at `path`; `several` for a list of locations."""
     done = asdict(report)
     left_out = [asdict(Failure(each.path, each.reason)) for each in report.skipped[:MOST_NOTED]]
     lists = {"failed": done.pop("failed")[:MOST_NOTED], "left_out": left_out}

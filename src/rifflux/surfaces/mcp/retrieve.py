@@ -29,7 +29,7 @@ from rifflux.types import WITHHELD
 
 
 class RetrieveOutput(RetrievalShape):
-    """The answer of retrieve. `candidates` are there only if they were asked for."""
+    """The answer of retrieve. `candidates` are there only on request."""
 
     notes: ReplyNotes
 

@@ -21,7 +21,7 @@ _Identity = tuple[int, int]
 
 @dataclass
 class OpenIndex:
-    """An index kept open between calls, and the file it was opened from."""
+    """An index that stays open between calls, and the file it was opened from."""
 
     index: Index
     identity: _Identity | None

@@ -10,7 +10,7 @@ from functools import partial
 
 @contextmanager
 def beside(work: Callable[[threading.Event], None], name: str) -> Iterator[None]:
-    """Do work in a thread until the block ends: it is told so by the event, and waited for."""
+    """Do work in a thread until the block ends: the event is set then, and the thread joined."""
     stop = threading.Event()
     thread = threading.Thread(target=partial(work, stop), name=name, daemon=True)
     thread.start()

@@ -45,7 +45,7 @@ def _codex() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A program that starts MCP servers: its file, the key that holds them there, and what it wants said besides."""
+    """A program that starts MCP servers: its file, the key of the servers in it, and the extra keys it requires."""
 
     title: str
     file: Callable[[], Path]

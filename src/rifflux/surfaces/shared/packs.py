@@ -41,14 +41,14 @@ def retrieval_json(found: Retrieval) -> JsonObject:
 
 
 def verified_json(pack: EvidencePack, problems: Sequence[str], replay: Replay | None = None) -> JsonObject:
-    """Return how checking a pack ended; `replay` is how asking its question again did, if it was."""
+    """Return how checking a pack ended; `replay` is the outcome of repeating its question, if it was repeated."""
     every = [*dict.fromkeys([*problems, *(replay.problems if replay else ())])]
     told = {"sound": not every, "items": len(pack.items), "problems": every}
     return told | {"replayed": replay.outcome if replay else "", "note": replay.note if replay else ""}
 
 
 def checked_json(index: Index, text: str, *, replay: bool) -> JsonObject:
-    """Return how checking a pack against an index ended; with `replay`, its question is asked again.
+    """Return how checking a pack against an index ended; with `replay`, its question is repeated.
 
     `text` is the pack or the whole answer of retrieve, of which all is compared then. Raises as `read_pack` does.
     """
@@ -66,7 +66,7 @@ def checked_json(index: Index, text: str, *, replay: bool) -> JsonObject:
 
 
 def _lasting(told: Any) -> Any:
-    """Return a part of an answer without what may differ when its question is asked again."""
+    """Return a part of an answer without what may differ when its question is repeated."""
     if isinstance(told, dict):
         return {name: value for name, value in told.items() if name not in _NOT_COMPARED}
     return told

@@ -198,7 +198,7 @@ class EvidencePassage(_OfWork):
 
 
 class AskingShape(Shape):
-    """How evidence was asked for, so that it can be asked for again."""
+    """The request for evidence, so that it can be repeated."""
 
     arguments: JsonObject = Field(description="Those that were given besides the question")
     asked_at: str = Field(description="ISO 8601")

@@ -56,7 +56,7 @@ _REFUSED = "refused"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view of the page as it is first shown: its name in addresses, its title, and the form that it asks by."""
+    """A view of the page as it first appears: its name in addresses, its title, and its form."""
 
     name: str
     title: str
@@ -155,7 +155,7 @@ def dashboard(request: Request) -> Response:
 
 @router.get("/assets/{name}", include_in_schema=False)
 def asset(name: str, request: Request) -> Response:
-    """Return a file that the page loads; a browser that has it already is told so."""
+    """Return a file that the page loads, or 304 to a browser that has it already."""
     found = _assets().get(name)
     if found is None:
         return Response(status_code=404)
