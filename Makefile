@@ -12,6 +12,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# How many processes run tests.
+PROCESSES ?= auto
 
 .PHONY: demo test quick fuzz check format bench docs release model clean
 .DELETE_ON_ERROR:
@@ -38,10 +40,10 @@ demo: $(VENV)/.user
 	@scripts/demo.sh $(BIN)/rifflux
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
 
 quick: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal -m "not slow"
 
 # What it finds is kept in .hypothesis and tried first the next time; as an @example of the test it is tried always.
 fuzz: $(VENV)/.dev

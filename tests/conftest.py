@@ -19,6 +19,9 @@ import rifflux
 # Loaded first: it ends the process where usearch, which a test may import, was loaded before it.
 importlib.import_module("onnxruntime")
 pytest.register_assert_rewrite("rifflux.testing", "tests.support")
+from tests.support.scratch import use_memory  # noqa: E402
+
+use_memory()
 import tests.support.exploring  # noqa: E402, F401 - how property tests are run is settled before any is made
 from tests.support.commands import run_command  # noqa: E402
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import rifflux
 from rifflux import Answer, AnswerEvent, ChatModel, Cited, Delta, Document, Done, Index, Sources, Withdrawn
 from rifflux.types.nouns import noun_json
+from tests.support.commands import PATIENCE
 from tests.support.stream_server import DONE, HANG, StreamServer, frame, frames, stream_server
 
 CACHE = Document("cache.md", "Cache entries live for ten minutes. The queue holds 500 jobs.", title="Caching")
@@ -27,9 +28,10 @@ def server() -> Iterator[StreamServer]:
         yield server
 
 
-@pytest.fixture(scope="module")
-def shared(server: StreamServer) -> Iterator[Index]:
-    with rifflux.open(":memory:", chat=ChatModel("gpt", server.url, "sk-SECRET", 0.5)) as index:
+@pytest.fixture(scope="module", params=[PATIENCE])
+def shared(request: pytest.FixtureRequest, server: StreamServer) -> Iterator[Index]:
+    """An index with a model that may take so many seconds."""
+    with rifflux.open(":memory:", chat=ChatModel("gpt", server.url, "sk-SECRET", request.param)) as index:
         index.add(CACHE, JOBS)
         yield index
 
@@ -91,19 +93,32 @@ BADLY: dict[str, tuple[list[bytes], str]] = {
     ),
     "not a stream": ([b"<html>busy</html>"], "before its answer had an end"),
     "frames of other shapes": ([b"data: 5\n\n"], "half a frame"),
-    "a hang at the third token": (
-        [*frames("Cache entries live", 7, end=False)[:3], HANG],
-        "given up|not answer in time",
-    ),
-    "a hang at once": ([HANG], "given up|not answer in time"),
     "two megabytes": ([frame("x" * 1000)] * 2_000, "without end|not done in time"),
     "two megabytes of one frame": ([b"data: " + b"x" * 2_000_000], "without end|not done in time"),
+}
+
+
+#: How far an answer comes before the model hangs.
+HANGING = {
+    "a hang at the third token": [*frames("Cache entries live", 7, end=False)[:3], HANG],
+    "a hang at once": [HANG],
 }
 
 
 @pytest.mark.parametrize("name", BADLY)
 def test_a_model_that_breaks_off(index: Index, server: StreamServer, name: str) -> None:
     sent, told = BADLY[name]
+    _is_answered_without(sent, told, index, server)
+
+
+@pytest.mark.parametrize("shared", [0.5], indirect=True)
+@pytest.mark.parametrize("name", HANGING)
+def test_a_model_that_hangs(index: Index, server: StreamServer, name: str) -> None:
+    _is_answered_without(HANGING[name], "given up|not answer in time", index, server)
+
+
+def _is_answered_without(sent: list[bytes], told: str, index: Index, server: StreamServer) -> None:
+    """Check that the text answers where the model does not, and that the answer says why."""
     server.says = lambda body: sent
     answer, _ = asked(index)
     assert not answer.refused
@@ -190,7 +205,7 @@ def test_a_model_is_stopped_when_nobody_reads_on(index: Index, server: StreamSer
     while not isinstance(next(events), Delta):
         pass
     events.close()  # type: ignore[attr-defined]
-    assert server.left.wait(5)
+    assert server.left.wait(PATIENCE)
 
 
 def test_a_model_that_keeps_failing_is_left_alone(index: Index, server: StreamServer) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import rifflux
+from tests.support.commands import PATIENCE
 
 #: They start processes.
 pytestmark = pytest.mark.slow
@@ -26,7 +27,7 @@ def test_twenty_random_kills_lose_nothing(tmp_path: Path) -> None:
         env={"PYTHONPATH": str(Path(rifflux.__file__).parents[1])},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=2 * PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -71,6 +71,14 @@ def open_folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.fixture
+def disk() -> Iterator[Path]:
+    """A folder on a disk: what is in memory cannot be made immutable."""
+    place = Path("/var/tmp")
+    with tempfile.TemporaryDirectory(dir=place if place.is_dir() else None) as folder:
+        yield Path(folder)
+
+
 class TestReadOnly:
     def test_media_that_nobody_can_write(self, tmp_path: Path) -> None:
         with small_disk(tmp_path / "disk", 8192) as disk:
@@ -105,8 +113,8 @@ class TestReadOnly:
             open_folder.chmod(0o555)
             as_somebody_else(lambda: look(path, "early", "late"))
 
-    def test_a_file_that_may_not_be_changed(self, tmp_path: Path) -> None:
-        path = tmp_path / "index.db"
+    def test_a_file_that_may_not_be_changed(self, disk: Path) -> None:
+        path = disk / "index.db"
         fill(path)
         if subprocess.run(["chattr", "+i", str(path)], capture_output=True, check=False).returncode:
             pytest.skip("files cannot be made immutable here")

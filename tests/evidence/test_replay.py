@@ -365,7 +365,7 @@ def test_an_untouched_pack_agrees_while_files_are_built_beside_the_index(
             assert agree(), name
             assert [pack_of(each) for each in packs] == [pack_of(json.dumps(asked(index, each))) for each in queries]
             go_on.release()
-        building.join(60)
+        building.join(PATIENCE)
         assert not building.is_alive()
         assert (tmp_path / "works.db.words").exists()
         assert agree()

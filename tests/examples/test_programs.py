@@ -63,7 +63,8 @@ def running(folder: Path, *command: object, port: int, **more: str) -> Iterator[
 
 
 def _await(client: httpx.Client, process: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(600):
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
         assert process.poll() is None, log.read_text()
         try:
             client.get("/")

@@ -20,6 +20,7 @@ from rifflux.models.breaker import FAILURES, PAUSE_S, Breakers
 from rifflux.models.guarded import Bill, BudgetExhausted, CachingEmbedder, Guard, GuardedEmbedder, ModelCallFailed
 from rifflux.models.hashing import HashEmbedder
 from rifflux.types import Document, Vectors
+from tests.support.commands import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Hanging(HashEmbedder):
     backend: str = field(default="custom", init=False)
 
     def embed_query(self, text: str) -> Vectors:
-        LET_GO.wait(20)
+        LET_GO.wait(PATIENCE)
         return HashEmbedder.embed_query(self, text)
 
 

@@ -20,6 +20,7 @@ from rifflux.errors import ModelError, ModelMismatch
 from rifflux.models.http import HttpEmbedder
 from rifflux.models.loading import load_embedder
 from rifflux.models.workers import patience
+from tests.support.commands import PATIENCE
 
 Answer = tuple[int, object]
 
@@ -210,13 +211,16 @@ def test_a_changed_dimension_is_an_error(server: Server) -> None:
 
 
 def test_a_slow_server_is_an_error(server: Server) -> None:
+    given_up = threading.Event()
+
     def dawdle(body: dict[str, Any]) -> Answer:
-        time.sleep(0.5)
+        given_up.wait(PATIENCE)
         return 200, {"data": embeddings(body)}
 
     server.answer = dawdle
     with pytest.raises(ModelError, match=r"in time.*server runs"):
         server.embedder(timeout=0.05).embed_query("a")
+    given_up.set()
 
 
 def test_no_server_is_an_error() -> None:

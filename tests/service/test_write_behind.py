@@ -81,8 +81,8 @@ def test_what_another_thread_writes_is_written_when_a_flush_returns() -> None:
     asked.join(0.05)
     assert asked.is_alive()
     may_end.set()
-    asked.join(30)
-    other.join(30)
+    asked.join(PATIENCE)
+    other.join(PATIENCE)
     assert written == ["one"]
 
 

@@ -16,6 +16,7 @@ from rifflux import Index
 from rifflux.session import freshness as module
 from rifflux.text.dates import timestamp
 from rifflux.types import Freshness, Scope
+from tests.support.commands import PATIENCE
 
 
 def freshness(index: Index) -> Freshness:
@@ -91,7 +92,7 @@ def test_a_search_looks_again_only_after_a_while_and_never_waits(
     monkeypatch.setattr(module, "look", slowly)
     freshness(synced)
     asked = time.monotonic()
-    deadline = asked + 20
+    deadline = asked + PATIENCE
     while freshness(synced).changed_files == 0 and time.monotonic() < deadline:
         time.sleep(0.01)
     assert freshness(synced).changed_files == 1

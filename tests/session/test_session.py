@@ -25,6 +25,7 @@ from rifflux.session import session as session_module
 from rifflux.session.session import Kept
 from rifflux.works import Work
 from tests.support.chat_server import ChatServer, chat_server
+from tests.support.commands import PATIENCE
 
 ANN = Scope("ann")
 DOMAINS = ("works", "conversations", "memories", "collections", "documents", "admin")
@@ -226,7 +227,7 @@ class TestKept:
 
     def test_other_keys_are_not_held_up(self) -> None:
         kept, slow = Kept(), threading.Event()
-        thread = threading.Thread(target=lambda: kept("slow", lambda: slow.wait(20)))
+        thread = threading.Thread(target=lambda: kept("slow", lambda: slow.wait(PATIENCE)))
         thread.start()
         try:
             assert kept("fast", lambda: 1) == 1

@@ -72,7 +72,7 @@ def test_a_run_that_is_stopped_keeps_what_it_did_and_the_next_goes_on(
         text=True,
         preexec_fn=run.hears_ctrl_c,
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while not files_in(db) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     readers = [pid for pid, parent in processes().items() if parent == process.pid]
@@ -128,7 +128,7 @@ def test_threads_search_while_another_indexes(index: Index, big: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert failures == []
     assert index.status().files == 30
     assert index.admin.check() == []

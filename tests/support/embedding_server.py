@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.support.commands import PATIENCE
+
 #: What a failing server says, and nobody but the log shall repeat.
 SECRET = "sk-SECRET"
 DIMENSION = 32
@@ -73,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
             server.hanging += mode == "hangs"
             server.came.notify_all()
         if mode == "hangs":
-            server.let_go.wait(120)
+            server.let_go.wait(PATIENCE)
         with suppress(ConnectionError):
             if mode == "drips":
                 self._drip()

@@ -102,8 +102,8 @@ def ready(service: Running) -> None:
         if service.process.poll() is not None:
             break
         try:
-            if httpx.get(f"{service.url}/health", timeout=5).status_code == 200:
+            if httpx.get(f"{service.url}/health", timeout=PATIENCE).status_code == 200:
                 return
         except httpx.TransportError:
-            time.sleep(0.1)
+            time.sleep(0.02)
     raise AssertionError(service.log.read_text())

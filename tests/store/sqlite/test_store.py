@@ -46,6 +46,7 @@ from rifflux.testing import (
 )
 from rifflux.testing.making import embedded
 from rifflux.types import Filter
+from tests.support.commands import PATIENCE
 
 #: Migrations by the version that they start from.
 Steps = dict[int, Callable[[apsw.Connection], object]]
@@ -347,7 +348,7 @@ def test_a_thread_reads_what_was_committed_while_another_is_in_a_transaction(pat
         store.catalog.put("c", change("b", "fresh words"))
         thread = threading.Thread(target=read)
         thread.start()
-        thread.join(20)
+        thread.join(PATIENCE)
         assert found == [1, 0]
         assert store.counts()["documents"] == 2
     read()
@@ -362,7 +363,7 @@ def test_a_thread_never_reads_from_a_file_that_took_the_place_of_its_own(path: P
     with store.transaction():
         (tmp_path / "other.db").replace(path)
         thread.start()
-    thread.join(20)
+    thread.join(PATIENCE)
     assert found == [1]
 
 

@@ -221,7 +221,7 @@ def test_what_is_no_question_has_a_status(client: Any, body: dict[str, Any]) -> 
 def test_a_model_that_hangs_or_fails_ends_in_an_event(client: Any, server: StreamServer) -> None:
     server.says = lambda body: [*frames("Cache entries", end=False), HANG]
     hung = events(client.post("/chat", json={"question": QUESTION, "deadline_ms": 1_500}).text)
-    server.status = 429
+    server.status, server.says = 429, lambda body: frames("Too many requests.")
     failed = events(client.post("/chat", json={"question": QUESTION}).text)
     for found in (hung, failed):
         name, answer = found[-1]

@@ -738,7 +738,7 @@ class TestInProcess:
             assert waiting.wait(PATIENCE)
             assert agent.ask("search_rifflux", query="heron", mode="lexical")["count"] == 1
             go_on.set()
-            reindexing.join(20)
+            reindexing.join(PATIENCE)
             assert agent.ask("index_status")["embedded_chunks"] > 40
 
     def test_a_run_that_the_client_gave_up_stops(self, files: Path) -> None:

@@ -20,6 +20,7 @@ from rifflux.retrieve.steps.rerank.features import Features
 from rifflux.retrieve.table import Candidates
 from rifflux.types import Document, Query
 from tests.models.test_cross_encoder import make_cross_encoder
+from tests.support.commands import PATIENCE
 
 
 @pytest.fixture
@@ -134,7 +135,7 @@ def test_a_hanging_reranker_is_left_out(index: Index) -> None:
         name = "hanging"
 
         def __call__(self, query: Query, table: Candidates) -> Scored:
-            release.wait(60)
+            release.wait(PATIENCE)
             return Scored(np.zeros(len(table)))
 
     stage = Rerank(Hanging())

@@ -133,9 +133,10 @@ def test_the_tighter_deadline_holds(own: float | None, query: float | None) -> N
 
 def test_the_scorer_knows_its_deadline() -> None:
     seen: list[Any] = []
-    stage = Rerank(Doing(lambda query, hits: seen.append(query.deadline) or Scored(np.zeros(1))), deadline_ms=1000)
-    stepped(stage, asked("q", time.perf_counter() + 60), [hit(1)])
-    assert 0 < seen[0] - time.perf_counter() < 1.0
+    stage = Rerank(Doing(lambda query, hits: seen.append(query.deadline) or Scored(np.zeros(1))), deadline_ms=60_000)
+    start = time.perf_counter()
+    stepped(stage, asked("q", start + PATIENCE), [hit(1)])
+    assert start + 60 <= seen[0] <= time.perf_counter() + 60
 
 
 def test_no_time_left_is_said_at_once() -> None:
@@ -155,9 +156,8 @@ def test_hanging_work_is_bounded_and_starts_again_when_it_ends() -> None:
             workers(release.wait, time.perf_counter() + 60)
     assert threading.active_count() <= before + 2
     release.set()
-    for _ in range(500):
-        if threading.active_count() == before:
-            break
+    until = time.monotonic() + PATIENCE
+    while threading.active_count() > before and time.monotonic() < until:
         time.sleep(0.01)
     assert workers(lambda: "again", time.perf_counter() + 60) == "again"
 
