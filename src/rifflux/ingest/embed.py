@@ -1,4 +1,4 @@
-"""Give vectors to the chunks that have none yet, in batches that survive an interruption.
+"""Embed the chunks that have no vector yet, in batches that survive an interruption.
 
 While the model is at work, in native code and in a thread of its own, this one writes the vectors of the batch before
 and reads the chunks of the next: the model waits for nothing.
@@ -39,10 +39,10 @@ def embed_pending(
     *,
     in_background: bool = False,
 ) -> int:
-    """Embed every chunk that waits for a vector of this model; returns how many got one.
+    """Embed every chunk without a vector of this model; return the number of chunks that got one.
 
-    Of texts that are equal, or that the model cannot tell apart, one is embedded. `total` is how many there are, where
-    that does not follow from the model in use. `in_background` leaves the processor to whoever else wants it.
+    Of texts that are equal, or that the model cannot tell apart, one is embedded. `total` is the number of chunks, if
+    it does not follow from the model in use. `in_background` runs the model at the lowest priority.
     """
     counts = store.counts()
     if total is None:
@@ -57,7 +57,7 @@ def embed_pending(
 
 
 def embed_changes(store: Store, embedder: GuardedEmbedder, changes: Iterable[DocumentChange]) -> int:
-    """Embed the chunks of documents that were just stored, and no others; returns how many got a vector."""
+    """Embed the chunks of documents that were just stored; return the number of chunks that got a vector."""
     waiting = [
         Pending(
             each.chunk.id,
@@ -133,7 +133,7 @@ class _EmbeddingRun:
         return self.embedder.dimension
 
     def start(self, chunks: Sequence[Pending]) -> _Batch:
-        """Set the model to work on those texts of a batch that are new to the index and to the run."""
+        """Begin to embed those texts of a batch that are new to the index and to the run."""
         stored = self.store.semantic.vectors_by_hash([*(_HASH(chunk) for chunk in chunks)], self.embedder.fingerprint)
         new: dict[int, str] = {}
         same: dict[int, int] = {}
@@ -160,7 +160,7 @@ class _EmbeddingRun:
         return _Batch(chunks, stored, list(new), same, vectors)
 
     def finish(self, batch: _Batch) -> int:
-        """Store the vectors of a batch once they are there; returns how many chunks got one."""
+        """Wait for the vectors of a batch and store them; return the number of chunks that got one."""
         vectors = dict(batch.stored)
         if batch.vectors:
             vectors |= zip(batch.embedded, batch.vectors.result(), strict=True)

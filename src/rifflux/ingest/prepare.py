@@ -1,4 +1,4 @@
-"""From a document to what the store keeps of it: its chunks, their terms, and a hash of what will be embedded."""
+"""Turn a document into what the store holds: its chunks, their terms, and a hash of the text to embed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ class Preparer:
             chunks = [Chunk(chunk_id(identity, (), document.title, 0), 0, document.title, (0, 0))]
         properties = searchable_properties(document.kind, document.metadata)
         analyzer = self.analyzer.of(document.language)
-        by_key = _by_key(analyzer, document.kind, _key(document, path), document.title)
+        # The key of a record is data, and identifiers name a document better than its key.
+        key = "" if document.identifiers or document.key != path else document.key
+        by_key = _by_key(analyzer, document.kind, key, document.title)
         names = _Names(_subjects(document), properties, by_key)
         title = _title_terms(analyzer, document.title, properties)
         analyzed = []
@@ -49,7 +51,7 @@ class Preparer:
                 embedded_text = embedded
             hash = hash_of(embedded_text)
             beside = [*properties.names, *names.at(chunk.position)]
-            # What is searched as words besides may change while what is embedded stays.
+            # The searchable names may change while the embedded text stays the same.
             if document.language:
                 more = [*beside, f"\0{document.language}"]
             else:
@@ -72,7 +74,7 @@ class _Names:
     key: Sequence[str]
 
     def at(self, position: int) -> tuple[str, ...]:
-        """Return the words of a chunk; what the key says stands with the first, as a heading would."""
+        """Return the names of the chunk at `position`; those of the key belong to the first, as a heading would."""
         return (*self.subjects, *(() if position else self.key), *self.properties.at(position))
 
 
@@ -84,15 +86,8 @@ def _subjects(document: Document) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(tag.value for tag in document.tags), *names]))
 
 
-def _key(document: Document, path: str) -> str:
-    """Return the key of a file, or of what a program gave, unless identifiers name it; of a record, it is data."""
-    if document.identifiers or document.key != path:
-        return ""
-    return document.key
-
-
 def _by_key(analyzer: Analyzer, kind: str, key: str, title: str) -> tuple[str, ...]:
-    """Return what a key says that the title does not; messages and memories are numbered, and not named.
+    """Return the name in a key if it adds a term to the title; messages and memories are numbered, not named.
 
     Numbers are left out: they would be found as those of any text, where a date or a place in an order was meant.
     """
@@ -106,7 +101,7 @@ def _by_key(analyzer: Analyzer, kind: str, key: str, title: str) -> tuple[str, .
 
 
 def _text_of_first(embedded: str, properties: SearchableProperties) -> str:
-    """Return what is embedded of a document's first chunk: with its other names in front, and what it says behind."""
+    """Return the text to embed of a document's first chunk, between its other names and its remarks."""
     return "\n".join(filter(None, (", ".join(properties.names), embedded, ". ".join(properties.at(0)))))
 
 
@@ -143,12 +138,12 @@ def _hash_of(stored: StoredChunk) -> int:
 
 
 def is_same(given: Document, stored: Document | None) -> bool:
-    """Return True if storing a document would leave everything as it is."""
+    """Return True if storing `given` would change nothing."""
     return stored is not None and _as_stored(replace(given, kind=guess_kind(given))) == _as_stored(stored)
 
 
 def _as_stored(document: Document) -> Document:
-    """Return a document as the store gives it back: what has no order in one order, metadata as JSON has it."""
+    """Return a document as the store would return it: sorted where order means nothing, metadata as JSON."""
     links = {(link.key, link.kind): link for link in document.links}
     return replace(
         document,

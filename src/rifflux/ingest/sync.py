@@ -1,4 +1,4 @@
-"""Journey one: bring the index to what the folders hold now, touching only what changed."""
+"""Bring the index to what the folders hold now, touching only what changed."""
 
 from __future__ import annotations
 
@@ -219,7 +219,10 @@ class Sync:
                 unread.add(job.found.path)
             if outcome.change:
                 tally.chunks += writer.add(outcome.change)
-                _count(outcome.change, tally)
+                if outcome.change.keep is not None:
+                    tally.indexed += 1
+                elif outcome.change.state.hash != UNFINISHED and not outcome.change.state.problem:
+                    tally.skipped += 1
             done += not job.lines or job.lines.last
             if progress:
                 progress("read", done, len(due))
@@ -240,7 +243,7 @@ class Sync:
     def _prune(
         self, target: Target, items: Sequence[FoundFile | Skipped], known: Mapping[str, FileState], unread: set[str]
     ) -> int:
-        """Forget the files of the target that are gone or became something unread; keep what could not be looked at."""
+        """Remove the files of the target that are gone or no longer read; leave those that could not be accessed."""
         gone = set(known)
         for item in items:
             if isinstance(item, Skipped) and item.failed and item.path == "./":
@@ -256,13 +259,6 @@ class Sync:
 
 def _changed(state: FileState, found: FoundFile, language: str) -> bool:
     return (state.size, state.mtime_ns) != (found.size, found.mtime_ns) or not is_current(state.hash, language)
-
-
-def _count(change: FileChange, tally: SyncTally) -> None:
-    if change.keep is not None:
-        tally.indexed += 1
-    elif change.state.hash != UNFINISHED and not change.state.problem:
-        tally.skipped += 1
 
 
 # Storing files in small groups: a commit costs about as much as writing a hundred chunks, so files share one
@@ -405,7 +401,7 @@ def absorb(store: Store, target: Target) -> None:
 
 
 def forget(store: Store, path: Path) -> int | None:
-    """Drop every file at or below a path that is gone; returns how many, None if nothing was known there."""
+    """Remove every file at or below a path that is gone; return their number, None if none was known there."""
     gone = {
         root: [name for name in store.catalog.files(root) if _at(path, Path(root, name))]
         for root in store.catalog.roots()
@@ -455,7 +451,7 @@ class Turns:
 
     @contextmanager
     def __call__(self, task: str) -> Iterator[bool]:
-        """Have the task to oneself, after those who were first."""
+        """Claim the task, after the processes that claimed it before."""
 
         def tell(owner: str) -> None:
             reason = f"{owner} {_DOING[task]} this index"

@@ -1,4 +1,4 @@
-"""What an embedder gives, checked: a vector that cannot be compared is the embedder's failure, never a result."""
+"""Check the vectors of embedders: a vector that cannot be compared is an error, never a result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rifflux.types import Vectors
 
 
 def called(name: str, embed: Callable[[Any], Any], given: object) -> object:
-    """Return what a model gives. Raises `ModelError`, also for errors of other kinds: models of one's own raise any."""
+    """Call an embedder; turn errors of other kinds, which custom models may raise, into `ModelError`."""
     try:
         return embed(given)
     except RiffluxError:
@@ -22,7 +22,7 @@ def called(name: str, embed: Callable[[Any], Any], given: object) -> object:
 
 
 def foreign(name: str, error: Exception) -> ModelError:
-    """Return an error of another kind as one of ours. Its words may hold anything: they are for the log."""
+    """Wrap an error of another kind in a `ModelError`. Its message may contain anything and goes to the log only."""
     kind = type(error).__name__
     cure = "mend it, or open the index with another model"
     return ModelError(f"{name} failed ({kind}; the log says more): {cure}", cause=f"{kind}: {error}")
@@ -36,7 +36,7 @@ def checked_question(name: str, given: object, dimension: int) -> Vectors:
 def checked_passages(name: str, given: object, texts: Sequence[str], dimension: int) -> Vectors:
     """Return the vectors of passages as float32, of this dimension. Raises `ModelError`, also if all are zeros.
 
-    One alone may be: there are texts that a model sees nothing in.
+    A single one may be zero: some texts have no word that a model knows.
     """
     vectors = checked_vectors(name, given, (len(texts), dimension))
     if len(texts) > 1 and not vectors.any() and all(any(each.isalnum() for each in text) for text in texts):

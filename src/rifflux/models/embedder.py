@@ -20,7 +20,7 @@ class Verifiable(Protocol):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """A model that turns texts into vectors whose dot product is their likeness.
+    """A model that turns texts into vectors whose dot product is their similarity.
 
     Every vector is float32 and has unit length, or is all zeros where there is nothing to embed. The same
     text gives the same vector, whatever is embedded with it. Failures are `ModelError`s, whose message is shown to

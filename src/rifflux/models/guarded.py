@@ -1,4 +1,4 @@
-"""The guard that every call of a model passes: bounded in time, paid for, and left alone while the model fails."""
+"""Guard every call of a model: bound its time, bill it, and pause while the model fails."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ _log = logging.getLogger(__name__)
 
 
 class BudgetExhausted(ModelError):
-    """A model may not be called: what that costs is not there to be spent."""
+    """A model may not be called, because the budget does not cover the call."""
 
 
 class Wordless(ModelError):
-    """A model sees nothing in a text; nothing is wrong with it."""
+    """A model gives a vector of zeros for a text that has no word it knows; the model has not failed."""
 
 
 class Bill(Protocol):
     """The cost of one call, noted before it is made."""
 
     def settle(self, tokens: int | None = None) -> None:
-        """Note that the call was answered; with the `tokens` it took where the model tells them."""
+        """Record that the call was answered, with the `tokens` it took if the model reports them."""
 
     def cancel(self) -> None:
-        """Note that the call was not answered, and cost nothing; an answered one has its cost."""
+        """Record that the call was not answered and cost nothing; no effect once it is settled."""
 
 
 class Payer(Protocol):
-    """Who pays for calls."""
+    """The account that calls are billed to."""
 
     def bill(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
-        """Return the bill of a call of about so many tokens. Raises `BudgetExhausted`.
+        """Return the bill of a call of about `tokens()` tokens. Raises `BudgetExhausted`.
 
         `feature` is what the call is for: `search`, `store`, `rerank` or `chat`; `here` says that the model runs in
         this process.
@@ -79,7 +79,7 @@ NO_BILL: Bill = _NoBill()
 
 @dataclass(frozen=True, slots=True)
 class _Free:
-    """Lets everything be called."""
+    """A payer that bills nothing."""
 
     def bill(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
         return NO_BILL
@@ -135,7 +135,7 @@ class Guard:
         retries: bool = False,
         proves: bool = True,
     ) -> T:
-        """Return what `work` gives within so many seconds (default: those for a question) and before a deadline.
+        """Return the value of `work()` if it is there within `seconds` (default: `question_s`) and before `deadline`.
 
         Raises `ModelError` with a message that may be shown to anybody. A model that had not half of its seconds,
         because the caller's deadline was near, has not failed. Success `proves` that it
@@ -155,7 +155,7 @@ class Guard:
             until = min(begun + seconds, deadline)
         try:
             with breaker.under_way(seconds):
-                value = self.workers(partial(_patient, work, until, retries), until, f"model {model}")
+                value = self.workers(patience(until, retries=retries)(work), until, f"model {model}")
         except Late as late:
             if until - begun >= seconds / 2:
                 breaker.failed()
@@ -183,7 +183,7 @@ class Guard:
     def paid(
         self, model: str, feature: str, tokens: Callable[[], int], work: Callable[[Bill], T], *, here: bool = False
     ) -> T:
-        """Return what `work` gives, paid for before it is called. Raises `BudgetExhausted`."""
+        """Bill a call, make it, and settle the bill; return the value of `work(bill)`. Raises `BudgetExhausted`."""
         bill = self.payer.bill(model, feature, tokens, here=here)
         try:
             found = work(bill)
@@ -198,21 +198,17 @@ class Guard:
         return ModelError(message)
 
 
-def _patient(work: Callable[[], T], until: float, retries: bool) -> T:
-    with patience(until, retries=retries):
-        return work()
-
-
 class GuardedEmbedder:
     """The embedder `inner`, each call of which passes a guard, and whose vectors can be compared.
 
-    In a `hurry` somebody waits for passages as for a question: they are sent once, and given up about as soon.
+    In a `hurry` the caller waits for passages as for a question: requests are not repeated and end about as soon.
     """
 
     def __init__(self, inner: Embedder, guard: Guard, *, hurry: bool = False) -> None:
         self.inner = inner
         self.guard = guard
         self.hurry = hurry
+        self._here = runs_here(inner)
 
     def __getattr__(self, name: str) -> Any:
         """Return an optional attribute of the embedder, such as `canonical`."""
@@ -253,7 +249,7 @@ class GuardedEmbedder:
 
     @property
     def hurried(self) -> GuardedEmbedder:
-        """Return the same for passages that somebody waits for."""
+        """Return this embedder with the time limits of passages that a caller waits for."""
         return GuardedEmbedder(self.inner, self.guard, hurry=True)
 
     def embed_query(self, text: str) -> Vectors:
@@ -300,7 +296,7 @@ class GuardedEmbedder:
     def _paid(
         self, feature: str, texts: Sequence[str], work: Callable[[], Any], check: Callable[[Any], Vectors]
     ) -> Vectors:
-        """Return what a call gives, checked once it is paid for: nonsense costs what sense does."""
+        """Bill a call, make it and check its vectors; vectors that fail the check are billed too."""
 
         def tokens() -> int:
             return sum(self.inner.count_tokens(text) for text in texts)
@@ -313,13 +309,9 @@ class GuardedEmbedder:
             return self.guard.batch_s
         return self.guard.question_s * (1 + passages / PASSAGES)
 
-    @property
-    def _here(self) -> bool:
-        return runs_here(self.inner)
-
 
 def runs_here(embedder: Embedder) -> bool:
-    """Return True for a model that runs in this process, and whose calls are nobody's to bill."""
+    """Return True for a model that runs in this process, whose calls cost nothing."""
     if isinstance(embedder, JoinedEmbedder):
         return runs_here(embedder.first) and runs_here(embedder.second)
     return embedder.backend in HERE
@@ -337,17 +329,17 @@ class CachingEmbedder(GuardedEmbedder):
         self._failed: ModelError | None = None
 
     def question_vector(self, text: str, dimension: int | None = None, deadline: float | None = None) -> Vectors:
-        """Return the vector of a question, or the error that there was instead."""
+        """Return the vector of a question, or raise the error of an earlier call."""
         if text not in self._known:
             self._known[text] = self._unless_failed(partial(super().question_vector, text, dimension, deadline))
         return self._known[text]
 
     def fail(self, error: ModelError) -> None:
-        """Answer as if there had been an error before."""
+        """Raise `error` for all further calls."""
         self._failed = error
 
     def passage_vectors(self, texts: Sequence[str], dimension: int | None = None) -> Vectors:
-        """Return the vectors of passages, or raise the error that there was before."""
+        """Return the vectors of passages, or raise the error of an earlier call."""
         return self._unless_failed(partial(super().passage_vectors, texts, dimension))
 
     @property

@@ -1,4 +1,4 @@
-"""Streams of chat models behind the guard: paid for, bounded in time, and ended as soon as nobody reads on."""
+"""Stream answers of chat models behind the guard: billed, bounded in time, and ended once nobody reads on."""
 
 from __future__ import annotations
 

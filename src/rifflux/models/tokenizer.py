@@ -239,9 +239,11 @@ class WordPiece:
         """Return the tokens of a text by what stands between two spaces: no token reaches across one."""
         if not text.isascii():
             text = well_formed(text)
-        if any(each in text for each in DELETED):
-            return [self._ids(text)]
-        return (self._known[each] for each in text.split())
+        for character in DELETED:
+            if character in text:
+                return [self._ids(text)]
+        known = self._known
+        return [known[word] for word in text.split()]
 
     def _ids(self, text: str) -> tuple[int, ...]:
         """Return the tokens of a text that was not seen before."""
@@ -251,7 +253,8 @@ class WordPiece:
             if part in vocabulary.special:
                 found.append(vocabulary.special[part])
             else:
-                found.extend(chain.from_iterable(self._pieces[each] for each in self._normalize(part).split()))
+                for word in self._normalize(part).split():
+                    found += self._pieces[word]
         return tuple(found)
 
     def _normalize(self, text: str) -> str:

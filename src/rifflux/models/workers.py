@@ -1,7 +1,7 @@
-"""Work that may take too long: done in a thread of its own, and abandoned when time is up.
+"""Run work that may take too long in a thread of its own, and abandon it when time is up.
 
-Python can't stop a thread. What was abandoned runs on, so there is a bound on how many such threads are put up with;
-once it is reached, nothing new of that name starts until one of them has ended.
+Python can't stop a thread. Abandoned work runs on, so the number of such threads is bounded; once the bound is
+reached, nothing new of that name starts until one of them has ended.
 """
 
 from __future__ import annotations

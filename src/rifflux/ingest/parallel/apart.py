@@ -1,4 +1,4 @@
-"""Read a file that somebody sent in a process of its own, which cannot harm this one.
+"""Read an uploaded file in a process of its own, which cannot harm this one.
 
 Parsers of PDF and Office files are large and written in C: a file made for it can hang them, fill the memory, or take
 the process over. So the process reads one file, has no environment, keys or open index, is held to a time, to an
@@ -82,7 +82,7 @@ def sent(name: str, data: bytes) -> Iterator[Path]:
 
 
 def apart(call: str, path: Path, limits: ReaderLimits = MOST, **options: Any) -> Any:
-    """Return what a function, by its dotted name, makes of a file in another process; options and answer are JSON.
+    """Call a function, by its dotted name, on a file in another process; options and answer are JSON.
 
     The process may write beside the file. Raises `Unreadable` where it exceeds its limits or ends, and else what the
     function raises.
@@ -100,7 +100,7 @@ def apart(call: str, path: Path, limits: ReaderLimits = MOST, **options: Any) ->
 
 
 def _answer_of(path: Path, limits: ReaderLimits, request: Mapping[str, Any]) -> object:
-    """Return what the process answers, None where that is no answer."""
+    """Return the answer of the process as JSON, None if it is none."""
     paths = [each or str(Path.cwd()) for each in sys.path]
     answer_file = path.with_name(f"{path.name}.answer")
     with answer_file.open("wb") as sink:

@@ -1,4 +1,4 @@
-"""From a file to what the store keeps of it: all of indexing that needs nothing but the file, wherever it is done."""
+"""Turn a file into what the store holds: the part of indexing that needs the file alone, in any process."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What became of a job. `change` is None where nothing is to be stored; `numbers` are the documents' lines.
+    """The result of a job. `change` is None if nothing is to be stored; `numbers` are the documents' lines.
 
     `prepared` is a document that was given, `left_out` a file that no reader takes.
     """
@@ -109,7 +109,7 @@ class JobResult:
 
 
 def do(job: ReadJob | Given, prepare: Preparer) -> JobResult:
-    """Read, chunk and analyze what a job is about."""
+    """Read, chunk and analyze the file or document of a job."""
     if isinstance(job, Given):
         document = job.document
         return JobResult(prepared=prepare(job.namespace, document, blocks_of(document), document.key))
@@ -196,7 +196,7 @@ def _prepared(
 
 
 def _bytes(found: FoundFile) -> tuple[bytes, bytes | None]:
-    """Return the first bytes of a file and its content, None for one that no reader takes: the rest is not read."""
+    """Return the first bytes of a file, and its content; None for a file that no reader takes, which is not read on."""
     with found.place.open() as file:
         head = file.read(HEAD_BYTES)
         return head, head + file.read() if reader_for(found.path, head) else None

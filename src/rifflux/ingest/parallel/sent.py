@@ -1,4 +1,4 @@
-"""Read the documents of a file that somebody sent, in a process apart."""
+"""Read the documents of an uploaded file in a process of its own."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_here(path: Path) -> list[dict[str, Any]]:
 
 
 def _part(part: Mapping[str, Any]) -> Parsed | Failure:
-    """Return the part that `asdict` made JSON of."""
+    """Return the part from the JSON of its `asdict`."""
     if "document" not in part:
         return Failure(**part)
     # What readers do not give has its default: lists of nothing.

@@ -106,7 +106,7 @@ class OutlineBuilder:
     def _close(self, level: int) -> None:
         while self._open and self._open[-1].level >= level:
             last = self._open.pop()
-            self._path = tuple(filter(None, (each.title for each in self._open)))
+            self._path = tuple([each.title for each in self._open if each.title])
             if last.bare and last.title:
                 self._blocks.append(Block(last.start, last.end, "heading", self._path, page=last.page))
 

@@ -140,13 +140,13 @@ def _add_chunks(
             if hash_held != each.hash:
                 connection.execute(sql.DROP_STALE_VECTOR, (id,))
             if words_held == words:
-                rows.known_terms.append((id, *(terms.joined(field) for field in fields)))
+                rows.known_terms.append((id, *[terms.joined(field) for field in fields]))
                 continue
             connection.execute(sql.DROP_TERMS.format(table=terms.table), (id,))
         else:
             id = next(ids)
             rows.chunks.append((id, rows.owner, chunk.id, document, *row))
-        rows.terms.append((id, *(terms.joined(field) for field in fields)))
+        rows.terms.append((id, *[terms.joined(field) for field in fields]))
 
 
 def _document_row(document: Document) -> _Row:
