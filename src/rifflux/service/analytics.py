@@ -66,7 +66,7 @@ class Day:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _Occurrences:
     """A question with its repetitions, and what became of it: the first time of each kind of feedback."""
 
     digest: bytes
@@ -112,12 +112,12 @@ def similarity(one: bytes, other: bytes) -> float:
 
 def online(questions: Iterable[QuestionDigest], reactions: Iterable[Reaction]) -> list[Day]:
     """Return the days with a question or a record, in order."""
-    asked: dict[str, list[_Asked]] = defaultdict(list)
+    by_user: dict[str, list[_Occurrences]] = defaultdict(list)
     for each in sorted(questions, key=lambda question: question.time):
-        _add(asked[each.user], each)
-    unmatched = _told(asked, reactions)
+        _add(by_user[each.user], each)
+    unmatched = _attribute(by_user, reactions)
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for mine in asked.values():
+    for mine in by_user.values():
         for question, following in zip(mine, [*mine[1:], None], strict=True):
             counts[_day(question.first)].update(_outcome(question, following))
     for day in unmatched:
@@ -125,20 +125,20 @@ def online(questions: Iterable[QuestionDigest], reactions: Iterable[Reaction]) -
     return [Day(day, **counts[day]) for day in sorted(counts)]
 
 
-def _add(asked: list[_Asked], question: QuestionDigest) -> None:
-    if asked and asked[-1].digest == question.digest and question.time - asked[-1].last <= SAME_S:
-        asked[-1].last = question.time
+def _add(earlier: list[_Occurrences], question: QuestionDigest) -> None:
+    if earlier and earlier[-1].digest == question.digest and question.time - earlier[-1].last <= SAME_S:
+        earlier[-1].last = question.time
     else:
-        asked.append(_Asked(question.digest, question.sketch, question.time, question.time))
+        earlier.append(_Occurrences(question.digest, question.sketch, question.time, question.time))
 
 
-def _told(asked: Mapping[str, list[_Asked]], reactions: Iterable[Reaction]) -> list[str]:
+def _attribute(by_user: Mapping[str, list[_Occurrences]], reactions: Iterable[Reaction]) -> list[str]:
     """Give feedback to its questions; the days of what belongs to none."""
     unmatched = []
     for each in sorted(reactions, key=lambda reaction: reaction.time):
         digest = digest_of(each.query)
         earliest = each.time - ANSWERED_S
-        mine = reversed(asked.get(each.user, ()))
+        mine = reversed(by_user.get(each.user, ()))
         found = next((one for one in mine if one.digest == digest and earliest <= one.first <= each.time), None)
         if found:
             found.feedback.setdefault(each.kind, each.time)
@@ -147,7 +147,7 @@ def _told(asked: Mapping[str, list[_Asked]], reactions: Iterable[Reaction]) -> l
     return unmatched
 
 
-def _outcome(question: _Asked, following: _Asked | None) -> dict[str, bool]:
+def _outcome(question: _Occurrences, following: _Occurrences | None) -> dict[str, bool]:
     used = min((time for kind, time in question.feedback.items() if kind in _USED), default=float("inf"))
     again = (
         following is not None

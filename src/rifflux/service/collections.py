@@ -168,7 +168,7 @@ class Rights:
             )
         if any(each.name == checked_name(new) and each.owner != record.owner for each in self._of(record.user)):
             raise Conflict(f"there is a collection {new} already: choose another name")
-        self._put(replace(record, name=new), self._told("collection.rename", record, detail=f"now {new}"))
+        self._put(replace(record, name=new), self._log_entry("collection.rename", record, detail=f"now {new}"))
 
     def share(self, name: str, who: str, *, write: bool = False) -> Grant:
         """Let a user, a group or `everyone` read a collection, and with `write` change what it holds.
@@ -209,7 +209,7 @@ class Rights:
             raise InvalidArgument(
                 f"a {LIBRARY} cannot be removed: name the roots to remove from it", cure=Cure.LIST, things="collections"
             )
-        return self._sharing.drop(record.owner, self._told("collection.remove", record))
+        return self._sharing.drop(record.owner, self._log_entry("collection.remove", record))
 
     def owned(self, name: str) -> VisibleCollection:
         """Return a collection of the caller's own. Raises `OutOfScope` for another's, `NotFound` for none."""
@@ -233,7 +233,7 @@ class Rights:
     def _entry(self, action: str, record: CollectionRecord, who: str = "", detail: str = "") -> LogEntry:
         return LogEntry(self.user, action, self.now(), record.name, record.user, who, detail)
 
-    def _told(self, action: str, record: CollectionRecord, detail: str = "") -> LogEntry | None:
+    def _log_entry(self, action: str, record: CollectionRecord, detail: str = "") -> LogEntry | None:
         """Return the entry for a collection that others than its owner know of."""
         known = not record.user or self._sharing.grants(record.owner)
         if known:

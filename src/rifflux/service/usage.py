@@ -169,7 +169,7 @@ class _Noted:
         """Record the call."""
         if not self.settled:
             self.settled = True
-            self.ledger.record(_told(self.ledger, self.spending, tokens))
+            self.ledger.record(_with_reported_tokens(self.ledger, self.spending, tokens))
 
     def cancel(self) -> None:
         """Record nothing."""
@@ -187,7 +187,7 @@ class _Reserved:
     def settle(self, tokens: int | None = None) -> None:
         """Set right what the call took, where that is known better now."""
         if not self.settled and tokens is not None:
-            self.ledger.settle(self.id, _told(self.ledger, self.spending, tokens))
+            self.ledger.settle(self.id, _with_reported_tokens(self.ledger, self.spending, tokens))
         self.settled = True
 
     def cancel(self) -> None:
@@ -197,7 +197,7 @@ class _Reserved:
         self.ledger.settle(self.id, None)
 
 
-def _told(ledger: Ledger, spending: Spending, tokens: int | None) -> Spending:
+def _with_reported_tokens(ledger: Ledger, spending: Spending, tokens: int | None) -> Spending:
     """Return a spending with the token counts that the model reported."""
     if tokens is None:
         return spending

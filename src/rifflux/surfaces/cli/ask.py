@@ -96,7 +96,7 @@ def answered(events: Iterator[AnswerEvent]) -> Answer:
 def printed(events: Iterator[AnswerEvent]) -> Answer:
     """Print an answer as it comes about, then its sources, and return it."""
 
-    def shown() -> Iterator[AnswerEvent]:
+    def printed() -> Iterator[AnswerEvent]:
         for event in events:
             if isinstance(event, Sources) and event.searched != event.question:
                 show.note(f"searched for: {event.searched}", "dim")
@@ -104,7 +104,7 @@ def printed(events: Iterator[AnswerEvent]) -> Answer:
                 typer.echo(show.safe(event.text), nl=False)
             yield event
 
-    answer = answered(shown())
+    answer = answered(printed())
     if answer.text:
         typer.echo()
     _print_sources(answer)
@@ -113,12 +113,12 @@ def printed(events: Iterator[AnswerEvent]) -> Answer:
 
 
 def _printed_events(events: Iterator[AnswerEvent]) -> Answer:
-    def shown() -> Iterator[AnswerEvent]:
+    def printed() -> Iterator[AnswerEvent]:
         for event in events:
             show.print_json({"event": event.name, **event_json(event)}, one_line=True)
             yield event
 
-    return answered(shown())
+    return answered(printed())
 
 
 def _print_sources(answer: Answer) -> None:

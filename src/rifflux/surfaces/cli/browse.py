@@ -37,4 +37,4 @@ def browse(
     from rifflux.surfaces.http.browse import browse as run
 
     options = {name: value for name, value in vars(here).items() if value is not None}
-    run(options, user, port, watch=watch, window=window, told=lambda address: typer.echo(address))
+    run(options, user, port, watch=watch, window=window, opened=lambda address: typer.echo(address))

@@ -29,19 +29,20 @@ def list_models(here: CommonOptions) -> None:
     from rifflux import known_models
 
     with here.opened() as index:
-        held = index.admin.models()
+        generations = index.admin.models()
         known = known_models()
     if here.json:
-        index_json = [asdict(each.model) | {"state": each.state, "vectors": each.vectors} for each in held]
-        chunks = held[0].chunks if held else 0
+        index_json = [asdict(each.model) | {"state": each.state, "vectors": each.vectors} for each in generations]
+        chunks = generations[0].chunks if generations else 0
         show.print_json({"index": index_json, "chunks": chunks, "known": [asdict(each) for each in known]})
     else:
-        _print(held, known)
+        _print(generations, known)
 
 
-def _print(held: Sequence[Generation], known: Sequence[KnownModel]) -> None:
+def _print(generations: Sequence[Generation], known: Sequence[KnownModel]) -> None:
     rows = [
-        (each.state, f"{show.vectors(each)}  {each.model.name}  {each.model.dimension} dimensions") for each in held
+        (each.state, f"{show.vectors(each)}  {each.model.name}  {each.model.dimension} dimensions")
+        for each in generations
     ]
     show.pairs(rows or [("none", "the index holds no vectors yet")])
     show.console().print("\nto be named:")

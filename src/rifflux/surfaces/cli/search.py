@@ -118,7 +118,7 @@ def _print_hit(console: Console, rank: int, hit: Hit) -> None:
 
     place = Text.assemble((f"{rank:>2} ", "bold"), (show.safe(_place(hit)), "bold cyan"))
     if hit.kind == MESSAGE and hit.root is None:
-        place.append(f"  {show.safe(_said(hit))}", "cyan")
+        place.append(f"  {show.safe(_speaker_and_time(hit))}", "cyan")
     elif hit.heading_path:
         place.append(f"  {show.safe(hit.heading_path)}", "cyan")
     if hit.relevance is not None:
@@ -129,7 +129,7 @@ def _print_hit(console: Console, rank: int, hit: Hit) -> None:
     show.hanging(console, place, MARGIN)
 
 
-def _said(hit: Hit) -> str:
+def _speaker_and_time(hit: Hit) -> str:
     """Return the speaker and the time of a message."""
     speaker = str(hit.metadata.get("speaker") or hit.metadata.get("role") or "")
     return ", ".join(filter(None, (speaker, (hit.created_at or "")[:10])))

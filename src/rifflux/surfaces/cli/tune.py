@@ -74,11 +74,11 @@ def tune(
         with show.progress() as progress:
             tuned = tuning.tune(index, collection, progress=progress)
         vectors = index.status().vectors
-        kept = tuned.significant and not dry_run
-        if kept:
+        saved = tuned.significant and not dry_run
+        if saved:
             tuning.apply(index, tuned)
-    sentences = _sentences(tuned, kept=kept)
-    report = _report(tuned, kept=kept)
+    sentences = _sentences(tuned, saved=saved)
+    report = _report(tuned, saved=saved)
     if vectors:
         sentences += f"\ncosines: {show.cosines(vectors)}"
     show.outcome(sentences, {**report, "vectors": asdict(vectors) if vectors else None}, as_json=here.json)
@@ -90,55 +90,55 @@ def _works(index: Index, collection: Collection, *, dry_run: bool, as_json: bool
 
     with show.progress() as progress:
         tuned = tune_works(index, collection, progress=progress)
-    kept = tuned.weights.significant and not dry_run
-    if kept:
+    saved = tuned.weights.significant and not dry_run
+    if saved:
         apply_weights(index, tuned)
     shares = {name: round(share, 4) for name, share in tuned.weights.choice.shares().items()}
-    report = {"questions": tuned.questions, **_figures(tuned.weights, kept=kept), "weights": shares}
-    show.outcome(_works_sentences(tuned, shares, kept=kept), report, as_json=as_json)
+    report = {"questions": tuned.questions, **_figures(tuned.weights, saved=saved), "weights": shares}
+    show.outcome(_works_sentences(tuned, shares, saved=saved), report, as_json=as_json)
 
 
-def _works_sentences(tuned: TunedWorks, shares: Mapping[str, float], *, kept: bool) -> str:
+def _works_sentences(tuned: TunedWorks, shares: Mapping[str, float], *, saved: bool) -> str:
     found = tuned.weights
-    lines = [_measured(tuned.questions), _line("weights", found, kept=kept)]
+    lines = [_measured(tuned.questions), _line("weights", found, saved=saved)]
     if found.significant:
         lines += [f"  {name:<11} {share:.3f}" for name, share in shares.items()]
-    return "\n".join([*lines, _fate("retrieves works", kept=kept, significant=found.significant)])
+    return "\n".join([*lines, _fate("retrieves works", saved=saved, significant=found.significant)])
 
 
-def _report(tuned: Tuned, *, kept: bool) -> dict[str, object]:
+def _report(tuned: Tuned, *, saved: bool) -> dict[str, object]:
     fusion, weights = tuned.described()
     return {
         "questions": tuned.questions,
-        **_figures(tuned.fusion, kept=kept),
+        **_figures(tuned.fusion, saved=saved),
         "fusion": fusion,
-        "features": {**_figures(tuned.features, kept=kept), "weights": weights},
+        "features": {**_figures(tuned.features, saved=saved), "weights": weights},
     }
 
 
-def _figures(found: FittedChoice[Any], *, kept: bool) -> dict[str, object]:
+def _figures(found: FittedChoice[Any], *, saved: bool) -> dict[str, object]:
     return {
         "before": round(found.before, 6),
         "after": round(found.after, 6),
         "p_value": round(found.p_value, 4),
         "significant": found.significant,
-        "changed": found.significant and kept,
+        "changed": found.significant and saved,
     }
 
 
-def _sentences(tuned: Tuned, *, kept: bool) -> str:
-    lines = [_measured(tuned.questions), _line("fusion", tuned.fusion, kept=kept)]
-    lines += [_line("features", tuned.features, kept=kept)]
-    return "\n".join([*lines, _fate("searches", kept=kept, significant=tuned.significant)])
+def _sentences(tuned: Tuned, *, saved: bool) -> str:
+    lines = [_measured(tuned.questions), _line("fusion", tuned.fusion, saved=saved)]
+    lines += [_line("features", tuned.features, saved=saved)]
+    return "\n".join([*lines, _fate("searches", saved=saved, significant=tuned.significant)])
 
 
 def _measured(questions: int) -> str:
     return f"nDCG@10 of {questions} questions, each judged with what others chose:"
 
 
-def _line(name: str, found: FittedChoice[Any], *, kept: bool) -> str:
+def _line(name: str, found: FittedChoice[Any], *, saved: bool) -> str:
     if found.significant:
-        fate = "kept" if kept else "would be kept"
+        fate = "kept" if saved else "would be kept"
     else:
         if found.gain > 0:
             fate = "could be chance"
@@ -148,7 +148,7 @@ def _line(name: str, found: FittedChoice[Any], *, kept: bool) -> str:
     return f"  {name:<9} {told}: {fate}"
 
 
-def _fate(verb: str, *, kept: bool, significant: bool) -> str:
-    if kept:
+def _fate(verb: str, *, saved: bool, significant: bool) -> str:
+    if saved:
         return f"this index now {verb} so; 'rifflux tune --reset' undoes it"
     return "nothing changed" + (": leave out --dry-run to keep it" if significant else "")

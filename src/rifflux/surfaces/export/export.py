@@ -83,7 +83,7 @@ def export(
         raise InvalidArgument(f"{target} is no folder to be made: name another")
     with made_anew(place, force=force) as folder:
         extracted = _contents(index, folder, place, collections, progress)
-        notes = [*_settings(settings, folder), *_told(extracted)]
+        notes = [*_settings(settings, folder), *_notes_on(extracted)]
         program = _program(settings, folder, extracted, offline=offline, progress=progress)
         _templates(folder, place.name, program, extracted, port=port, offline=offline)
         facts = {
@@ -152,7 +152,7 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _told(extracted: Extracted) -> list[str]:
+def _notes_on(extracted: Extracted) -> list[str]:
     notes = []
     if extracted.left_out:
         notes.append(f"left out: {extracted.left_out} works whose text no license lets be handed on")

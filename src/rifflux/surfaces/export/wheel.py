@@ -48,7 +48,7 @@ def rebuild(name: str, folder: Path) -> Path:
     if name == OURS and (project := _project()):
         stem = f"{OURS}-{project['version']}"
         text = files[f"{facts}/METADATA"].decode()
-        files[f"{facts}/METADATA"] = _told_anew(text, project).encode()
+        files[f"{facts}/METADATA"] = _metadata_of(text, project).encode()
         files = {each.replace(facts.name, f"{stem}.dist-info"): content for each, content in files.items()}
     target = folder / f"{stem}-{tag}.whl"
     _write(target, files, f"{stem}.dist-info/RECORD")
@@ -91,7 +91,7 @@ def _project() -> Mapping[str, Any] | None:
     return None
 
 
-def _told_anew(metadata: str, project: Mapping[str, Any]) -> str:
+def _metadata_of(metadata: str, project: Mapping[str, Any]) -> str:
     """Return the facts about our package with its version, and what it needs, as the project has them now."""
     lines = [f"Version: {project['version']}", *(f"Requires-Dist: {each}" for each in project["dependencies"])]
     for extra, wanted in project["optional-dependencies"].items():

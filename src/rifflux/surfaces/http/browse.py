@@ -34,9 +34,9 @@ BURST = 1_000
 
 
 def browse(
-    options: Mapping[str, Any], user: str, port: int, *, watch: bool, window: bool, told: Callable[[str], object]
+    options: Mapping[str, Any], user: str, port: int, *, watch: bool, window: bool, opened: Callable[[str], object]
 ) -> None:
-    """Serve until Ctrl-C; `told` is called with the address once it answers, whose pass opens the page once."""
+    """Serve until Ctrl-C; `opened` is called with the address once it answers, whose pass opens the page once."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     sys.setswitchinterval(SWITCH_S)
@@ -52,7 +52,7 @@ def browse(
         address = f"http://{HOST}:{port}/#pass={visit.shown}"
         build(index)
         app = create_app(Service(ServiceSettings(HOST, port, rate=RATE, burst=BURST, options=options), index, visit))
-        _Server(app, [partial(told, address), *([partial(_open, address, Path(folder))] if window else [])]).run(
+        _Server(app, [partial(opened, address), *([partial(_open, address, Path(folder))] if window else [])]).run(
             [*sockets]
         )
 

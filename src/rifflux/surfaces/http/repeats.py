@@ -66,7 +66,7 @@ async def once(request: Request, answer: Callable[[Request], Awaitable[Response]
 
     request.state.on_job = begun
 
-    async def kept() -> Response:
+    async def stored() -> Response:
         status = 500
         body = b""
         try:
@@ -78,4 +78,4 @@ async def once(request: Request, answer: Callable[[Request], Awaitable[Response]
         return response
 
     # Whoever hangs up, or waits too long, must find the answer when they ask again.
-    return await asyncio.shield(kept())
+    return await asyncio.shield(stored())

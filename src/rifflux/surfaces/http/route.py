@@ -35,7 +35,7 @@ class Route(APIRoute):
                 credentials = await credentials_of(request)
                 request.state.caller = await run_in_threadpool(admit, request, credentials)
             if unknown := next((each for each in request.query_params if each not in known), None):
-                raise InvalidArgument(_told(unknown, known))
+                raise InvalidArgument(_unknown_parameter(unknown, known))
             refuse_repeated(request, lists)
             return await (once(request, answer) if may_repeat else answer(request))
 
@@ -66,7 +66,7 @@ def _is_list(annotation: Any) -> bool:
     return get_origin(annotation) is list or any(_is_list(each) for each in get_args(annotation))
 
 
-def _told(unknown: str, known: list[str]) -> str:
+def _unknown_parameter(unknown: str, known: list[str]) -> str:
     if not known:
         return f"there is no parameter {unknown!r}: this takes none in its address"
     near = get_close_matches(unknown, known, 1)

@@ -63,7 +63,7 @@ def search_conversations(
         conversation_id=conversation_id,
         project=project,
     )
-    messages = [_told(hit) for hit in found]
+    messages = [_found_message(hit) for hit in found]
     notes = ConversationNotes(warning=UNTRUSTED)
     if found.trace.degraded:
         notes.degraded = [desk.sentence(notice) for notice in found.trace.degraded]
@@ -75,7 +75,7 @@ def search_conversations(
     return reply(output, fenced("\n".join([lead, *notes.degraded, *notes.told]), blocks))
 
 
-def _told(hit: MessageHit) -> FoundMessage:
+def _found_message(hit: MessageHit) -> FoundMessage:
     message = hit.message
     return FoundMessage(
         conversation_id=message.conversation_id,

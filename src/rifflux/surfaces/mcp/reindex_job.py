@@ -47,16 +47,16 @@ def reindex_job(
         found = desk.workspace.jobs.of(desk.caller, job or "")
         if action == "cancel":
             found.stop.set()
-        return _told(desk, found)
+        return _result(desk, found)
     if job:
         raise InvalidArgument("start makes a new job: leave job out")
     places = asked_places(desk, path, paths)
     index = desk.filling().index
     add = partial(index.add, *places, language=language or "", force=force, finder=desk.workspace.finder)
-    return _told(desk, desk.workspace.jobs.start(desk.caller, lambda progress: add(progress=progress)))
+    return _result(desk, desk.workspace.jobs.start(desk.caller, lambda progress: add(progress=progress)))
 
 
-def _told(desk: Desk, job: Job) -> CallToolResult:
+def _result(desk: Desk, job: Job) -> CallToolResult:
     told = {name: getattr(job, name) for name in ("state", "stage", "done", "total")}
     if job.report:
         report = report_output(desk.open().index.admin.path, job.report, several=True)

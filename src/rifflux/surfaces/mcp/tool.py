@@ -39,7 +39,7 @@ class _Tool(Tool):
             return await super().run(arguments, context, convert_result)
         except UnexpectedToolError as error:
             if isinstance(error.__cause__, RiffluxError):
-                raise ToolError(self._worded(error.__cause__)) from error.__cause__
+                raise ToolError(self._text_of(error.__cause__)) from error.__cause__
             message = f"{self.name} failed by a fault of its own ({type(error.__cause__).__name__})"
             raise UnexpectedToolError(f"{message}: the server's log says more") from error.__cause__
         except ToolError as error:
@@ -47,7 +47,7 @@ class _Tool(Tool):
                 raise ToolError(_in_words(error.__cause__)) from error.__cause__
             raise
 
-    def _worded(self, error: RiffluxError) -> str:
+    def _text_of(self, error: RiffluxError) -> str:
         """Return the message of an error as the caller can follow it."""
         desk = cast(Desk, cast(MethodType, self.fn).__self__)
         return desk.sentence(error)
