@@ -66,7 +66,7 @@ UNNAMED = {
         "Path",
         "date",
     ),
-    *("Found", "Lines", "Model", "Rules", "Searcher", "Span", "T", "Vectors", "threading"),
+    *("Addable", "Found", "Lines", "Model", "Rules", "Searcher", "Span", "T", "Vectors", "threading"),
 }
 
 

@@ -215,7 +215,7 @@ class TestWriting:
             (tmp_path / name / "a.md").write_text("heron")
             index.add(tmp_path / name, collection=name)
             (tmp_path / name / "b.md").write_text("heron")
-        assert index.update().indexed_files == 2
+        assert index.sync().indexed_files == 2
 
     def test_nothing_is_made_for_a_path_that_is_not_there(self, index: Index, tmp_path: Path) -> None:
         with pytest.raises(NotFound):

@@ -220,7 +220,7 @@ def test_a_spent_budget_keeps_no_other_user_from_vectors(server: EmbeddingServer
     with opened(tmp_path / "index.db", server, prices={"text-embed": 1e6}, budget=40.0) as index:
         index.scoped(Scope("ann")).add(Document("a", "the egret " * 80), embed=False)
         index.scoped(Scope("ben")).add(Document("b", "one heron"), embed=False)
-        report = index.update()
+        report = index.sync()
         assert "budget" in report.degraded[0]
         assert index.scoped(Scope("ann")).status().embedded_chunks == 0
         assert index.scoped(Scope("ben")).status().embedded_chunks == 1

@@ -70,7 +70,7 @@ def test_a_new_file_is_told_by_its_folder(synced: Index, folder: Path) -> None:
     found = freshness(synced)
     assert (found.changed_files, found.changed_folders) == (0, 1)
     assert "come or gone in 1 folders" in (found.note or "")
-    synced.update()
+    synced.sync()
     assert synced.status().freshness == Freshness(4, 4, 0, 0, synced.status().freshness.synced_at)
 
 

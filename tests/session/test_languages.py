@@ -102,7 +102,7 @@ class TestAFolderWithItsLanguage:
 
     def test_it_holds_for_files_that_come_later(self, both: Index, german: Path) -> None:
         (german / "spaeter.md").write_text("# Wege\n\nDie Straßen sind gesperrt.\n", "utf-8")
-        both.update(embed=False)
+        both.sync(embed=False)
         assert found(both, "Straße") == ["spaeter.md"]
 
     def test_it_holds_after_the_terms_were_made_again(self, both: Index) -> None:
@@ -164,7 +164,7 @@ class TestTheLanguageOfAnIndex:
             index.add(english, embed=False)
         with rifflux.open(tmp_path / "i.db", language="german") as index:
             index.add(german, embed=False)
-            index.update(embed=False)
+            index.sync(embed=False)
             assert index.status().languages == ("english", "german")
             assert found(index, "Haus") == ["umzug.md"]
             assert found(index, "cache") == ["war.md"]

@@ -81,7 +81,7 @@ def test_status_counts_what_is_left_out_until_it_is_gone(index: Index, unread: P
     assert index.status().left_out == kinds()
     for name in UNREAD:
         (unread / name).unlink()
-    index.update(finder=finder)
+    index.sync(finder=finder)
     assert index.status().left_out == {}
 
 
@@ -117,4 +117,4 @@ def test_several_collections_are_counted_together(tmp_path: Path) -> None:
             (tmp_path / name).mkdir()
             (tmp_path / name / "scan.png").write_bytes(b"\x89PNG\r\n\x1a\n")
             index.add(tmp_path / name, collection=name)
-        assert index.update().skipped_kinds == {"image": 2}
+        assert index.sync().skipped_kinds == {"image": 2}

@@ -199,7 +199,7 @@ class TestIndexing:
         index.add(root)
         assert contents(index, OUTSIDE) == set()
         arrangement.do(base, arrangement.then)
-        index.update()
+        index.sync()
         assert paths(index, root) == arrangement.wanted
         assert contents(index, OUTSIDE) == set()
 
@@ -277,7 +277,7 @@ class TestRoots:
         index.add(base / "root/in")
         (base / name).rename(base / "gone")
         (base / name).symlink_to(base / "out")
-        report = index.update()
+        report = index.sync()
         assert contents(index, OUTSIDE) == set()
         assert contents(index, INSIDE) == {"a.md"}
         assert [failure.path for failure in report.failed] == [str(base / "root/in")]
@@ -302,7 +302,7 @@ class TestRoots:
         index.add(base / "root/a.md")
         (base / "root/a.md").unlink()
         (base / "root/a.md").symlink_to("../secret.md")
-        index.update()
+        index.sync()
         assert contents(index, OUTSIDE) == set()
         assert contents(index, INSIDE) == set()
 

@@ -21,11 +21,11 @@ def test_attempts_are_counted_by_outcome_and_across_openings(tmp_path: Path) -> 
     with open_index(path, model="hash") as index:
         assert index.admin.refreshing() == (0, 0, True)
         index.add(folder)
-        index.update()
+        index.sync()
         assert index.admin.refreshing() == (2, 0, True)
     shutil.move(folder, tmp_path / "elsewhere")
     with open_index(path, model="hash") as index:
-        index.update()
+        index.sync()
         succeeded, failed, fresh = index.admin.refreshing()
         assert (failed, fresh) == (1, False)
         assert succeeded == 2
@@ -41,7 +41,7 @@ def test_an_attempt_that_is_cut_off_by_an_error_failed(tmp_path: Path, monkeypat
 
         monkeypatch.setattr(Sync, "__call__", fail)
         with pytest.raises(OSError, match="does not answer"):
-            index.update()
+            index.sync()
         assert index.admin.refreshing()[:2] == (1, 1)
 
 
@@ -54,7 +54,7 @@ def test_an_index_behind_its_files_is_not_fresh_until_it_is_refreshed(tmp_path: 
         note.write_text("# Caches and more\n")
         os.utime(note, (1, 1))
         assert index.admin.refreshing()[2] is False
-        index.update()
+        index.sync()
         assert index.admin.refreshing()[2] is True
         with pytest.raises(OutOfScope):
             index.scoped(Scope("ann")).admin.refreshing()

@@ -102,7 +102,7 @@ class TestNestedFolders:
         index.add(folder / "drafts/idea.md" if "md" in pattern else folder / "drafts")
         assert found(index, "kingfisher") == ["idea.md"]
         index.add(folder)
-        index.update()
+        index.sync()
         assert found(index, "kingfisher") == ["idea.md"]
 
     def test_a_hidden_folder_that_is_named_is_indexed_and_survives_its_parent(self, index: Index, folder: Path) -> None:
@@ -122,7 +122,7 @@ class TestSingleFiles:
     def test_a_later_update_does_not_take_in_its_neighbours(self, index: Index, folder: Path) -> None:
         index.add(folder / "birds/heron.txt")
         (folder / "birds/heron.txt").write_text("The egret.")
-        report = index.update()
+        report = index.sync()
         assert (report.indexed_files, index.status().documents) == (1, 1)
         assert found(index, "egret") == ["heron.txt"]
 
@@ -137,7 +137,7 @@ class TestUpdating:
         index.add(folder, pair[0])
         (folder / "new.md").write_text("A kingfisher.")
         (pair[0] / "README.md").write_text("An osprey.")
-        assert index.update().indexed_files == 2
+        assert index.sync().indexed_files == 2
         assert found(index, "kingfisher osprey") == ["README.md", "new.md"]
 
     def test_a_folder_that_was_empty_is_remembered(self, index: Index, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ class TestUpdating:
         inbox.mkdir()
         index.add(inbox)
         (inbox / "letter.txt").write_text("A kingfisher.")
-        assert index.update().indexed_files == 1
+        assert index.sync().indexed_files == 1
 
     def test_a_folder_that_is_gone_is_reported_and_kept_while_the_others_go_on(
         self, index: Index, folder: Path, pair: tuple[Path, Path]
@@ -153,7 +153,7 @@ class TestUpdating:
         index.add(folder, pair[0])
         shutil.rmtree(pair[0])
         (folder / "new.md").write_text("A kingfisher.")
-        report = index.update()
+        report = index.sync()
         assert [failure.path for failure in report.failed] == [str(pair[0])]
         assert "index this path again" in report.failed[0].reason
         assert found(index, "project kingfisher") == ["README.md", "new.md"]
@@ -165,7 +165,7 @@ class TestUpdating:
         shutil.rmtree(pair[0])
         assert index.add(pair[0]).deleted_files == 1
         assert index.status().roots == (str(folder),)
-        assert index.update().failed == ()
+        assert index.sync().failed == ()
 
     def test_a_path_that_never_was_is_refused_before_anything_is_done(self, index: Index, folder: Path) -> None:
         with pytest.raises(rifflux.NotFound, match="nowhere"):

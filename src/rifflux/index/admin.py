@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument, OutOfScope
-from rifflux.index.index import delegated
+from rifflux.index.delegation import delegated
 from rifflux.service.collections import user_of
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial, wraps
+from functools import cached_property, partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import OutOfScope
+from rifflux.index.delegation import delegated
 from rifflux.retrieve.table import LEXICAL
 from rifflux.session.profile import Profile
 from rifflux.session.reading import Feedback, Reader
@@ -33,28 +34,6 @@ if TYPE_CHECKING:
     from rifflux.works.catalog import WorksCatalog
     from rifflux.works.retrieval.retriever import WorksRetriever
 
-P = ParamSpec("P")
-R = TypeVar("R")
-Part = TypeVar("Part")
-
-
-class Viewing(Protocol):
-    """Holds a view of an index."""
-
-    _view: IndexView
-
-
-def delegated(
-    part: Callable[[IndexView], Part], method: Callable[Concatenate[Part, P], R]
-) -> Callable[Concatenate[Viewing, P], R]:
-    """Return a method that calls one of a part of the view, with its signature and its documentation."""
-
-    @wraps(method)
-    def call(self: Viewing, /, *arguments: P.args, **named: P.kwargs) -> R:
-        return method(part(self._view), *arguments, **named)
-
-    return call
-
 
 class Index:
     """An open index. A context manager; safe to share between threads.
@@ -74,6 +53,14 @@ class Index:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __len__(self) -> int:
+        """Return the number of documents that the caller may read."""
+        return self._view.reading().store.counts()["documents"]
+
+    def __bool__(self) -> bool:
+        """Return True: an index without documents is still one."""
+        return True
 
     def close(self) -> None:
         """Close the index; everything it was given is on disk already. In a scope, this closes nothing."""
@@ -120,7 +107,7 @@ class Index:
     # Adding, searching, reading
 
     add = delegated(Writer, Writer.add)
-    update = delegated(Writer, Writer.update)
+    sync = delegated(Writer, Writer.sync)
     remove = delegated(Writer, Writer.remove)
     search = delegated(Searcher, Searcher.search)
     classify = delegated(Searcher, Searcher.classify)

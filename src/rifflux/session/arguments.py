@@ -173,10 +173,25 @@ def named_mode(mode: str, *, reranks: bool = True) -> str:
 def checked_path(path: object) -> Path:
     """Return a path to index."""
     if not isinstance(path, str | PathLike) or not str(path).strip() or "\0" in str(path):
-        if isinstance(path, list | tuple):
-            raise InvalidArgument("give paths and Document values one by one, not as a list: add(*documents)")
-        raise InvalidArgument(f"only paths and Document values can be added, not {path!r}")
+        raise InvalidArgument(
+            f"only paths, Document values and mappings with 'key' and 'text' can be added, not {path!r}"
+        )
     return Path(path)
+
+
+def document_of_fields(given: Mapping[str, Any]) -> Document:
+    """Return the document that a mapping has the fields of. Raises `InvalidArgument`."""
+    if missing := [name for name in ("key", "text") if name not in given]:
+        raise InvalidArgument(
+            f'a document has a key and a text, as in {{"key": "a", "text": "…"}}: no {missing[0]!r} in it'
+        )
+    known = Document.__dataclass_fields__
+    if unknown := [name for name in given if name not in known]:
+        raise InvalidArgument(
+            f"a document has no field {unknown[0]!r}: put what is your own into its metadata, as in "
+            f'"metadata": {{{str(unknown[0])!r}: …}}'
+        )
+    return Document(**given)
 
 
 def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
@@ -186,7 +201,10 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
     if isinstance(filter, Mapping):
         known = Filter.__dataclass_fields__
         if unknown := [name for name in filter if name not in known]:
-            raise InvalidArgument(f"no filter {unknown[0]!r}; choose from {', '.join(known)}")
+            raise InvalidArgument(
+                f"no filter {unknown[0]!r}; choose from {', '.join(known)}, or name a field of the metadata: "
+                f"filter={{'metadata': {{{unknown[0]!r}: …}}}}"
+            )
         filter = Filter(**filter)
     if not isinstance(filter, Filter):
         raise InvalidArgument(f"filter must be a Filter or a mapping of its fields, not {filter!r}")

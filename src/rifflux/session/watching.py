@@ -58,7 +58,7 @@ class Follower:
             with self._watcher(watched) as watcher:
                 # Watched first, so that nothing changes unnoticed between this and that.
                 reports = [
-                    writer.update_alone(embed=False, finder=self.finder, tally=SyncTally(links=self._links))
+                    writer.sync_alone(embed=False, finder=self.finder, tally=SyncTally(links=self._links))
                     for writer in self.writers()
                 ]
                 yield self._embedded(together(reports), watcher)
@@ -85,7 +85,7 @@ class Follower:
         if not targets:
             return None
         begun = time.time()
-        report = writer.sync(targets, finder=self.finder, tally=SyncTally(links=self._links))
+        report = writer.sync_targets(targets, finder=self.finder, tally=SyncTally(links=self._links))
         # All that changed until then was noticed.
         note_synced(writer.view.store, {str(target.root) for target in targets}, begun)
         return report

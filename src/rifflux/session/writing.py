@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rifflux.errors import ModelError, NotFound, OutOfScope, RiffluxError
 from rifflux.service.collections import is_collection, user_of
-from rifflux.session.arguments import checked_document, checked_path
+from rifflux.session.arguments import checked_document, checked_path, document_of_fields
 from rifflux.session.current import info_of
 from rifflux.session.freshness import note_synced
 from rifflux.session.left_out import note_left_out
@@ -35,6 +36,10 @@ DOCUMENTS = "documents"
 SENT_S = 10.0
 #: So many documents of a program are stored in one transaction: others write between two.
 TOGETHER = 2000
+
+
+#: What can be added: a path, a document, the fields of one as a mapping, or several of these.
+Addable: TypeAlias = "str | Path | Document | Mapping[str, Any] | Iterable[str | Path | Document | Mapping[str, Any]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class Writer:
 
     def add(
         self,
-        *items: str | Path | Document,
+        *items: Addable,
         collection: str = "",
         language: str = "",
         embed: bool = True,
@@ -77,6 +82,9 @@ class Writer:
         processes: int | None = None,
     ) -> IndexReport:
         """Index files, folders and documents; what did not change is left alone.
+
+        A document is a `Document` or a mapping of its fields (`{"key": …, "text": …}`); iterables of items are added as
+        their items are.
 
         They go to a `collection`, which is made if it is named without an owner and is not there. Without one, what is
         inside a root of the caller's own collections goes where that is, and all else to the library. A folder lies in
@@ -94,13 +102,14 @@ class Writer:
         from rifflux.ingest.sync import SyncTally
         from rifflux.ingest.walk.find import Finder
 
+        given = [*_flattened(items)]
         self.view.language_of(language)  # An unknown one is refused before anything is stored.
         documents = [
             replace(checked_document(item), language=self.view.language_of(item.language, language))
-            for item in items
+            for item in given
             if isinstance(item, Document)
         ]
-        paths = [checked_path(item) for item in items if not isinstance(item, Document)]
+        paths = [checked_path(item) for item in given if not isinstance(item, Document)]
         how = Indexing(embed, force, prune, progress, finder or Finder(), processes, language)
         runs = []
         shares = self._shares(collection, paths)
@@ -108,7 +117,13 @@ class Writer:
             shares.setdefault(collection, [])
         for name, inside in shares.items():
             writer = self._into(name, inside)
-            todo = writer._targets(inside, how, tally := SyncTally())
+            tally = SyncTally()
+            try:
+                todo = writer._targets(inside, how, tally)
+            except NotFound as error:
+                if any(isinstance(item, str) for item in given):
+                    raise NotFound(f"{error}; to add a text, give Document('key', text)") from None
+                raise
             runs.append((writer, todo, documents if name == collection else (), tally))
         return together([writer._add(todo, given, how, tally) for writer, todo, given, tally in runs])
 
@@ -163,7 +178,7 @@ class Writer:
         found = [each for each in self.view.store.views() if is_collection(each.owner)]
         return [Writer(replace(self.view, store=each)) for each in found]
 
-    def sync(self, targets: Sequence[Target], *, finder: Finder, tally: SyncTally | None = None) -> IndexReport:
+    def sync_targets(self, targets: Sequence[Target], *, finder: Finder, tally: SyncTally | None = None) -> IndexReport:
         """Bring parts of roots up to date, without vectors, counting in `tally`: for who knows what changed."""
         from rifflux.ingest.sync import SyncTally
 
@@ -328,7 +343,7 @@ class Writer:
         except Late as late:
             return Embedded(0, (f"stored, and found by words, but its vectors are still to come ({late})",))
 
-    def update(
+    def sync(
         self,
         *,
         embed: bool = True,
@@ -342,8 +357,8 @@ class Writer:
 
         What is gone as a whole, such as a disk that is not mounted, is reported as failed and stays in the index.
         """
-        update = partial(
-            Writer.update_alone,
+        sync = partial(
+            Writer.sync_alone,
             embed=embed,
             force=force,
             prune=prune,
@@ -351,9 +366,9 @@ class Writer:
             finder=finder,
             processes=processes,
         )
-        return together([*(update(each) for each in self.own())])
+        return together([*(sync(each) for each in self.own())])
 
-    def update_alone(
+    def sync_alone(
         self,
         *,
         embed: bool = True,
@@ -364,7 +379,7 @@ class Writer:
         processes: int | None = None,
         tally: SyncTally | None = None,
     ) -> IndexReport:
-        """Bring up to date what this collection holds, counting in `tally`; as `update` besides."""
+        """Bring up to date what this collection holds, counting in `tally`; as `sync` besides."""
         from rifflux.ingest.sync import SyncTally, remembered
         from rifflux.ingest.walk.find import Finder
 
@@ -490,3 +505,14 @@ class Writer:
         store = self.view.session.store
         with store.transaction():
             return sum(store.of(owner).catalog.remove(namespace, [key]) for owner, namespace, key in found)
+
+
+def _flattened(items: Iterable[object]) -> Iterator[Any]:
+    """Yield the paths and documents in `items`: mappings as documents, iterables by their items."""
+    for item in items:
+        if isinstance(item, Mapping):
+            yield document_of_fields(item)
+        elif isinstance(item, Iterable) and not isinstance(item, str | bytes | PathLike):
+            yield from _flattened(item)
+        else:
+            yield item

@@ -76,7 +76,7 @@ def index(
         index = view_of(opened, user)
         if settings.facets:
             index.admin.declare_facets(*settings.facets)
-        add = partial(index.add, *paths, collection=collection, language=language or "") if paths else index.update
+        add = partial(index.add, *paths, collection=collection, language=language or "") if paths else index.sync
         processes = settings.threads or None
         with show.progress() as progress:
             report = add(embed=embed, force=force, prune=prune, progress=progress, finder=files, processes=processes)

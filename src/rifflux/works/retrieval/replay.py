@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.evidence.pack import EvidencePack
@@ -13,8 +13,10 @@ from rifflux.evidence.replay import differences
 from rifflux.evidence.verify import check_digest
 from rifflux.session.searching import NO_QUERY_VECTOR
 from rifflux.types.nouns import noun_json
-from rifflux.works.retrieval.retriever import Retrieval, WorksRetriever
 from rifflux.works.retrieval.steps import NO_CITATIONS_FOLLOWED, NO_SCORES, RetrievalSettings
+
+if TYPE_CHECKING:
+    from rifflux.works.retrieval.retriever import Retrieval, WorksRetriever
 
 #: How a replay ends: all is as it is claimed, something is not, or the index is not what it was.
 AGREES = "agrees"

@@ -180,7 +180,7 @@ class TestFaults:
         inject(db, "delete from chunk where id = 2")
         assert "read when their folders are next indexed" in " ".join(rifflux.repair(db).done)
         with rifflux.open(db) as index:
-            index.update()
+            index.sync()
             assert index.admin.check() == []
 
 
