@@ -49,11 +49,12 @@ from rifflux.evaluate import Cache, Collection, JudgedQuestion, read_beir
 from rifflux.index import Index
 from rifflux.models.onnx import BUNDLED, OnnxEmbedder
 from rifflux.models.scale import stored_scale
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.calibrate import MEANING as ANY_MODEL
 from rifflux.retrieve.steps.calibrate import STORED, WORDS, Calibration, Relevance
 from rifflux.retrieve.steps.rerank import Rerank, Scored
 from rifflux.retrieve.table import Candidates
-from rifflux.types import Hit, Query, Scores
+from rifflux.types import Hit, Scores
 
 NAMES = ("scifact", "nfcorpus", "cacm", "cosqa", "locomo", "cfr30", "srd5e", "stacks", "stacks:terms")
 SCOPES = {"locomo": "conversation"}
@@ -76,9 +77,9 @@ class Recorder:
     name: str = "recorder"
     _seen: list[Mapping[str, Scores]] = field(default_factory=list)
 
-    def __call__(self, query: Query, table: Candidates) -> Scored:
+    def __call__(self, plan: Plan, table: Candidates) -> Scored:
         """Note the features of the hits."""
-        self._seen.append(self.relevance.features(query, table))
+        self._seen.append(self.relevance.features(plan, table))
         return Scored(-np.arange(len(table), dtype=np.float64))
 
     def seen(self) -> Mapping[str, Scores] | None:
@@ -140,7 +141,7 @@ def _sampled(name: str, collections: Mapping[str, Collection], most: int, cache:
     collection, sample = collections[name], Sample()
     index = cache.index(collection)
     # Asked by words alone, identifiers would have no cosine.
-    index = index.using(replace(index.profile, shortcut=False))
+    index = index.using(index.profile.without("shortcut"))
     recorder = Recorder(Relevance(index.admin.store, index.profile.analyzer))
     for origin, question in _questions(name, collections, most):
         hits = _ask(index, collection, question, rerank=Rerank(recorder, top=PAGE))

@@ -95,7 +95,7 @@ def _case(index: Index, collection: Collection, question: JudgedQuestion, *, max
     """A question's candidates, with late interaction as one more component."""
     case, asked = judged(index, collection, question)
     likeness = MaxSim(index.admin.view.resources).likeness
-    near = spread(likeness(asked.query, asked.table)) if maxsim else np.zeros(len(asked.table))
+    near = spread(likeness(asked.plan, asked.table)) if maxsim else np.zeros(len(asked.table))
     return replace(case, values=np.column_stack([case.values, near]))
 
 

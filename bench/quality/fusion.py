@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.index import Index
 from rifflux.retrieve.fuse import Adaptive, Balanced, ReciprocalRank
 from rifflux.retrieve.fuse.base import StoreEvidence
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.reading import understand
 from rifflux.retrieve.scale import VectorScale
 from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, joined, pool_of
@@ -101,11 +102,11 @@ def _cases(data: Path, name: str, cache: Cache) -> list[Case]:
 
 def _case(index: Index, collection: Collection, question: JudgedQuestion) -> Case:
     query = understand(question.text, index.profile.analyzer, (), collection.filter(question) or Filter())
-    query = replace(query, vector=index.admin.embedder.embed_query(query.semantic_text), limit=DEPTH)
+    vector = index.admin.embedder.embed_query(query.semantic_text)
     lexical = index.admin.store.lexical.match(query, DEPTH, index.profile.weights)
-    rankings = {LEXICAL: lexical, SEMANTIC: index.admin.store.semantic.nearest(query, DEPTH)}
+    rankings = {LEXICAL: lexical, SEMANTIC: index.admin.store.semantic.nearest(query, vector, DEPTH)}
     first = pool_of(rankings, LOOKED_AT)
-    kinds = dict(zip(first.tolist(), StoreEvidence(index.admin.store, query).kinds(first), strict=True))
+    kinds = dict(zip(first.tolist(), StoreEvidence(index.admin.store, Plan(query)).kinds(first), strict=True))
     pooled = pool_of(rankings, POOL)
     pool = index.admin.store.catalog.hydrate(Ranking(pooled, np.zeros(len(pooled))))
     documents = {int(hit.id, 16): hit.key for hit in pool}

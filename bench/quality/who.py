@@ -192,7 +192,7 @@ def _items(works: Mapping[str, Work], ask: Ask, generator: random.Random, count:
 def _ordinary(folder: Path, index: Index) -> None:
     """Print nDCG@10 of the collection's own questions with and without reading names."""
     questions = read_beir(folder, "test").questions
-    without = index.using(replace(index.profile, credits=False))
+    without = index.using(index.profile.without("credits"))
     print("\n| the collection's questions | without names | with | difference |\n| --- | ---: | ---: | ---: |")
     for name in _ways(index):
         values = []
@@ -206,7 +206,7 @@ def _ordinary(folder: Path, index: Index) -> None:
 
 def _titles(index: Index, works: Mapping[str, Work]) -> None:
     """Print in how many titles a name is read, as they are and in small letters."""
-    names = Searcher(index.admin.view).named
+    names = Searcher(index.admin.view).credits
     for told, change in (("titles", str), ("titles in small letters", str.casefold)):
         read = [names.read(change(work.title)) for work in works.values()]
         some = [each for each in read if each]

@@ -237,7 +237,7 @@ def _searched(path: Path, texts: Sequence[str]) -> Figures:
         figures = {"opening, ms": (time.perf_counter() - start) * 1000}
         start = time.perf_counter()
         (vector,) = index.admin.store.semantic.vectors_of(np.array([1], np.int64)).values()
-        index.admin.store.semantic.nearest(Query("", vector=vector), 10)
+        index.admin.store.semantic.nearest(Query(""), vector, 10)
         index.search("time", mode="lexical")
         figures["a first search in each channel, ms"] = (time.perf_counter() - start) * 1000
         index.search(texts[0])
@@ -245,13 +245,12 @@ def _searched(path: Path, texts: Sequence[str]) -> Figures:
             figures |= _latencies(mode, [_asked(index, text, mode) for text in texts])
         vectors = [index.admin.embedder.embed_query(text) for text in texts]
         for name, filter in SHARES.items():
-            queries = [Query("", vector=vector, filter=filter) for vector in vectors]
-            first = _timed(index, queries[0], 20)
+            query = Query("", filter=filter)
+            first = _timed(index, query, vectors[0], 20)
             if filter:
                 figures[f"first use of a filter to {name}, ms"] = first
-            figures |= _latencies(f"20 vectors of {name}", [_timed(index, query, 20) for query in queries])
-        deep = [Query("", vector=vector) for vector in vectors]
-        figures |= _latencies("1000 vectors", [_timed(index, query, 1000) for query in deep])
+            figures |= _latencies(f"20 vectors of {name}", [_timed(index, query, vector, 20) for vector in vectors])
+        figures |= _latencies("1000 vectors", [_timed(index, Query(""), vector, 1000) for vector in vectors])
         figures["memory at most, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         figures |= _after_changes(index, texts, vectors[0])
     return figures
@@ -284,9 +283,9 @@ def _asked(index: rifflux.Index, text: str, mode: str) -> float:
     return (time.perf_counter() - start) * 1000 - results.trace.milliseconds.get("embed", 0.0)
 
 
-def _timed(index: rifflux.Index, query: Query, depth: int) -> float:
+def _timed(index: rifflux.Index, query: Query, vector: Vectors, depth: int) -> float:
     start = time.perf_counter()
-    index.admin.store.semantic.nearest(query, depth)
+    index.admin.store.semantic.nearest(query, vector, depth)
     return (time.perf_counter() - start) * 1000
 
 
@@ -299,8 +298,8 @@ def _recalled(path: Path, texts: Sequence[str]) -> Figures:
     with rifflux.open(path, create=False) as index, opened(path) as packed:
         vectors = np.stack([index.admin.embedder.embed_query(text) for text in texts[:: max(1, len(texts) // 60)]])
         exact = _exactly(packed, vectors, 1000)
-        found = [index.admin.store.semantic.nearest(Query("", vector=vector), 1000) for vector in vectors]
-        shallow = [index.admin.store.semantic.nearest(Query("", vector=vector), 20) for vector in vectors]
+        found = [index.admin.store.semantic.nearest(Query(""), vector, 1000) for vector in vectors]
+        shallow = [index.admin.store.semantic.nearest(Query(""), vector, 20) for vector in vectors]
     return {
         "recall of 20": recall(shallow, [each.head(20) for each in exact]),
         "recall of 1000": recall(found, exact),

@@ -71,7 +71,7 @@ def main() -> None:
     with rifflux.open(arguments.index, create=False) as index:
         chunks, embedder = index.status().chunks, index.admin.embedder
         # The questions' syntax, such as quotes, is no part of what is embedded.
-        meant = [index.admin.searcher.plan(question).query.semantic_text for question in questions]
+        meant = [index.admin.searcher.hybrid_plan(question).query.semantic_text for question in questions]
     given = Given(embedder, meant)
     lines = [f"{chunks:,} chunks, {len(questions)} questions, milliseconds"]
     for kind in _kinds(arguments.index, chunks):

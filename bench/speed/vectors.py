@@ -17,7 +17,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,8 +61,8 @@ def main() -> None:
         _packing(store, path)
         with opened(path) as packed:
             _scanning(packed, vectors)
-        _searching(store, path, [Query("", vector=vector) for vector in vectors])
-        _following(store, [Query("", vector=vector) for vector in vectors])
+        _searching(store, path, vectors)
+        _following(store, vectors)
         store.close()
 
 
@@ -140,33 +139,33 @@ def _peers(codes: np.ndarray[Any, np.dtype[np.uint8]]) -> dict[str, Callable[[Ve
     return found
 
 
-def _searching(store: SqliteStore, path: Path, queries: Sequence[Query]) -> None:
+def _searching(store: SqliteStore, path: Path, vectors: Sequence[Vectors]) -> None:
     semantic = store.semantic
     assert isinstance(semantic, SqliteSemantic)
     connection = apsw.Connection(str(path))
-    matrix = Matrix.read(connection, (0,), len(_vector(queries[0])))
+    matrix = Matrix.read(connection, (0,), len(vectors[0]))
     connection.close()
     for name, filter in SHARES.items():
-        asked = [replace(query, filter=filter) for query in queries]
+        query = Query("", filter=filter)
         start = time.perf_counter()
-        allowed = semantic._allowed(asked[0])
+        allowed = semantic._allowed(query)
         if allowed:
             tell(f"{name}: the filter's first use, ms", (time.perf_counter() - start) * 1000)
         for depth in (20, 1000):
-            some = asked[:: 1 if depth == 20 else 2]
+            some = vectors[:: 1 if depth == 20 else 2]
             exact = timed(f"{name}: {depth} exactly, ms", partial(_exactly, matrix, depth, allowed), some)
-            fast = timed(f"{name}: {depth} of the packed, ms", partial(_nearest, store, depth), some)
+            fast = timed(f"{name}: {depth} of the packed, ms", partial(_nearest, store, query, depth), some)
             tell("  recall", recall(fast, exact))
 
 
-def _exactly(matrix: Matrix, depth: int, allowed: Allowed | None, query: Query) -> Ranking:
+def _exactly(matrix: Matrix, depth: int, allowed: Allowed | None, vector: Vectors) -> Ranking:
     if allowed is not None:
         matrix = matrix.where(allowed.mask(matrix.documents, matrix.chunks))
-    return best(matrix.ids, (matrix.vectors @ _vector(query)).astype(np.float64), depth)
+    return best(matrix.ids, (matrix.vectors @ vector).astype(np.float64), depth)
 
 
-def _nearest(store: SqliteStore, depth: int, query: Query) -> Ranking:
-    return store.semantic.nearest(query, depth)
+def _nearest(store: SqliteStore, query: Query, depth: int, vector: Vectors) -> Ranking:
+    return store.semantic.nearest(query, vector, depth)
 
 
 def recall(found: Sequence[Ranking], exact: Sequence[Ranking]) -> float:
@@ -176,23 +175,18 @@ def recall(found: Sequence[Ranking], exact: Sequence[Ranking]) -> float:
     )
 
 
-def _vector(query: Query) -> Vectors:
-    assert query.vector is not None
-    return query.vector
-
-
-def _following(store: SqliteStore, queries: Sequence[Query]) -> None:
+def _following(store: SqliteStore, asked: Sequence[Vectors]) -> None:
     # What follows in the background otherwise shall wait until it is measured.
     background.PAUSE = background.LONGEST_WAIT = 3600.0
     for count in (1, 1000):
         with store.transaction():
             changed = change(f"bench {count}", *[f"text {number}" for number in range(count)])
             store.catalog.put("bench", changed)
-            vectors = np.stack([_vector(queries[number % len(queries)]) for number in range(count)])
+            vectors = np.stack([asked[number % len(asked)] for number in range(count)])
             store.semantic.put_vectors(
                 [each.chunk.id for each in changed.chunks], [each.hash for each in changed.chunks], vectors
             )
         start = time.perf_counter()
-        store.semantic.nearest(queries[0], 20)
+        store.semantic.nearest(Query(""), asked[0], 20)
         tell(f"the first search after {count} new ones, ms", (time.perf_counter() - start) * 1000)
-        timed(f"further ones, with {count} not packed, ms", partial(_nearest, store, 20), queries)
+        timed(f"further ones, with {count} not packed, ms", partial(_nearest, store, Query(""), 20), asked)

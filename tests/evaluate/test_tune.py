@@ -45,7 +45,9 @@ def index(tmp_path: Path) -> Iterator[Index]:
 
 def badly_weighed(index: Index) -> Index:
     """The index, asked with nearly no regard to words."""
-    return index.using(replace(index.profile, fusion=Balanced(weight=1.0), shortcut=False, anchors=False))
+    return index.using(
+        replace(index.profile, fusion=Balanced(weight=1.0)).without("shortcut", "anchors", "code", "times")
+    )
 
 
 class TestTune:
@@ -71,18 +73,18 @@ class TestTune:
 
     def test_weights_of_features_are_fitted_on_top_and_kept(self, index: Index, judged: Path, tmp_path: Path) -> None:
         # Whatever shares words that were not asked for would come first.
-        poor = index.using(replace(index.profile, features={"expansion": 9.0, "coverage": 0.1, "phrase": 0.0}))
+        poor = index.using(index.profile.tuned(features={"expansion": 9.0, "coverage": 0.1, "phrase": 0.0}))
         tuned = tune(poor, read_beir(judged))
         assert (tuned.features.significant, tuned.fusion.significant) == (True, False)
         apply(poor, tuned)
         assert index.admin.store.registry.setting("fusion") is None
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
-            assert again.profile.features == pytest.approx(tuned.features.choice.shares(), abs=1e-6)
+            assert again.profile.tuning.features == pytest.approx(tuned.features.choice.shares(), abs=1e-6)
             trail = again.search("word3 topic4", rerank="features")[0].because("rerank:features")
-            assert trail.detail.keys() <= {name for name, share in again.profile.features.items() if share}
+            assert trail.detail.keys() <= {name for name, share in again.profile.tuning.features.items() if share}
         assert reset(index.admin.store.registry)
         with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
-            assert again.profile.features == {}
+            assert again.profile.tuning.features == {}
 
     def test_the_same_questions_give_the_same_answer(self, index: Index, judged: Path) -> None:
         poor, collection = badly_weighed(index), read_beir(judged)

@@ -53,7 +53,7 @@ def index(tmp_path: Path, collection: Collection) -> Iterator[Index]:
 
 
 def poor(index: Index) -> Index:
-    return index.using(replace(index.profile, components=POOR))
+    return index.using(index.profile.tuned(components=POOR))
 
 
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -73,7 +73,7 @@ def test_a_significant_gain_is_kept_until_it_is_reset(index: Index, collection: 
     question = QUERIES[3]["text"]
     assert poor(index).retrieve(question).reranked[0].key != "d3"
     with rifflux.open(tmp_path / "index.db", model="hash:8") as again:
-        assert again.profile.components == pytest.approx(tuned.weights.choice.shares(), abs=1e-6)
+        assert again.profile.tuning.components == pytest.approx(tuned.weights.choice.shares(), abs=1e-6)
         assert again.retrieve(question).reranked[0].key == "d3"
     assert reset(index.admin.store.registry)
     with rifflux.open(tmp_path / "index.db", model="hash:8") as again:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -76,7 +75,7 @@ def test_naming_puts_nothing_that_begins_with_a_question_below_its_place_by_word
         [hit.key for hit in each.search(asked, top_k=DOCUMENTS, mode=mode).hits]
         for each, mode in (
             (index, "lexical"),
-            (index.using(replace(index.profile, anchors=False)), "hybrid"),
+            (index.using(index.profile.without("anchors")), "hybrid"),
             (index, "hybrid"),
         )
     )

@@ -89,7 +89,7 @@ def worlds(request: pytest.FixtureRequest) -> Iterator[tuple[World, World]]:
 
 
 def rated(searcher: Searcher, question: str, hits: list[Hit]) -> Sequence[Hit]:
-    return page(searcher.rated(searcher.plan(question).query, Candidates.of_hits(hits)))
+    return page(searcher.rated(searcher.hybrid_plan(question), Candidates.of_hits(hits)))
 
 
 def counted(resources: Resources, question: str) -> tuple[dict[str, int], int]:
@@ -115,7 +115,7 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.search semantic": lambda w, a: w.ann.search(a.question, mode="semantic", diversify=True, collapse=True),
     "index.search linear": lambda w, a: w.ann.search(a.question, fusion="linear", rerank="maxsim"),
     "index.why": lambda w, a: [w.ann.why(a.question, each) for each in (a.key, a.id)],
-    "searcher.plan": lambda w, a: w.ann.admin.searcher.plan(a.question)(5),
+    "searcher.plan": lambda w, a: w.ann.admin.searcher.hybrid_plan(a.question)(5),
     "searcher.rated": lambda w, a: rated(w.ann.admin.searcher, a.question, w.ann.chunks("n0")),
     "index.retrieve": lambda w, a: w.ann.retrieve(a.question),
     "index.answer": lambda w, a: w.ann.answer(a.question, filter=dict(a.narrow)),

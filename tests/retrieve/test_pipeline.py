@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import rifflux
 from rifflux import Document, Index
+from rifflux.retrieve.pipeline import Fetch, Plan
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.rerank import Rerank
 from rifflux.retrieve.steps.rerank.stage import Scored
 from rifflux.retrieve.table import Candidates, declare
-from rifflux.types import Query, Results
+from rifflux.types import Results
 
 QUESTION = "Region D40 otters"
 declare("anchors/weight_for_display", "factor", "an informative number that these tests add")
@@ -29,8 +31,8 @@ def index() -> Iterator[Index]:
 def noting(before: object) -> object:
     """Anchors with a number more in what they explain."""
 
-    def step(self: Anchors, query: Query, table: Candidates) -> Candidates:
-        table = before(self, query, table)  # type: ignore[operator]
+    def step(self: Anchors, plan: Plan, table: Candidates) -> Candidates:
+        table = before(self, plan, table)  # type: ignore[operator]
         return table.with_column("anchors/weight_for_display", np.full(len(table), 2.0))
 
     return step
@@ -63,16 +65,16 @@ def test_passages_are_read_once_for_all_steps(index: Index, monkeypatch: pytest.
 
 
 def test_what_was_removed_meanwhile_is_left_out(index: Index) -> None:
-    plan = index.admin.searcher.plan(QUESTION)
-    table = plan.pipeline.candidates(plan.query, plan.clock)
+    plan = index.admin.searcher.hybrid_plan(QUESTION)
+    table = plan.candidates()
     index.remove("r40")
-    read = plan.pipeline.read(table)
+    read = Fetch(index.admin.store)(replace(plan, passages=len(table)), table)
     assert len(read) == len(table) - 1 == len(read.passages)
     assert [f"{id:016x}" for id in read.ids.tolist()] == [hit.id for hit in read.passages]
 
 
 def test_the_page_explains_what_the_columns_hold(index: Index) -> None:
-    def by_length(query: Query, table: Candidates) -> Scored:
+    def by_length(plan: Plan, table: Candidates) -> Scored:
         lengths = np.array([float(len(hit.text)) for hit in table.passages])
         return Scored(lengths, {"length": lengths})
 

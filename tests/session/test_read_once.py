@@ -15,7 +15,7 @@ from rifflux import Document, Index
 from rifflux.index import federated
 from rifflux.retrieve.query import reading
 from rifflux.retrieve.steps.rerank import features
-from rifflux.session import names, searching
+from rifflux.session import credits, searching
 from rifflux.text.analyzer import Analyzer
 from rifflux.works.retrieval import retriever
 
@@ -45,7 +45,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(module, name, counted_work)
 
-    for module in (reading, names):
+    for module in (reading, credits):
         counting(module, "understand")
     for module in (reading, searching):
         counting(module, "classify")

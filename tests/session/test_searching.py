@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +112,7 @@ class TestModes:
         assert kept == tuple(hit for hit in results if hit.relevance != relevances[0])
 
     def test_min_score_is_about_scores_where_the_profile_tells_no_relevance(self, library: Index) -> None:
-        plain = library.using(replace(library.profile, relevance=False))
+        plain = library.using(library.profile.without("relevance"))
         results = plain.search("cache", mode="lexical")
         assert {(hit.relevance, hit.quality) for hit in results} == {(None, None)}
         worst = min(hit.score for hit in results)

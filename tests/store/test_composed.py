@@ -53,7 +53,7 @@ class _Postings:
     def __init__(self, store: Store, postings: Postings) -> None:
         self._catalog, self._lexical, self._postings = store.catalog, store.lexical, postings
 
-    def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
+    def match(self, query: Query, limit: int, weights: FieldWeights, **options: Any) -> Ranking:
         type(self).asked += 1
         terms = {term for clause in (*query.clauses, *query.variants, *query.required) for term in clause}
         terms |= {term for term in self._postings if term.startswith(query.prefixes)} if query.prefixes else set()
@@ -80,10 +80,10 @@ class _Vectors:
         self._vectors.update(zip(ids, vectors, strict=True))
         return self._semantic.put_vectors(ids, hashes, vectors, model)
 
-    def nearest(self, query: Query, limit: int) -> Ranking:
+    def nearest(self, query: Query, vector: Vectors | None, limit: int, **options: Any) -> Ranking:
         type(self).asked += 1
         named = _left(self._catalog, self._lexical, query, np.array(sorted(self._vectors), np.int64))
-        cosines = self._semantic.cosines_of(query, named)
+        cosines = self._semantic.cosines_of(vector, named)
         known = ~np.isnan(cosines)
         return best(named[known], cosines[known], limit)
 

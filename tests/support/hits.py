@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from rifflux.models.hashing import HashEmbedder
-from rifflux.retrieve.pipeline import Step
+from rifflux.retrieve.pipeline import Plan, Step
 from rifflux.retrieve.steps.rerank import RerankSettings, Resources
 from rifflux.retrieve.table import Candidates, page
 from rifflux.text.analyzer import analyzer
-from rifflux.types import Hit, Query, Vectors, Why
+from rifflux.types import Execution, Hit, Query, Vectors, Why
 
 #: In how many of a thousand chunks a term occurs; one that is missing here occurs in none.
 FREQUENCIES = {"red": 500, "cach": 20, "ttl": 2, "store": 50}
@@ -76,14 +76,15 @@ def table(hits: Sequence[Hit]) -> Candidates:
     return found
 
 
-def stepped(step: Step, query: Query, hits: Sequence[Hit]) -> list[Hit]:
+def stepped(step: Step, plan: Plan, hits: Sequence[Hit]) -> list[Hit]:
     """The hits after a step, with their explanations."""
-    return page(step(query, table(hits)))
+    return page(step(plan, table(hits)))
 
 
-def asked(text: str, deadline: float | None = None) -> Query:
-    """A question as the pipeline hands it on."""
-    return Query(text, semantic_text=text, terms=tuple(analyzer().terms(text)), deadline=deadline)
+def asked(text: str, deadline: float | None = None) -> Plan:
+    """A question as a plan hands it to steps."""
+    query = Query(text, semantic_text=text, tokens=((text, tuple(analyzer().terms(text))),))
+    return Plan(query, Execution(deadline=deadline))
 
 
 def idf(frequency: int) -> float:

@@ -63,5 +63,5 @@ class Engine:
 
     def nearest(self, vector, k):
         # A search by meaning leaves near-duplicates out; what is compared is the search for vectors alone.
-        found = self.index.admin.store.semantic.nearest(Query("", vector=vector), k)
+        found = self.index.admin.store.semantic.nearest(Query(""), vector, k)
         return list(dict.fromkeys(self.places[id] for id in found.ids.tolist()))

@@ -256,6 +256,6 @@ def _passages(evidence: Evidence) -> list[Passage]:
         if item.text:
             source = evidence.found_of(item)
             hit = next((hit for hit in source.hits if hit.id == item.chunk_id), None)
-            analyzer = source.searcher.analyzer.beside(source.query.stands_for, hit.language if hit else "")
+            analyzer = source.searcher.analyzer.beside(source.query.languages.stands_for, hit.language if hit else "")
             found.append(Passage(item, analyzer, is_code=hit is not None and hit.kind == "code"))
     return found

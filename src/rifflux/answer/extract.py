@@ -87,7 +87,7 @@ def _candidates(evidence: Evidence, passages: Sequence[Passage]) -> Iterator[_Ca
     """Give the sentences of all passages, scored by their words and places."""
     for place, passage in enumerate(passages):
         found = evidence.found_of(passage.item)
-        weights = _weights(weights_of(found.searcher.store, found.query))
+        weights = _weights(weights_of(found.searcher.store, found.plan))
         headed = _held(weights, frozenset(passage.analyzer.terms(f"{passage.item.title} {passage.item.heading_path}")))
         above = 1.0 if headed == weights.keys() else HEADED
         cut = _unjoined(passage.item.text, pieces(passage.item.text, code=passage.is_code))

@@ -11,7 +11,7 @@ from operator import attrgetter
 from rifflux.errors import NotFound
 from rifflux.evidence.choose import Citable, Limits
 from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Packer
-from rifflux.retrieve.pipeline import Stopwatch
+from rifflux.retrieve.pipeline import Plan, Stopwatch
 from rifflux.retrieve.query.reading import collections_in
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates
 from rifflux.session.arguments import HYBRID
@@ -67,10 +67,15 @@ class Found:
 
     source: Source
     searcher: Searcher
-    query: Query
+    plan: Plan
     hits: Sequence[Hit]
     trace: Trace
     agreed: bool | None = None
+
+    @property
+    def query(self) -> Query:
+        """Return the question as it was parsed there."""
+        return self.plan.query
 
     @cached_property
     def documents(self) -> Mapping[Place, Document]:
@@ -137,7 +142,8 @@ def gather(
     # The question is embedded once for all of them, and for what looks at its vector later.
     load = asked[0].view.asking_once.load
     asked = [replace(each, view=replace(each.view, load=load)) for each in asked]
-    searchers = [Searcher(each.view).narrowed(text, filter) for each in asked]
+    names = (*filter.collections, *collections_in(text))
+    searchers = [Searcher(each.view).scoped_to(names) for each in asked]
     found = []
     for source, searcher in zip(asked, searchers, strict=True):
         others = [each.store for each in searchers if each is not searcher]
@@ -172,14 +178,13 @@ def _searched(
     source: Source, searcher: Searcher, text: str, filter: Filter, clock: Stopwatch, deadline: float | None
 ) -> Found:
     """Search a source with its searcher."""
-    way = searcher.way(source.mode(), None, None, searcher.profile.diversity)
-    own = Stopwatch()
+    options = searcher.options(source.mode(), None, None, searcher.profile.diversity)
     with searcher.store.memoized():
-        query = searcher.timed(text, replace(filter, collections=()), own, deadline)
-        results, table = searcher.answer(query, READ, own, way)
-    for name, milliseconds in own.milliseconds.items():
+        plan = searcher.parse(text, replace(filter, collections=()), deadline=deadline)
+        results, table = searcher.results(plan, READ, options)
+    for name, milliseconds in plan.clock.milliseconds.items():
         clock.milliseconds[name] = round(clock.milliseconds.get(name, 0.0) + milliseconds, 3)
-    return Found(source, searcher, query, results.hits, results.trace, _agreed(table, results.hits))
+    return Found(source, searcher, plan, results.hits, results.trace, _agreed(table, results.hits))
 
 
 def _agreed(table: Candidates, hits: Sequence[Hit]) -> bool | None:
@@ -244,10 +249,10 @@ def _notes_of(found: Sequence[Found]) -> Iterator[str]:
     that holds anything says the same. How the question was read is true in any case.
     """
     with_hits = [each for each in found if each.hits]
-    holding = [each for each in found if each.query.statistics and each.query.statistics.chunks]
+    holding = [each for each in found if (known := each.plan.execution.statistics) and known.chunks]
     speaking = with_hits or holding or found
     for note in dict.fromkeys(chain.from_iterable(each.trace.notes for each in speaking)):
-        is_of_reading = any(note in each.query.notes for each in speaking)
+        is_of_reading = any(note in each.plan.execution.notes for each in speaking)
         of_all = all(note in each.trace.notes for each in speaking)
         if with_hits or not holding or is_of_reading or of_all:
             yield note

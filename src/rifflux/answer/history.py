@@ -110,7 +110,7 @@ def leaning(question: str, searcher: Searcher) -> str:
     """
     language = searcher.analyzer.language
     pointing = frozenset(_POINTING.get("english" if language == "porter" else language, "").split())
-    query = searcher.read(question)
+    query = searcher.parse(question).query
     terms = len(dict.fromkeys(query.terms))
     if pointing & {word.casefold() for word in _WORD.findall(question)}:
         if terms <= MANY:

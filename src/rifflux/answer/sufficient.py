@@ -82,11 +82,11 @@ def refusal(evidence: Evidence, follow_up: str = "") -> str:
 
 def _follows(found: Found, question: str) -> bool:
     """Return True if a passage holds all that a follow-up asks: what completes it needs not stand there, too."""
-    query = found.searcher.read(question)
+    query = found.searcher.parse(question).query
     asked = frozenset(query.terms)
     near = (hit for hit in found.hits[:LOOKED_AT] if not hit.withheld and (hit.relevance or 0.0) >= NAMED_RELEVANCE)
     for hit in near:
-        analyzer = found.searcher.analyzer.beside(query.stands_for, hit.language)
+        analyzer = found.searcher.analyzer.beside(query.languages.stands_for, hit.language)
         if asked <= {*analyzer.terms(f"{hit.title} {hit.heading_path} {hit.text}")}:
             return True
     return False
@@ -137,23 +137,25 @@ def _is_enough(found: Found) -> bool:
 
 def _weights(found: Found) -> Mapping[Clause, float]:
     """Return what each clause of the question counts; in a small index all alike, for there few terms are rare."""
-    weights = weights_of(found.searcher.store, found.query)
+    weights = weights_of(found.searcher.store, found.plan)
     if _is_small(found):
         return dict.fromkeys(weights, 1.0)
     return weights
 
 
 def _is_small(found: Found) -> bool:
-    return found.query.statistics is not None and found.query.statistics.chunks < SMALL
+    statistics = found.plan.execution.statistics
+    return statistics is not None and statistics.chunks < SMALL
 
 
 def _worths(found: Found, hits: Sequence[Hit]) -> Mapping[str, float]:
     """Return what each term of the headings of passages counts, as those of a question do."""
     terms = sorted({term for hit in hits for term in _analyzer(found, hit).terms(f"{hit.title} {hit.heading_path}")})
-    if _is_small(found) or not found.query.statistics:
+    statistics_of_terms = found.plan.execution.statistics
+    if _is_small(found) or not statistics_of_terms:
         return dict.fromkeys(terms, 1.0)
     frequencies = found.searcher.store.lexical.document_frequencies(terms)
-    return {term: idf(found.query.statistics.chunks, frequencies.get(term, 0)) for term in terms}
+    return {term: idf(statistics_of_terms.chunks, frequencies.get(term, 0)) for term in terms}
 
 
 def _is_about(passages: Sequence[_Passage], least: float) -> bool:
@@ -175,8 +177,8 @@ def _is_about(passages: Sequence[_Passage], least: float) -> bool:
 def _is_name(found: Found, weights: Mapping[Clause, float]) -> bool:
     """Return True if a question may only name a thing: it is short, and asks neither how nor what something does."""
     query = found.query
-    acts = _ACTING.search(query.asking) and not _YOU.search(query.asking)
-    how = asks_how(query.semantic_text, query.language)
+    acts = _ACTING.search(query.phrasing.interrogative) and not _YOU.search(query.phrasing.interrogative)
+    how = asks_how(query.semantic_text, query.languages.query)
     return len(weights) <= LONGEST_NAME and not acts and not how and not found.source.view.is_part
 
 
@@ -198,7 +200,7 @@ def _held_to_the_letter(found: Found, hits: Sequence[Hit]) -> bool:
 
 def _analyzer(found: Found, hit: Hit) -> Analyzer:
     """Return the analyzer of a passage that gives the terms of the question."""
-    return found.searcher.analyzer.beside(found.query.stands_for, hit.language)
+    return found.searcher.analyzer.beside(found.query.languages.stands_for, hit.language)
 
 
 def _compared(hit: Hit, weights: Mapping[Clause, float], worths: Mapping[str, float], analyzer: Analyzer) -> _Passage:

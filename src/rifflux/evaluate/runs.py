@@ -66,7 +66,7 @@ class Run:
         if self.retrieves:
             return index.using(profile)
         # Judged are hundreds of hits a question, of which nobody reads how relevant they are.
-        return index.using(replace(profile, relevance="min_score" in self.options))
+        return index.using(profile if "min_score" in self.options else profile.without("relevance"))
 
 
 #: What is compared when nothing is said.

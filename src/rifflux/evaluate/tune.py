@@ -21,7 +21,7 @@ from rifflux.index import Index
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.fuse.fusions import dump_fusion
-from rifflux.retrieve.pipeline import Stopwatch, gather
+from rifflux.retrieve.pipeline import Fetch, gather
 from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureInput, dump_weights
 from rifflux.store import Registry
 from rifflux.types import Ids, Progress, Ranking, Scores
@@ -172,7 +172,7 @@ class Tuner:
     def features(self) -> FittedChoice[Weights]:
         """Fit the weights of `features`."""
         cases = [judged(self.index, self.collection, question)[0] for question in self._each("tune reranking")]
-        present = WEIGHTS.but(**self.index.profile.features)
+        present = WEIGHTS.but(**self.index.profile.tuning.features)
         start = column(present)
 
         def after(known: Ids, others: Ids) -> Scores:
@@ -196,10 +196,9 @@ class Tuner:
 
     def _ranked(self, question: JudgedQuestion, choices: Sequence[Fuse]) -> Iterator[list[str]]:
         """Yield the documents that each choice finds, best first; each channel is searched once."""
-        plan = self.index.admin.searcher.plan(question.text, filter=self.collection.filter(question))
-        found = gather(plan.query, plan.pipeline.channels, Stopwatch())
-        clock = Stopwatch()
-        orders = [replace(plan.pipeline, fuse=fuse).ordered(plan.query, found, clock).ids[:DEPTH] for fuse in choices]
+        plan = self.index.admin.searcher.hybrid_plan(question.text, filter=self.collection.filter(question))
+        found = gather(plan)
+        orders = [replace(plan, fuse=fuse).candidates(found).ids[:DEPTH] for fuse in choices]
         ids = np.unique(np.concatenate(orders))
         hits = self.index.admin.store.catalog.hydrate(Ranking(ids, np.zeros(len(ids))))
         names = {int(hit.id, 16): self.collection.identify(hit) for hit in hits}
@@ -287,11 +286,11 @@ class Judged:
 
 def judged(index: Index, collection: Collection, question: JudgedQuestion) -> tuple[Judged, FeatureInput]:
     """Return a question's candidates with their judgements, and as the components see them."""
-    plan = index.admin.searcher.plan(question.text, top_k=DEPTH, filter=collection.filter(question))
-    table = plan.pipeline.read(plan.pipeline.candidates(plan.query, Stopwatch()).head(DEPTH))
+    plan = index.admin.searcher.hybrid_plan(question.text, top_k=DEPTH, filter=collection.filter(question))
+    table = Fetch(index.admin.store)(replace(plan, passages=DEPTH), plan.candidates())
     names = [collection.identify(hit) for hit in table.passages]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    asked = FeatureInput(plan.query, table.head(TOP), index.admin.view.resources)
+    asked = FeatureInput(plan, table.head(TOP), index.admin.view.resources)
     found = Judged(
         np.stack([COMPONENTS[name](asked) for name in ORDER], axis=1),
         np.array([numbers[name] for name in names[:TOP]], np.int64),

@@ -11,7 +11,7 @@ that is due to anything else (candidates, both sides of a comparison, caps on au
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class WorksTuner:
             found = best(known)
             if np.array_equal(found, start):
                 return before[others]
-            index = self.index.using(replace(self.index.profile, components=_weights(found).by_name))
+            index = self.index.using(self.index.profile.tuned(components=_weights(found).by_name))
             return self._measured(index, [self.questions[place] for place in others], "tune works: as fitted")
 
         found = best(complete)
@@ -110,7 +110,7 @@ class WorksTuner:
 
     def _present(self) -> Weights:
         """Return the weights that the index has, whatever the configuration changes of an intent."""
-        plain = self.index.using(replace(self.index.profile, intents={}))
+        plain = self.index.using(self.index.profile.tuned(intents={}))
         return plain.retrieve.intents["generic"].weights
 
     def _measured(self, index: Index, questions: Sequence[JudgedQuestion], stage: str) -> Scores:

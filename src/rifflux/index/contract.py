@@ -35,13 +35,9 @@ class SearchService:
             pool=_twice,
             fusion=ReciprocalRank(k=k),
             reranker="none",
-            anchors=False,
-            expand=False,
             diversity=index.profile.diversity.but(group="chunk", diversify=0.0, collapse=False),
-            relevance=False,
-            exact=True,
-        )
-        self._index = index.using(profile)
+        ).without("anchors", "code", "prefix rank", "times", "relevance", "expansion")
+        self._index = index.using(profile.scored_exactly())
 
     def search(self, query: str, *, top_k: int = 10, mode: str = "hybrid") -> list[dict[str, Any]]:
         """Return at most `top_k` results, best first. Semantic search without a query vector gives an empty list."""

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rifflux.retrieve.fuse import Fuse, ReciprocalRank
-from rifflux.retrieve.pipeline import Stopwatch
+from rifflux.retrieve.pipeline import Plan, Stopwatch
 from rifflux.retrieve.query.reading import collections_in, within
 from rifflux.retrieve.table import SCORE, SEMANTIC, joined
-from rifflux.session.arguments import HYBRID, Way, checked_deadline, checked_filter, checked_search
+from rifflux.session.arguments import HYBRID, checked_deadline, checked_filter, checked_search
 from rifflux.session.folders import resolved
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
-from rifflux.types import Filter, Hit, Query, Ranking, Results, Trace, Why
+from rifflux.session.stages import SearchOptions
+from rifflux.types import Filter, Hit, Ranking, Results, Trace, Why
 
 if TYPE_CHECKING:
     from rifflux.models.guarded import GuardedEmbedder
@@ -95,7 +96,7 @@ class Everything:
         load = self.view.asking_once.load
         asked = _Round(self, self.modes(), load, query, top_k, mode, fusion, checked_filter(filter), deadline)
         first, *others = sources = asked.sources()
-        ignored = asked.way(first, mode).notes
+        ignored = asked.options(first, mode).notes
         found = {first.name: asked.of(first)}
         if first is self.sources[0] and quality_of(found[first.name], asked.cosines) >= HIGH:
             note = f"{first.name} answers well by itself: the other sources were not asked"
@@ -153,7 +154,7 @@ class _Round:
     fusion: str | Fuse | None
     filter: Filter
     deadline: float | None
-    read: dict[str, Query] = field(default_factory=dict)
+    read: dict[str, Plan] = field(default_factory=dict)
     searchers: dict[str, Searcher] = field(default_factory=dict)
     cosines: dict[str, float] = field(default_factory=dict)
 
@@ -173,7 +174,11 @@ class _Round:
             seen = replace(self.everything.parts.get(view, self.everything.view), load=self.load)
             others = [each.reading().store for name, each in self._views() if name != view]
             searcher = Searcher(seen, others)
-            self.searchers[view] = searcher if seen.is_part else searcher.narrowed(self.query, self.filter)
+            self.searchers[view] = (
+                searcher
+                if seen.is_part
+                else searcher.scoped_to((*self.filter.collections, *collections_in(self.query)))
+            )
         return self.searchers[view]
 
     def _views(self) -> Sequence[tuple[str, IndexView]]:
@@ -186,15 +191,16 @@ class _Round:
             return source.name
         return ""
 
-    def way(self, source: Source, mode: str) -> Way:
-        """Return how a source is searched in a mode."""
+    def options(self, source: Source, mode: str) -> SearchOptions:
+        """Return the options of the search of a source in a mode."""
         searcher = self._searcher(source)
-        return searcher.way(mode, self.fusion, None, searcher.profile.diversity)
+        return searcher.options(mode, self.fusion, None, searcher.profile.diversity)
 
     def notes(self, found: Mapping[str, Results]) -> Iterator[str]:
         """Yield how the question was read, and why nothing can be found if no view that was searched holds anything."""
-        yield from dict.fromkeys(chain.from_iterable(query.notes for query in self.read.values()))
-        holding = any(query.statistics and query.statistics.chunks for query in self.read.values())
+        yield from dict.fromkeys(chain.from_iterable(plan.execution.notes for plan in self.read.values()))
+        statistics = [plan.execution.statistics for plan in self.read.values()]
+        holding = any(each and each.chunks for each in statistics)
         if not holding and not any(found.values()) and self.everything.view.nothing:
             yield self.everything.view.nothing
 
@@ -202,16 +208,18 @@ class _Round:
         """Return the answer of one source."""
         searcher = self._searcher(source)
         view = self._view_of(source)
-        clock = Stopwatch()
-        way = self.way(source, self.modes.get(source.name, self.mode))
+        options = self.options(source, self.modes.get(source.name, self.mode))
         with searcher.store.memoized():
-            if view not in self.read:
-                self.read[view] = searcher.timed(self.query, None, clock)
+            if view in self.read:
+                parsed = replace(self.read[view], clock=Stopwatch())
+            else:
+                parsed = searcher.parse(self.query, deadline=self.deadline)
+                self.read[view] = parsed
             # The question may name kinds itself.
-            asked = within(self.read[view], resolved(searcher.view, self.filter))
-            limits = replace(_narrowed(asked.filter, source.filter), collections=())
-            query = replace(asked, filter=limits, deadline=self.deadline)
-            results, table = searcher.answer(query, self.top_k, clock, way)
+            query = within(parsed.query, resolved(searcher.view, self.filter))
+            limits = replace(_narrowed(query.filter, source.filter), collections=())
+            parsed = replace(parsed, query=replace(query, filter=limits))
+            results, table = searcher.results(parsed, self.top_k, options)
         cosines = table[f"{SEMANTIC}/score"].tolist()
         self.cosines.update({hit.id: each for hit, each in zip(results, cosines, strict=True) if each == each})
         return results

@@ -87,7 +87,7 @@ def open_index(
         from rifflux.works.intent.intents import adjusted_intents
 
         adjusted_intents(intents)  # refused before anything is opened
-        chosen = replace(chosen, intents=intents)
+        chosen = chosen.tuned(intents=intents)
     if licenses:
         from rifflux.session.license_policy import LicensePolicy
         from rifflux.text.licenses import checked_rules
@@ -199,12 +199,12 @@ def _settled(store: Store, profile: Profile, language: str, *, explicit: bool) -
     if (weights := store.registry.setting("features")) and not explicit:
         from rifflux.retrieve.steps.rerank.features import load_weights
 
-        profile = replace(profile, features=load_weights(weights))
+        profile = profile.tuned(features=load_weights(weights))
     if (weights := store.registry.setting("components")) and not explicit:
         from rifflux.retrieve.steps.rerank.features import load_weights
         from rifflux.works.intent.intents import WEIGHTS
 
-        profile = replace(profile, components=load_weights(weights, WEIGHTS))
+        profile = profile.tuned(components=load_weights(weights, WEIGHTS))
     if facets := store.registry.setting("facets"):
         profile = replace(profile, facets=tuple(facets.split(",")))
     return replace(profile, language=known["language"], mathematics=known["mathematics"])

@@ -11,11 +11,12 @@ import numpy as np
 from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import Adaptive
 from rifflux.retrieve.fuse.base import Weights
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.rerank.features import WEIGHTS, Features
 from rifflux.retrieve.steps.rerank.stage import Resources, Scored
 from rifflux.retrieve.table import Candidates
 from rifflux.session.profile import Profile
-from rifflux.types import Hit, Query
+from rifflux.types import Hit
 
 
 def memory_pool(limit: int) -> int:
@@ -31,9 +32,7 @@ MEMORIES = Profile(
     pool=memory_pool,
     # Memories name their owner in nearly every line: a match of the name alone explains nothing of a question.
     fusion=Adaptive(explained=1.0),
-    anchors=False,
-    shortcut=False,
-)
+).without("anchors", "code", "prefix rank", "times", "shortcut")
 
 
 # Reranking memories: how well each answers, and besides how recent, how much used and how important it is
@@ -61,9 +60,9 @@ class Recall:
     now: Callable[[], float] = time.time
     name: str = "recall"
 
-    def __call__(self, query: Query, table: Candidates) -> Scored:
+    def __call__(self, plan: Plan, table: Candidates) -> Scored:
         """Score the memories; the parts are the addends of each score."""
-        plain = Features(self.resources, self.weights, now=self.now)(query, table)
+        plain = Features(self.resources, self.weights, now=self.now)(plan, table)
         hits = table.passages
         rest = 1 - self.usage - self.importance
         used = self.usage * np.minimum(1.0, np.log1p(np.array(self.uses(hits))) / np.log1p(MOST_USES))

@@ -1,36 +1,32 @@
-"""The question's journey: gather candidates, fuse, lift anchors, read passages once, refine, explain the page."""
+"""The spine of a search: a plan gathers candidates, runs its stages over their table in order, and cuts the page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from time import perf_counter
 
 import numpy as np
 
 from rifflux.errors import RiffluxError
 from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse
-from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates, alone, joined, page, pool_of, stacked
+from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates, alone, joined, page, stacked
 from rifflux.store import FieldWeights, Store
-from rifflux.types import Notice, Query, Ranking, Results, Trace
+from rifflux.types import Execution, Notice, Query, Ranking, Results, Trace
 
 #: Ranks chunk ids for a query, and fetches nothing.
-Channel = Callable[[Query], Ranking]
-#: Changes a candidate table: more columns, another order, fewer rows.
-Step = Callable[[Query, Candidates], Candidates]
-#: The name of the step that reranks.
+Channel = Callable[[Query, Execution], Ranking]
+#: The name of the stage that reranks.
 RERANK = "rerank"
-#: The kind of source code, and among how many of the best of each channel it is looked for.
-CODE = "code"
-LOOKED_AT = 10
 #: Stands for a reranker's name where nothing is reranked.
 NO_RERANKER = "none"
-#: How many times more candidates are read where a page stays short, and from how many on no more are.
+#: A page that stays short is searched for again with so many times more candidates, up to `WIDEST`.
 WIDER = 5
 WIDEST = 10_000
 
 
-class NotApplied(Exception):
+class StepSkipped(Exception):
     """Raised by a step that could not do its work; the table stays as it was, and the trace says why."""
 
     def __init__(self, text: str, code: str = "step.left_out", *, because: RiffluxError | None = None) -> None:
@@ -38,11 +34,6 @@ class NotApplied(Exception):
         self.code = code
         self.cure = because.cure if because else None
         self.data = because.data if because else {}
-
-
-def left_out_notices(left_out: Mapping[str, Notice]) -> list[Notice]:
-    """Return the notices of the steps that were left out; the text of each names its step."""
-    return [replace(notice, text=f"{name}: {notice.text}") for name, notice in left_out.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,222 +48,247 @@ class Stopwatch:
         self.milliseconds[name] = round(self.milliseconds.get(name, 0.0) + elapsed, 3)
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    """Channels, a fusion and steps put together. `fuse` is None for a search in a single channel.
+class Phase(IntEnum):
+    """What a stage works on: all candidates by their ids, those whose passages are read, or the page alone."""
 
-    `anchors` orders candidates by their ids alone, `code` moves those that are source code, `keep` those that may not
-    fall behind. Then the passages of `pool` candidates are read for the steps, or of as many as the `top` of each that
-    has one; without steps, only of those that are returned. `rate` gives the candidates of the page their relevance.
+    CANDIDATES = 0
+    FETCH = 1
+    PASSAGES = 2
+    PAGE = 3
+
+
+#: The trace of a plan that is not ready to run.
+UNTRACED = Trace("", "")
+#: Changes a candidate table: more columns, another order, fewer rows. It returns all that it found.
+Step = Callable[["Plan", Candidates], Candidates]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A step under the name that traces and explanations give it.
+
+    `top` is the number of candidates that it orders; None for one that looks at all, and whose order depends on how
+    many there are. The place in the list of stages decides the `phase`. Where there is nothing to do, `applies` is
+    False, and the step is neither run nor timed; one that takes next to no time is not `timed` at all.
     """
 
-    channels: Mapping[str, Channel]
-    fuse: Fuse | None
-    store: Store
-    pool: int
+    name: str
+    step: Step
+    top: int | None = None
+    phase: Phase = Phase.PASSAGES
+    applies: Callable[[Plan, Candidates], bool] | None = None
+    timed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the stages of one run did besides the table, by name: the rows seen, the rows dropped, what was skipped."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    dropped: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, Notice] = field(default_factory=dict)
+
+    @property
+    def notices(self) -> list[Notice]:
+        """Return the notices of the skipped stages; the text of each names its stage."""
+        return [replace(notice, text=f"{name}: {notice.text}") for name, notice in self.skipped.items()]
+
+
+def wide_pool(top_k: int) -> int:
+    """Return the number of candidates per channel: what one channel ranks low can be lifted by the other."""
+    return max(100, 2 * top_k)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A search ready to run: the question, how it is executed, the channels, and the stages in their order.
+
+    `fuse` is None for a search in a single channel; `evidence` is what it may look up. `trace` holds what is known
+    before the run. `pool_of` gives the number of candidates to request per channel for a page of `top_k` hits, and
+    `passages` the number of candidates whose passages are read.
+    """
+
+    query: Query
+    execution: Execution = field(default_factory=Execution)
+    channels: Mapping[str, Channel] = field(default_factory=dict)
+    stages: Sequence[Stage] = ()
+    fuse: Fuse | None = None
     evidence: Evidence = NO_EVIDENCE
-    anchors: Step | None = None
-    steps: Sequence[tuple[str, Step]] = ()
-    rate: Step | None = None
-    code: Step | None = None
-    keep: Step | None = None
+    trace: Trace = UNTRACED
+    pool_of: Callable[[int], int] = wide_pool
+    passages: int = 0
+    clock: Stopwatch = field(default_factory=Stopwatch)
+    outcome: Outcome = field(default_factory=Outcome)
 
-    def found(self, query: Query, top_k: int, trace: Trace, clock: Stopwatch) -> tuple[Candidates, Trace]:
-        """Return the best `top_k` candidates, their passages read, and the trace completed."""
-        table = self.ordered(query, gather(query, self.channels, clock), clock)
-        counts = counted(table)
-        start = perf_counter()
-        table = self.read(table.head(self.depth(top_k)))
-        clock.add("fetch", start)
-        table, left_out, dropped = self.refined(query, table, clock)
-        table = table.head(top_k)
-        if self.rate:
-            start = perf_counter()
-            table = self.rate(query, table)
-            clock.add("relevance", start)
-        return table, replace(
-            trace,
-            reranker=None if RERANK in left_out else trace.reranker,
-            milliseconds=clock.milliseconds,
-            counts={**trace.counts, **counts},
-            dropped={**trace.dropped, **dropped},
-            degraded=(*trace.degraded, *left_out_notices(left_out)),
-        )
+    def __call__(self, top_k: int) -> Results:
+        """Return at most `top_k` hits, each with its explanation."""
+        table, trace = self.page(top_k)
+        return Results(self.query.text, tuple(page(table)), trace)
 
-    def depth(self, top_k: int) -> int:
-        """Return how many passages are read, for the page and for the steps to see."""
-        depth = top_k
-        for _, step in self.steps:
-            depth = max(depth, getattr(step, "top", self.pool))
-        return depth
+    def page(self, top_k: int, offset: int = 0) -> tuple[Candidates, Trace]:
+        """Return the candidates of a page with their passages, and the trace of the search.
 
-    def candidates(self, query: Query, clock: Stopwatch) -> Candidates:
-        """Ask the channels, and put the candidates in order."""
-        return self.ordered(query, gather(query, self.channels, clock), clock)
+        Where stages drop so many that the page stays short, the search is run again with more candidates. A page of a
+        given length continues the one before: candidates that only a wider search finds follow those of the search that
+        made the first page, whatever their score.
+        """
+        last = offset + top_k
+        plan = self
+        above: Candidates | None = None
+        while True:
+            # A stage that looks at all would order more of them anew: it sees as many as for the first page.
+            looks_at_all = any(each.top is None for each in plan.stages if each.phase == Phase.PASSAGES)
+            passages = plan.passages_for(top_k if looks_at_all else last)
+            table = plan.ordered(passages).head(last)
+            is_short = len(table) < top_k and bool(plan.outcome.dropped)
+            may_go_on = is_short or (offset > 0 and len(table) < last)
+            deeper = plan.deeper(passages) if may_go_on else None
+            if above is not None and not (is_short and deeper):
+                new = np.flatnonzero(~np.isin(table.ids, above.ids))
+                table = replace(stacked(above, table.take(new)), rankings=table.rankings)
+            if deeper is None:
+                break
+            # The first page of a search that stayed short is made by the wider one, too.
+            above = above if is_short else table
+            plan = deeper
+        table = table.take(range(min(offset, len(table)), min(last, len(table))))
+        return plan.run_phase(Phase.PAGE, table), plan.completed_trace()
 
-    def ordered(self, query: Query, rankings: Mapping[str, Ranking], clock: Stopwatch) -> Candidates:
-        """Fuse the rankings of the channels, and lift anchors."""
-        start = perf_counter()
-        if self.fuse:
-            table = self.fuse(joined(rankings, self.pool), self.evidence)
-        else:
-            table = alone(*next(iter(rankings.items())))
-        clock.add("fuse", start)
-        if self.anchors:
-            start = perf_counter()
-            table = self.anchors(query, table)
-            clock.add("anchors", start)
-        if self.code and CODE in self.evidence.kinds(pool_of(rankings, LOOKED_AT)):
-            start = perf_counter()
-            table = self.code(query, table)
-            clock.add("code", start)
-        if self.keep:
-            return self.keep(query, table)
+    def candidates(self, gathered: Candidates | None = None) -> Candidates:
+        """Return all candidates in order, before any passage is read; those of the channels unless they are given."""
+        return self.run_phase(Phase.CANDIDATES, gather(self) if gathered is None else gathered)
+
+    def ordered(self, passages: int) -> Candidates:
+        """Return the candidates after all stages before the page, the best `passages` of them with their passages."""
+        table = self.candidates()
+        self.outcome.counts.update(counted(table))
+        table = replace(self, passages=passages).run_phase(Phase.FETCH, table)
+        return self.run_phase(Phase.PASSAGES, table)
+
+    def run_phase(self, phase: Phase, table: Candidates) -> Candidates:
+        """Return the table after all stages of a phase."""
+        for stage in self.stages:
+            if stage.phase == phase:
+                table = self.run(stage, table)
         return table
 
-    def read(self, table: Candidates) -> Candidates:
-        """Read the passages of all rows; those that were removed meanwhile are left out."""
+    def run(self, stage: Stage, table: Candidates) -> Candidates:
+        """Return the table after a stage; its time, the rows that it dropped and why it was skipped are recorded."""
+        if stage.applies and not stage.applies(self, table):
+            return table
+        before = len(table)
+        start = perf_counter()
+        try:
+            table = stage.step(self, table)
+        except StepSkipped as error:
+            self.outcome.skipped[stage.name] = Notice(
+                error.code, str(error), error.cure, {**error.data, "step": stage.name}
+            )
+        if stage.timed:
+            self.clock.add(stage.name, start)
+        if len(table) < before and stage.phase == Phase.PASSAGES:
+            self.outcome.dropped[stage.name] = before - len(table)
+        return table
+
+    def passages_for(self, top_k: int) -> int:
+        """Return the number of passages to read, for the page and for the stages to see."""
+        pool = self.execution.pool
+        tops = [pool if each.top is None else each.top for each in self.stages if each.phase == Phase.PASSAGES]
+        return max(top_k, *tops) if tops else top_k
+
+    def deeper(self, passages: int) -> Plan | None:
+        """Return the plan that reads its channels deeper; None if there are no more candidates, or too many.
+
+        After a run that read `passages`, there are more among the fused candidates, or further down in a channel.
+        """
+        counts = self.outcome.counts
+        reached = any(counts[name] >= self.execution.sufficient for name in self.channels)
+        if passages >= WIDEST or (counts["fused"] <= passages and not reached):
+            return None
+        return self.for_page(WIDER * self.execution.pool)
+
+    def for_page(self, top_k: int) -> Plan:
+        """Return the plan for a page of another length: with its pool and the depth of its channels."""
+        execution = reaching(self.execution, self.fuse, self.pool_of(top_k))
+        return replace(self, execution=execution, outcome=Outcome())
+
+    def completed_trace(self) -> Trace:
+        """Return the trace with what the stages did."""
+        outcome = self.outcome
+        return replace(
+            self.trace,
+            reranker=None if RERANK in outcome.skipped else self.trace.reranker,
+            milliseconds=self.clock.milliseconds,
+            counts={**self.trace.counts, **outcome.counts},
+            dropped={**self.trace.dropped, **outcome.dropped},
+            degraded=(*self.trace.degraded, *outcome.notices),
+        )
+
+
+def gather(plan: Plan) -> Candidates:
+    """Return a table without rows that holds the ranking of each channel."""
+    rankings = {}
+    for name, channel in plan.channels.items():
+        start = perf_counter()
+        rankings[name] = channel(plan.query, plan.execution)
+        plan.clock.add(name, start)
+    return Candidates(np.empty(0, np.int64), rankings=rankings)
+
+
+def fuse(plan: Plan, table: Candidates) -> Candidates:
+    """Make candidates of the rankings by their fused scores, or of the single one by its own."""
+    if plan.fuse:
+        return plan.fuse(joined(table.rankings, plan.execution.pool), plan.evidence)
+    return alone(*next(iter(table.rankings.items())))
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """Reads the passages of the first candidates; those that were removed meanwhile are left out."""
+
+    store: Store
+
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
+        """Return the first `plan.passages` rows with their passages."""
+        table = table.head(plan.passages)
         passages = tuple(self.store.catalog.hydrate(Ranking(table.ids, table[SCORE])))
         if len(passages) < len(table):
             known = [int(hit.id, 16) for hit in passages]
             table = table.take(np.flatnonzero(np.isin(table.ids, known)))
         return replace(table, passages=passages)
 
-    def refined(
-        self, query: Query, table: Candidates, clock: Stopwatch
-    ) -> tuple[Candidates, dict[str, Notice], dict[str, int]]:
-        """Return the rows after all steps, the steps that were left out and why, and how many rows each dropped."""
-        left_out: dict[str, Notice] = {}
-        dropped: dict[str, int] = {}
-        for name, step in self.steps:
-            before = len(table)
-            start = perf_counter()
-            try:
-                table = step(query, table)
-            except NotApplied as error:
-                left_out[name] = Notice(error.code, str(error), error.cure, {**error.data, "step": name})
-            clock.add(name, start)
-            if len(table) < before:
-                dropped[name] = before - len(table)
-        return table, left_out, dropped
-
-
-def channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]:
-    """Return the channels of a store by name: by words (BM25) and by meaning (cosine)."""
-    return {
-        LEXICAL: lambda query: store.lexical.match(query, query.limit, weights),
-        SEMANTIC: lambda query: store.semantic.nearest(query, query.limit),
-    }
-
-
-def gather(query: Query, channels: Mapping[str, Channel], clock: Stopwatch) -> Mapping[str, Ranking]:
-    """Ask each channel for its ranking."""
-    found = {}
-    for name, channel in channels.items():
-        start = perf_counter()
-        found[name] = channel(query)
-        clock.add(name, start)
-    return found
-
 
 def counted(table: Candidates) -> dict[str, int]:
-    """Return how many chunks each channel ranked, and how many candidates they made."""
+    """Return the number of chunks that each channel ranked, and of the candidates that they made."""
     counts = {}
     for name, ranking in table.rankings.items():
         counts[name] = len(ranking.ids)
     return {**counts, "fused": len(table.ids)}
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A search ready to run: the pipeline, the question with its vector, and what is known of both beforehand.
-
-    `pool_of` tells how many candidates a page of so many hits takes from each channel.
-    """
-
-    pipeline: Pipeline
-    query: Query
-    trace: Trace
-    clock: Stopwatch
-    pool_of: Callable[[int], int]
-
-    def __call__(self, top_k: int) -> Results:
-        """Return at most `top_k` hits, each with its explanation."""
-        table, trace = self.found(top_k)
-        return Results(self.query.text, tuple(page(table)), trace)
-
-    def found(self, top_k: int) -> tuple[Candidates, Trace]:
-        """Return the candidates of a page; where steps drop so much that it stays short, more of them are read."""
-        table, trace = self.pipeline.found(self.query, top_k, self.trace, self.clock)
-        read = self.pipeline.depth(top_k)
-        if len(table.ids) >= top_k or not trace.dropped or read >= WIDEST or not self._more(trace, read):
-            return table, trace
-        return replace(self.wider(WIDER * read), clock=self.clock).found(top_k)
-
-    def page(self, top_k: int, offset: int) -> tuple[Candidates, Trace]:
-        """Return the candidates from a place on, as if the first page had been longer.
-
-        A page of a given length continues the one before: candidates that only a wider search finds follow those of
-        the search that made the first page, whatever their score.
-        """
-        if not offset:
-            return self.found(top_k)
-        plan = replace(self, pipeline=replace(self.pipeline, rate=None))
-        rate = self.pipeline.rate
-        table, trace = plan._down_to(top_k, offset + top_k)
-        table = table.take(range(min(offset, len(table)), min(offset + top_k, len(table))))
-        return rate(self.query, table) if rate else table, trace
-
-    def _down_to(self, top_k: int, last: int) -> tuple[Candidates, Trace]:
-        """Return the candidates down to the place `last` of the search for pages of `top_k`."""
-        table, trace, read = self._listed(top_k, last)
-        short = len(table) < top_k and bool(trace.dropped)
-        if len(table) >= last or read >= WIDEST or not self._more(trace, read):
-            return table, trace
-        wider = replace(self.wider(WIDER * self.pipeline.pool), clock=self.clock)
-        if short:  # the first page was made by a wider search, too
-            return wider._down_to(top_k, last)
-        further, trace = wider._down_to(top_k, last)
-        new = np.flatnonzero(~np.isin(further.ids, table.ids))
-        return replace(stacked(table, further.take(new)), rankings=further.rankings), trace
-
-    def _listed(self, top_k: int, last: int) -> tuple[Candidates, Trace, int]:
-        """Return the candidates that this plan lists down to a place, and how many passages were read for them.
-
-        Steps that see all candidates are shown as many as for the first page: they would order more of them anew.
-        """
-        bounded = all(hasattr(step, "top") for _, step in self.pipeline.steps)
-        read = self.pipeline.depth(last if bounded else top_k)
-        table, trace = self.pipeline.found(self.query, read, self.trace, self.clock)
-        return table.head(last), trace, read
-
-    def _more(self, trace: Trace, read: int) -> bool:
-        """Return True if there are candidates that were not read: fused, or further down in a channel."""
-        channels = (trace.counts[name] for name in self.pipeline.channels)
-        reach = self.query.sufficient(self.query.limit)
-        return trace.counts["fused"] > read or any(count >= reach for count in channels)
-
-    def wider(self, top_k: int) -> Plan:
-        """Return the plan for a longer page, with its pool and the depth of its channels."""
-        pool = self.pool_of(top_k)
-        pipeline = replace(self.pipeline, pool=pool)
-        return replace(self, pipeline=pipeline, query=reaching(self.query, pipeline.fuse, pool), clock=Stopwatch())
+def channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]:
+    """Return the channels of a store by name: by words (BM25) and by meaning (cosine)."""
+    return {
+        LEXICAL: lambda query, run: store.lexical.match(query, run.limit, weights, enough=run.enough, exact=run.exact),
+        SEMANTIC: lambda query, run: store.semantic.nearest(
+            query, run.vector, run.limit, enough=run.enough, model=run.model
+        ),
+    }
 
 
-def reaching(query: Query, fuse: Fuse | None, pool: int) -> Query:
-    """Return the question with the depth of its channels for a pool of candidates."""
+def table_channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]:
+    """Return the channels of a store, that of words with the scores of SQLite's bm25() to the last digit."""
+
+    def lexical(query: Query, run: Execution) -> Ranking:
+        # That function weighs all alternatives alike.
+        query = replace(query, worths=dict.fromkeys(query.variants, 1.0))
+        return store.lexical.match(query, run.limit, weights, enough=run.enough, exact=True)
+
+    return {**channels(store, weights), LEXICAL: lexical}
+
+
+def reaching(execution: Execution, fuse: Fuse | None, pool: int) -> Execution:
+    """Return the execution with the depth of its channels for a pool of candidates."""
     if fuse is None:
-        return replace(query, limit=pool, enough=pool)
-    return replace(query, limit=fuse.depth(pool), enough=fuse.enough(pool))
-
-
-def wide_pool(top_k: int) -> int:
-    """Candidates per channel: enough that what one channel ranks low can be lifted by the other."""
-    return max(100, 2 * top_k)
-
-
-def reading(reranker: Step | None, further: Sequence[tuple[str, Step]]) -> Sequence[tuple[str, Step]]:
-    """Return the steps that read passages, by name and in their order: the reranker, then those of diversity."""
-    if reranker:
-        return [(RERANK, reranker), *further]
-    return further
+        return replace(execution, pool=pool, limit=pool, enough=pool)
+    return replace(execution, pool=pool, limit=fuse.depth(pool), enough=fuse.enough(pool))

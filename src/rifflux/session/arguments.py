@@ -5,24 +5,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from itertools import repeat
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse import Fuse
-from rifflux.retrieve.pipeline import Step
-from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import LONGEST_TITLE, Bound, Document, Filter, Link, Results
-
-if TYPE_CHECKING:
-    from rifflux.retrieve.steps.rerank import Rerank
-    from rifflux.store import Store
 
 HYBRID = "hybrid"
 #: The hybrid mode with the default reranker.
@@ -46,39 +40,6 @@ RELEVANCE = "relevance"
 DATE = "date"
 #: What an engine can compare: SQLite's integers have 64 bits.
 _LARGEST = 2**63
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How to search: the mode, the fusion of a hybrid search, and what is done to the candidates after it."""
-
-    mode: str
-    fuse: Fuse | None
-    reranker: Rerank | None = None
-    diversity: Diversity = REPEATING
-    notes: tuple[str, ...] = ()
-    symbol: str = ""
-
-    @property
-    def reranking(self) -> Step | None:
-        """Return the step that reranks; where scores may be changed, it keeps up what begins with the question."""
-        if self.reranker is None or self.fuse is None or not self.fuse.anchored:
-            return self.reranker
-        from rifflux.retrieve.steps.beginnings import Keeping
-
-        return Keeping(self.reranker)
-
-    def further(self, store: Store) -> list[tuple[str, Step]]:
-        """Return the steps that drop candidates: what does not define the symbol, then what repeats others."""
-        if self.diversity == REPEATING:
-            steps = []
-        else:
-            steps = self.diversity.steps(store)
-        if not self.symbol:
-            return steps
-        from rifflux.retrieve.steps.code import OnlyDefining
-
-        return [("symbol", OnlyDefining(self.symbol)), *steps]
 
 
 def checked_text(what: str, value: object) -> str:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from rifflux.errors import Cure, InvalidArgument
 from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
-from rifflux.retrieve.pipeline import NO_RERANKER, Channel, Step, channels, reaching, reading, wide_pool
+from rifflux.retrieve.pipeline import NO_RERANKER, Channel, Stage, channels, reaching, table_channels, wide_pool
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
-from rifflux.types import Query
+from rifflux.types import Execution
 
 if TYPE_CHECKING:
     from rifflux.evidence.pack import Packer
@@ -27,26 +27,56 @@ if TYPE_CHECKING:
 _CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
 
 
+#: The stages of a search that begin a phase: candidates are made, passages are read, and the page is cut.
+FUSE = "fuse"
+FETCH = "fetch"
+PAGE = "page"
+#: The stages of a search in their order, by the names of their makers in `rifflux.session.stages`.
+STAGES = (
+    FUSE,
+    *("anchors", "credits", "code", "prefix rank"),
+    FETCH,
+    *("times", "prefix rank", "rerank", "prefix rank"),
+    "diversity",
+    PAGE,
+    *("relevance", "licenses"),
+)
+#: What is read of a question besides its words: whom it names, other spellings and synonyms of its words, and whether
+#: it is one identifier, which is searched for by words alone.
+CREDITS = "credits"
+EXPANSION = "expansion"
+SHORTCUT = "shortcut"
+READING = frozenset({CREDITS, EXPANSION, SHORTCUT})
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """What an index or a caller sets of how scores are weighed; what is not named has its default.
+
+    `boosts` are factors for what a question names (see `rifflux.retrieve.steps.anchors.Anchors`), `features` weights of
+    the reranker of that name by component, `components` those of the score of works, and `intents` what is changed of
+    how works are retrieved (see `rifflux.works.retrieval.intent`).
+    """
+
+    boosts: Mapping[str, float] = field(default_factory=dict)
+    features: Mapping[str, float] = field(default_factory=dict)
+    components: Mapping[str, float] = field(default_factory=dict)
+    intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Profile:
-    """How a kind of content is cut, ranked and asked.
+    """How a kind of content is chunked, ranked and searched.
 
     `readers` is the table of the formats that such content is read from, as `module:NAME`: loaded when one is needed.
     `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it was built
-    with. `facets` are the metadata fields that queries may name as `field:value`; `channels` makes those of a store;
-    `pool` gives the candidates of each for a page of `top_k`, `reach` how far each is read for them, `steps` those that
-    follow the fusion, of the reranker and the diversity of a search. `reranker` names the one of a hybrid search that
-    asks for none and whose fusion lets scores be changed, `rerank_top` how many hits any takes (0: as many as is its
-    own way). With `anchors`, what a question names to the letter lifts the hits that hold it, by other factors where
-    `boosts` names them, and with `moments` the times that it names lift what is of them; with `shortcut`, a question
-    that is one identifier is searched by words alone; with `expand`, words that occur nowhere are searched in other
-    spellings too, and the user's synonyms are; with `credits`, a question is read for authors and venues of works.
-    `diversity` is what keeps a page from repeating itself; with
-    `relevance`, each hit of a page gets its own. With `exact`, scores by words are SQLite's own to the last digit,
-    however large the index is. `features` are weights of the reranker of that name by component, `components` those of
-    the score of works, and `intents` what is changed of how works are retrieved (see
-    `rifflux.works.intent.intents`); what is not named has its default.
-    `visible` closes what no license opens, `packer` packs evidence of what was found, for content that is cited.
+    with. `facets` are the metadata fields that queries may name as `field:value`; `reading` is what is read of a
+    question besides its words. `channels` makes those of a store; `pool` gives the number of candidates of each for a
+    page of `top_k` hits, `reach` the depth of the channels for a pool. `fusion` fuses them, and `stages` are all stages
+    of a search in their order: names of `rifflux.session.stages`, or functions that make some. `reranker` names the one
+    of a hybrid search that names none and whose fusion lets scores be changed, `rerank_top` the number of hits that any
+    takes (0: its own default). `diversity` keeps a page from repeating itself.
+    `visible` redacts what no license opens, `packer` packs evidence of what was found, for content that is cited.
     `cure` is what makes vectors that are missing.
     """
 
@@ -56,29 +86,33 @@ class Profile:
     mathematics: str = "latex"
     chunker: Chunker = _CHUNKER
     facets: tuple[str, ...] = ()
+    reading: frozenset[str] = READING
     weights: FieldWeights = field(default_factory=FieldWeights)
     channels: Callable[[Store, FieldWeights], Mapping[str, Channel]] = channels
     pool: Callable[[int], int] = wide_pool
-    reach: Callable[[Query, Fuse | None, int], Query] = reaching
+    reach: Callable[[Execution, Fuse | None, int], Execution] = reaching
     fusion: Fuse = field(default_factory=Adaptive)
-    steps: Callable[[Step | None, Sequence[tuple[str, Step]]], Sequence[tuple[str, Step]]] = reading
+    stages: tuple[str | Callable[[Any], Sequence[Stage]], ...] = STAGES
     reranker: str = NO_RERANKER
     rerank_top: int = 0
-    anchors: bool = True
-    credits: bool = True
-    moments: bool = True
-    boosts: Mapping[str, float] = field(default_factory=dict)
-    shortcut: bool = True
-    expand: bool = True
     diversity: Diversity = REPEATING
-    relevance: bool = True
-    exact: bool = False
-    features: Mapping[str, float] = field(default_factory=dict)
-    components: Mapping[str, float] = field(default_factory=dict)
-    intents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tuning: Tuning = field(default_factory=Tuning)
     visible: LicensePolicy = field(default_factory=LicensePolicy)
     packer: Packer | None = None
     cure: Cure = Cure.INDEX
+
+    def without(self, *names: str) -> Profile:
+        """Return the profile without some of its stages, or of what it reads of a question."""
+        stages = tuple(each for each in self.stages if each not in names)
+        return replace(self, stages=stages, reading=self.reading.difference(names))
+
+    def scored_exactly(self) -> Profile:
+        """Return the profile with the scores of SQLite's bm25() to the last digit, however large the index is."""
+        return replace(self, channels=table_channels)
+
+    def tuned(self, **changes: Any) -> Profile:
+        """Return the profile with some fields of its `Tuning` replaced."""
+        return replace(self, tuning=replace(self.tuning, **changes))
 
     @cached_property
     def formats(self) -> tuple[str, ...]:
@@ -89,7 +123,7 @@ class Profile:
         """Return the profile with other factors for what a question names. Raises `InvalidArgument`."""
         from rifflux.retrieve.steps.anchors import checked_boosts
 
-        return replace(self, boosts={**self.boosts, **checked_boosts(boosts)})
+        return self.tuned(boosts={**self.tuning.boosts, **checked_boosts(boosts)})
 
     @cached_property
     def analyzer(self) -> Analyzer:

@@ -39,7 +39,7 @@ class Reader:
 
     def shown(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
         """Return hits as they may be shown, with their places and the names of their collections."""
-        return located(self.store, self.view.shown([*hits]))
+        return located(self.store, self.view.redacted_hits([*hits]))
 
     def document(self, key: str) -> Document:
         """Return a document by key, path, absolute path, identifier, or the name of its file where only one has it.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -12,19 +11,17 @@ from typing import TYPE_CHECKING, Any
 from rifflux.errors import ModelError
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
-from rifflux.retrieve.pipeline import NO_RERANKER, Pipeline, Plan, Step, Stopwatch
+from rifflux.retrieve.pipeline import NO_RERANKER, Plan
 from rifflux.retrieve.query.expand import expand
 from rifflux.retrieve.query.reading import COLLECTION, KnownFrequencies, classify, collections_in, understand
-from rifflux.retrieve.steps.calibrate import MEANING, Relevance, at_least
+from rifflux.retrieve.steps.calibrate import at_least
 from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
 from rifflux.session.arguments import (
     HYBRID,
     HYBRID_RERANK,
-    MODES,
     MOST_RESULTS,
     RELEVANCE,
-    Way,
     checked_deadline,
     checked_filter,
     checked_mode,
@@ -36,14 +33,27 @@ from rifflux.session.arguments import (
     finish_of,
     for_symbol,
 )
+from rifflux.session.credits import CreditReader
 from rifflux.session.folders import resolved
-from rifflux.session.names import Names
+from rifflux.session.profile import CREDITS, EXPANSION, SHORTCUT
 from rifflux.session.reading import Reader, located
 from rifflux.session.session import IndexView
+from rifflux.session.stages import Search, SearchOptions, relevance, stages_of
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.highlight import spelling_of
-from rifflux.types import Clause, Filter, Notice, Query, Results, TermStatistics, Trace, Understanding, parted
+from rifflux.types import (
+    Clause,
+    Execution,
+    Filter,
+    Notice,
+    Query,
+    Results,
+    TermStatistics,
+    Trace,
+    Understanding,
+    parted,
+)
 
 if TYPE_CHECKING:
     from rifflux.retrieve.explain.verdict import Verdict
@@ -51,7 +61,7 @@ if TYPE_CHECKING:
 
 #: The code of the notice that the question has no vector.
 NO_QUERY_VECTOR = "query_vector.missing"
-#: As many of the passages that hold a rare word are looked at for one that is called by it.
+#: The number of passages with a rare word among which one that is called by it is looked for.
 CALLED = 20
 
 
@@ -63,32 +73,28 @@ class Searcher:
     """
 
     def __init__(self, view: IndexView, others: Sequence[Store] = ()) -> None:
-        self._given = view
+        self._whole = view
         self.others = others
         self.view = view = view.reading()
         self.store = view.store
         self.profile = view.profile
         self.analyzer = view.profile.analyzer
 
-    def narrowed(
-        self,
-        query: str,
-        filter: Filter | Mapping[str, Any] | None = None,
-        boosts: Mapping[str, float] | None = None,
-    ) -> Searcher:
-        """Return the searcher of those collections that a question or its filter names. Raises `NotFound`."""
-        names = (*checked_filter(filter).collections, *collections_in(query))
-        if names:
-            found = Searcher(self.view.reading(names), self.others)
-        else:
-            found = self
-        if not boosts:
-            return found
-        return Searcher(replace(found.view, profile=found.profile.boosted(boosts)), self.others)
+    def scoped_to(self, collections: Sequence[str], boosts: Mapping[str, float] | None = None) -> Searcher:
+        """Return the searcher of some collections (none: of all), with other boosts. Raises `NotFound`."""
+        if not collections and not boosts:
+            return self
+        view = self.view.reading(collections) if collections else self.view
+        if boosts:
+            view = replace(view, profile=view.profile.boosted(boosts))
+        return Searcher(view, self.others)
 
-    def now(self, query: str = "", collections: Sequence[str] = ()) -> Searcher:
-        """Return the searcher of what the caller may read at this moment: for who keeps a searcher."""
-        return Searcher(self._given, self.others).narrowed(query, Filter(collections=tuple(collections)))
+    def refreshed(self, query: str = "", collections: Sequence[str] = ()) -> Searcher:
+        """Return the searcher of what the caller may read now, for a caller that keeps a searcher.
+
+        A question narrows it to the collections that it names.
+        """
+        return Searcher(self._whole, self.others).scoped_to((*collections, *collections_in(query)))
 
     def search(
         self,
@@ -130,119 +136,117 @@ class Searcher:
         from 0 to 1. What is not given is as the profile has it.
         Raises `InvalidArgument` for an argument that cannot be meant.
         """
-        query, mode = for_symbol(query, symbol, mode)
+        if symbol != "":
+            query, mode = for_symbol(query, symbol, mode)
         checked_search(query, top_k, min_score)
         checked_page(top_k, offset, sort)
-        finish = finish_of(cutoff, sort)
+        finish = None if cutoff is False and sort == RELEVANCE else finish_of(cutoff, sort)
         diversity = self.profile.diversity
         if (group, diversify, collapse) != (None, None, None):
             diversity = diversity.but(group=group, diversify=diversify, collapse=collapse)
-        clock = Stopwatch()
         deadline = checked_deadline(deadline_ms)
-        searcher = self.narrowed(query, filter, boosts)
-        way = replace(searcher.way(mode, fusion, rerank, diversity, rerank_top), symbol=symbol)
+        limits = checked_filter(filter)
+        searcher = self.scoped_to((*limits.collections, *collections_in(query)), boosts)
+        options = replace(searcher.options(mode, fusion, rerank, diversity, rerank_top), symbol=symbol)
         with searcher.store.memoized():
-            asked = searcher.timed(query, filter, clock, deadline)
-            results, _ = searcher.answer(asked, top_k, clock, way, offset)
+            parsed = searcher.parse(query, limits, deadline=deadline)
+            results, _ = searcher.results(parsed, top_k, options, offset)
         if min_score is not None:
             results = at_least(min_score, results)
         if finish:
             return finish(results)
         return results
 
-    def answer(
-        self, query: Query, top_k: int, clock: Stopwatch, way: Way, offset: int = 0
-    ) -> tuple[Results, Candidates]:
-        """Return the hits of a question that was read, as they may be shown, and the candidates that they are."""
-        table, trace = self.view.again_if_switched(
-            lambda: self.ready(query, top_k, clock, way, rated=True).page(top_k, offset)
-        )
-        table = self.named.told(query, table)
+    def results(self, parsed: Plan, top_k: int, options: SearchOptions, offset: int = 0) -> tuple[Results, Candidates]:
+        """Return the hits of a parsed question as the caller may see them, and the candidates that they are."""
+        table, trace = self.view.again_if_switched(lambda: self.plan(parsed, top_k, options).page(top_k, offset))
+        query = parsed.query
         if troubles := self.store.troubles():
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
         if not len(table) and query.filter:
-            from rifflux.session.unmatched import unmatched
-
             trace = replace(trace, notes=(*trace.notes, *unmatched(query.filter, self.store.catalog.any_passes)))
-        return Results(query.text, located(self.store, self.view.shown(page(table))), trace), table
+        return Results(query.text, located(self.store, page(table)), trace), table
 
-    def way(
+    def options(
         self,
         mode: str,
         fusion: str | Fuse | None,
         rerank: str | Rerank | None,
         diversity: Diversity,
         rerank_top: int | None = None,
-    ) -> Way:
-        """Return how to search. Raises `InvalidArgument` for an argument that cannot be meant."""
+    ) -> SearchOptions:
+        """Return the checked options of a search. Raises `InvalidArgument`."""
         known = checked_mode(mode)
         fuse = chosen_fusion(fusion) if fusion else self.profile.fusion
-        reranker = self._reranker(self._usual(mode, fuse) if rerank is None else rerank, rerank_top)
+        if rerank is None:
+            # Where ranks alone decide, nothing reranks unless the caller says so.
+            rerank = self.profile.reranker if known == HYBRID and fuse.anchored else NO_RERANKER
+            if mode == HYBRID_RERANK and rerank == NO_RERANKER:
+                from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER
+
+                rerank = DEFAULT_RERANKER
+        reranker = self._reranker(rerank, rerank_top)
         if known == HYBRID:
-            return Way(known, fuse, reranker, diversity)
+            return SearchOptions(known, fuse, reranker, diversity)
         ignored = (f"the fusion {fuse.name} was ignored: a {known} search has nothing to fuse",) if fusion else ()
-        return Way(known, None, reranker, diversity, ignored)
+        return SearchOptions(known, None, reranker, diversity, ignored)
 
-    def timed(
-        self, text: str, filter: Filter | Mapping[str, Any] | None, clock: Stopwatch, deadline: float | None = None
-    ) -> Query:
-        """Return a question as it is searched for, and note how long reading it took."""
-        wanted = checked_filter(filter)
-        start = perf_counter()
-        query = self.read(text, wanted)
-        clock.add("understand", start)
-        if deadline is None:
-            return query
-        return replace(query, deadline=deadline)
-
-    def read(self, text: str, limits: Filter | None = None, understanding: Understanding | None = None) -> Query:
-        """Return a question as it is searched for: analyzed, classified and expanded, each once.
+    def parse(
+        self,
+        text: str,
+        limits: Filter | None = None,
+        *,
+        deadline: float | None = None,
+        understanding: Understanding | None = None,
+    ) -> Plan:
+        """Return a plan without channels and stages: the question, analyzed, classified and expanded, each once.
 
         A part of a question may have the `understanding` of the whole.
         """
+        start = perf_counter()
         store = self.store
-        profile = self.profile
+        reading = self.profile.reading
         analyzer, others = self._analyzers(text)
         if limits:
             limits = resolved(self.view, limits)
         # Of a part of a question, who is named was read in the whole.
-        named = replace(self.named, analyzer=analyzer, others=others)
-        query = named.understood(text, self._facets, limits, apart=understanding is not None)
-        # Those of other collections were left out before: see `narrowed`.
+        credits = replace(self.credits, analyzer=analyzer, others=others)
+        query = credits.parse_query(text, self._facets, limits, is_part=understanding is not None)
+        # Those of other collections were left out before: see `scoped_to`.
         if query.filter.collections:
             query = replace(query, filter=replace(query.filter, collections=()))
         frequencies = KnownFrequencies(store, [*chain.from_iterable((*query.clauses, *query.required))])
         counts = store.counts()
-        sort = understanding or classify(query, analyzer, frequencies, counts["chunks"], self._held)
-        anchors = tuple(filter(None, (query.words[each] for each in sort.identifiers)))
+        kind = understanding or classify(query, analyzer, frequencies, counts["chunks"], self._is_phrase)
+        anchors = tuple(terms for each in kind.identifiers if (terms := query.words[each]))
         frequencies([*chain.from_iterable(anchors)])
-        query = replace(
-            query,
-            anchors=anchors,
-            specificity=sort.specificity,
-            understanding=sort,
-            exact=profile.exact,
-            # SQLite's bm25() weighs all alike.
-            worths=dict.fromkeys(query.variants, 1.0) if profile.exact else query.worths,
-            statistics=TermStatistics(counts["chunks"], counts["embedded_chunks"], frequencies.known),
-        )
-        if not profile.expand:
-            return query
-        return expand(
-            query,
-            analyzer,
-            frequencies,
-            store.lexical.vocabulary,
-            self.view.session.synonyms,
-            held=self._held,
-            elsewhere=self._frequencies_elsewhere,
-            spelled=self._spelled,
-        )
+        query = replace(query, anchors=anchors, specificity=kind.specificity, understanding=kind)
+        notes: tuple[str, ...] = ()
+        if query.credits:
+            from rifflux.retrieve.query.credited import credit_notes
+
+            notes = credit_notes(query.credits)
+        statistics = TermStatistics(counts["chunks"], counts["embedded_chunks"], frequencies.known)
+        if EXPANSION in reading:
+            query, further = expand(
+                query,
+                analyzer,
+                frequencies,
+                store.lexical.vocabulary,
+                self.view.session.synonyms,
+                held=self._is_phrase,
+                elsewhere=self._frequencies_elsewhere,
+                spelled=self._spelled,
+            )
+            notes = (*notes, *further)
+        plan = Plan(query, Execution(deadline=deadline, statistics=statistics, notes=notes))
+        plan.clock.add("understand", start)
+        return plan
 
     def _spelled(self, clause: Clause) -> str:
         """Return terms as a passage that the caller may read spells them."""
-        ranking = self.store.lexical.match(Query("", required=(clause,), exact=True), 1, self.profile.weights)
-        for hit in self.view.shown(self.store.catalog.hydrate(ranking)):
+        ranking = self.store.lexical.match(Query("", required=(clause,)), 1, self.profile.weights, exact=True)
+        for hit in self.view.redacted_hits(self.store.catalog.hydrate(ranking)):
             analyzer = self.analyzer.of(hit.language)
             for text in (hit.text, hit.heading_path, hit.title):
                 if spelling := spelling_of(clause, text, analyzer):
@@ -257,9 +261,10 @@ class Searcher:
         return found
 
     @property
-    def named(self) -> Names:
-        """Return the authors and venues that questions may name."""
-        return Names(self.store, self.analyzer, self.view.visible, self._held, reads=self.profile.credits)
+    def credits(self) -> CreditReader:
+        """Return the reader of the authors and venues that questions may name."""
+        is_active = CREDITS in self.profile.reading
+        return CreditReader(self.store, self.analyzer, self.view.visible, self._is_phrase, is_active)
 
     @property
     def _facets(self) -> tuple[str, ...]:
@@ -267,102 +272,89 @@ class Searcher:
             return self.view.facets
         return (*self.view.facets, COLLECTION)
 
-    def ready(self, query: Query, top_k: int, clock: Stopwatch, way: Way | None = None, *, rated: bool = False) -> Plan:
-        """Return the search for a question that was read, ready to run; a hybrid one by default."""
-        way = way or Way(HYBRID, self.profile.fusion)
+    def plan(self, parsed: Plan, top_k: int, options: SearchOptions | None = None) -> Plan:
+        """Return the search for a parsed question, ready to run; a hybrid one by default."""
+        view = self.view
         profile = self.profile
-        pool = profile.pool(top_k)
-        query, names, degraded, notes = self._channels(profile.reach(query, way.fuse, pool), way.mode, clock)
-        available = profile.channels(self.store, profile.weights)
-        lifting = profile.anchors and way.fuse and way.fuse.anchored
-        if lifting and profile.moments:
+        options = options or SearchOptions(HYBRID, profile.fusion)
+        execution = profile.reach(parsed.execution, options.fuse, profile.pool(top_k))
+        parsed = replace(parsed, execution=execution)
+        query = parsed.query
+        notes = [*execution.notes, *options.notes]
+        degraded: list[Notice] = []
+        names = [LEXICAL]
+        if options.mode == HYBRID and self._is_shortcut(parsed):
+            notes.append("the question is one identifier: searched by its words alone")
+        elif options.mode != LEXICAL:
+            parsed, degraded = self._with_vector(parsed)
+            if options.mode == SEMANTIC:
+                names = [SEMANTIC]
+            elif parsed.execution.vector is not None:
+                names = [LEXICAL, SEMANTIC]
+        is_lifted = options.fuse is not None and options.fuse.anchored
+        if is_lifted and "times" in profile.stages:
             from rifflux.text.moments import moments_in
 
-            query = replace(query, times=moments_in(query.asked or query.text))
-        lifts, times, told = self._lifting(query) if lifting else ({}, [], ())
-        pipeline = Pipeline(
-            dict(zip(names, (available[name] for name in names), strict=True)),
-            # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
-            way.fuse,
-            self.store,
-            pool,
-            StoreEvidence(self.store, query, None if query.vector is None else self.view.scale),
-            steps=[*times, *profile.steps(way.reranking, way.further(self.store))],
-            rate=self._relevance(query) if rated else None,
-            **lifts,
-        )
-        if query.credits:
-            pipeline = self.named.acting(pipeline, way.fuse, reranked=way.reranker is not None)
-        notes += told
-        if query.statistics and not query.statistics.chunks and self.view.nothing:
-            notes.append(self.view.nothing)
-        if (freshness := self.view.freshness) and freshness.note:
+            query = replace(query, times=moments_in(query.phrasing.body or query.text))
+            parsed = replace(parsed, query=query)
+            notes += [f"{each.words!r} is a time: documents of {each.span} count more" for each in query.times]
+        statistics = execution.statistics
+        if statistics and not statistics.chunks and view.nothing:
+            notes.append(view.nothing)
+        if (freshness := view.freshness) and freshness.note:
             notes.append(f"{freshness.note}: run 'rifflux index'")
         trace = Trace(
-            mode=way.mode,
+            mode=options.mode,
             effective_mode=HYBRID if len(names) > 1 else names[0],
-            fusion=way.fuse.name if way.fuse else None,
-            reranker=way.reranker.scorer.name if way.reranker else None,
-            degraded=(
-                *degraded,
-                *self.view.outdated,
-            ),
-            notes=(*query.notes, *way.notes, *notes),
+            fusion=options.fuse.name if options.fuse else None,
+            reranker=options.reranker.scorer.name if options.reranker else None,
+            degraded=(*degraded, *view.outdated),
+            notes=tuple(notes),
             understanding=query.understanding,
             freshness=freshness,
         )
-        return Plan(pipeline, query, trace, clock, profile.pool)
+        available = profile.channels(self.store, profile.weights)
+        if query.credits:
+            from rifflux.retrieve.steps.credits import with_credited
 
-    def _held(self, phrase: Clause) -> bool:
+            available = with_credited(available, self.store)
+        return replace(
+            parsed,
+            channels={name: available[name] for name in names},
+            stages=stages_of(Search(view, self.analyzer, parsed, options, is_lifted)),
+            # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
+            fuse=options.fuse,
+            evidence=StoreEvidence(self.store, parsed, None if parsed.execution.vector is None else view.scale),
+            trace=trace,
+            pool_of=profile.pool,
+        )
+
+    def _is_phrase(self, phrase: Clause) -> bool:
         """Return True if the index holds terms side by side."""
         return len(self.store.lexical.match(Query("", required=(phrase,)), 1, self.profile.weights)) > 0
 
-    def rated(self, query: Query, table: Candidates) -> Candidates:
-        """Return the candidates of a question with their relevance, if the profile wants it."""
-        rate = self.named.rating(self._relevance(query))
-        if rate:
-            return rate(query, table)
+    def rated(self, plan: Plan, table: Candidates) -> Candidates:
+        """Return candidates with their relevance for a question, if the profile rates any."""
+        if "relevance" not in self.profile.stages:
+            return table
+        for stage in relevance(Search(self.view, self.analyzer, plan, SearchOptions(HYBRID, None))):
+            table = stage.step(plan, table)
         return table
 
-    def _lifting(self, query: Query) -> tuple[Mapping[str, Step], Sequence[tuple[str, Step]], Sequence[str]]:
-        """Return the pipeline's steps for what is named, that for times, and notes; loaded only where they act."""
-        from rifflux.retrieve.steps.anchors import Anchors
-        from rifflux.retrieve.steps.beginnings import KeptUp
-        from rifflux.retrieve.steps.code import Definitions
-        from rifflux.retrieve.steps.moments import lifting_times
-
-        anchors = Anchors(self.store, self.analyzer, **self.profile.boosts)
-        return {"anchors": anchors, "code": Definitions(self.store), "keep": KeptUp()}, *lifting_times(query)
-
-    def _relevance(self, query: Query) -> Relevance | None:
-        """Return the step that rates candidates, if the profile wants that."""
-        if not self.profile.relevance:
-            return None
-        if query.vector is None:
-            return Relevance(self.store, self.analyzer)
-        if calibration := self.view.calibration:
-            return Relevance(self.store, self.analyzer, calibration)
-        scale = self.view.scale
-        model = scale.model if scale else None
-        return Relevance(self.store, self.analyzer, MEANING if model else None, scale=model)
-
-    def plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
-        """Return a hybrid search ready to run, with its steps apart: for measuring and tuning them.
-
-        Its hits are for the program itself: unlike those of `search`, they hold what may not be shown to anybody.
-        """
+    def hybrid_plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
+        """Return a hybrid search ready to run, with its stages apart: for measuring and tuning them."""
         checked_search(query, top_k, None)
-        clock = Stopwatch()
-        searcher = self.narrowed(query, filter)
-        return searcher.ready(searcher.timed(query, filter, clock), top_k, clock)
+        limits = checked_filter(filter)
+        searcher = self.scoped_to((*limits.collections, *collections_in(query)))
+        return searcher.plan(searcher.parse(query, limits), top_k)
 
     def classify(self, query: str) -> Understanding:
         """Return what sort of question this is for this index: one identifier, mixed or conceptual, and why."""
         checked_search(query, 1, None)
         analyzer, others = self._analyzers(query)
-        read = understand(query, analyzer, self._facets, held=self._held, others=others)
+        read = understand(query, analyzer, self._facets, held=self._is_phrase, others=others)
         chunks = self.store.counts()["chunks"]
-        return classify(read, analyzer, self.store.lexical.document_frequencies, chunks, self._held)
+        return classify(read, analyzer, self.store.lexical.document_frequencies, chunks, self._is_phrase)
 
     def _analyzers(self, text: str) -> tuple[Analyzer, Sequence[Analyzer]]:
         """Return the analyzer to read a question with, and those of the other languages of the content."""
@@ -375,18 +367,6 @@ class Searcher:
         chosen = of_question(text, analyzers)
         return chosen, [each for each in analyzers if each is not chosen]
 
-    def _usual(self, mode: str, fuse: Fuse) -> str:
-        """Return the name of the reranker of a mode where a search asks for none; none where ranks alone decide."""
-        if MODES[mode] == HYBRID and fuse.anchored:
-            configured = self.profile.reranker
-        else:
-            configured = NO_RERANKER
-        if mode != HYBRID_RERANK or configured != NO_RERANKER:
-            return configured
-        from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER
-
-        return DEFAULT_RERANKER
-
     def _reranker(self, choice: str | Rerank, top: int | None) -> Rerank | None:
         """Return the chosen reranker; kept, for its model and its memory serve the next search too."""
         if top is not None:
@@ -395,46 +375,34 @@ class Searcher:
             return None
         from rifflux.retrieve.steps.rerank import reranker_of
 
-        make = partial(reranker_of, choice, self.view.resources)
+        resources = self.view.resources
         if isinstance(choice, str):
-            found = self.view.kept(choice, make)
+            found = self.view.kept(choice, lambda: reranker_of(choice, resources))
         else:
-            found = make()
+            found = reranker_of(choice, resources)
         many = top or self.profile.rerank_top
         if many:
             return replace(found, top=many)
         return found
 
-    def _channels(self, query: Query, mode: str, clock: Stopwatch) -> tuple[Query, list[str], list[Notice], list[str]]:
-        """Return the query with its vector, the channels that answer, what is missing, and what was left out."""
-        if mode == LEXICAL:
-            return query, [LEXICAL], [], []
-        if mode == HYBRID and self.profile.shortcut and self._is_held_identifier(query):
-            return query, [LEXICAL], [], ["the question is one identifier: searched by its words alone"]
-        query, degraded = self._with_vector(query, clock)
-        if mode == SEMANTIC:
-            return query, [SEMANTIC], degraded, []
-        return query, [LEXICAL] if query.vector is None else [LEXICAL, SEMANTIC], degraded, []
-
-    def _is_held_identifier(self, query: Query) -> bool:
+    def _is_shortcut(self, parsed: Plan) -> bool:
         """Return True for a question that is one identifier or name, and nothing else, if the index holds it.
 
         It may hold another spelling of it. Words then find all that there is; meaning could only add what is unlike.
         A word that is merely rare is no name: what a passage says in other words is found by meaning.
         """
+        query = parsed.query
         understanding = query.understanding
-        if understanding is None or understanding.specificity < 1 or query.asking:
+        if SHORTCUT not in self.profile.reading or understanding is None or understanding.specificity < 1:
             return False
         single = (*understanding.identifiers, *understanding.names)
-        if len(single) != 1:
+        if len(single) != 1 or query.phrasing.interrogative:
             return False
         terms = query.words[single[0]]
-        if query.statistics:
-            frequencies = query.statistics.frequencies
-        else:
-            frequencies = {}
-        is_held = all(frequencies.get(term) for term in terms) or terms in query.beside
-        return bool(terms) and is_held and (not understanding.names or self._is_called(query, terms))
+        statistics = parsed.execution.statistics
+        frequencies = statistics.frequencies if statistics else {}
+        is_known = all(frequencies.get(term) for term in terms) or terms in query.beside
+        return bool(terms) and is_known and (not understanding.names or self._is_called(query, terms))
 
     def _is_called(self, query: Query, terms: Clause) -> bool:
         """Return True if a document that the words of a question find is called by these terms, and nothing else."""
@@ -448,35 +416,38 @@ class Searcher:
                 return True
         return False
 
-    def _with_vector(self, query: Query, clock: Stopwatch) -> tuple[Query, list[Notice]]:
-        """Return the query with its vector, and why there is none or not one for every chunk."""
-        known = query.statistics
-        chunks, embedded = (known.chunks, known.embedded_chunks) if known else (0, 0)
-        if not embedded:
+    def _with_vector(self, parsed: Plan) -> tuple[Plan, list[Notice]]:
+        """Return the plan with the vector of its question, and why there is none or not one for every chunk."""
+        execution = parsed.execution
+        known = execution.statistics
+        if not known or not known.embedded_chunks:
+            if not known or not known.chunks:
+                return parsed, []
             missing = "no chunk has a vector, so nothing is searched by meaning"
-            data: dict[str, object] = {"profile": self.profile.name, "chunks": chunks}
-            return query, [Notice("vectors.none", missing, self.profile.cure, data)] if chunks else []
+            data: dict[str, object] = {"profile": self.profile.name, "chunks": known.chunks}
+            return parsed, [Notice("vectors.none", missing, self.profile.cure, data)]
         degraded: list[Notice] = []
-        if embedded < chunks:
-            lacking = chunks - embedded
-            missing = f"{lacking} of {chunks} chunks have no vector yet"
-            data = {"profile": self.profile.name, "chunks": chunks, "missing": lacking}
+        lacking = known.chunks - known.embedded_chunks
+        if lacking > 0:
+            missing = f"{lacking} of {known.chunks} chunks have no vector yet"
+            data = {"profile": self.profile.name, "chunks": known.chunks, "missing": lacking}
             degraded.append(Notice("vectors.missing", missing, self.profile.cure, data))
-        if query.vector is not None:
-            return query, degraded
+        if execution.vector is not None:
+            return parsed, degraded
         from rifflux.session.vectors import question_vector
 
+        text = parsed.query.semantic_text
         start = perf_counter()
         try:
             vector, model = self.view.again_if_switched(
-                lambda: question_vector(self.store, self.view.embedder, query.semantic_text, query.deadline)
+                lambda: question_vector(self.store, self.view.embedder, text, execution.deadline)
             )
-            query = replace(query, vector=vector, model=model)
+            parsed = replace(parsed, execution=replace(execution, vector=vector, model=model))
         except ModelError as error:
-            return query, [*degraded, Notice.of(error, NO_QUERY_VECTOR, f"no query vector: {error}")]
+            degraded.append(Notice.of(error, NO_QUERY_VECTOR, f"no query vector: {error}"))
         finally:
-            clock.add("embed", start)
-        return query, degraded
+            parsed.clock.add("embed", start)
+        return parsed, degraded
 
     def why(
         self,
@@ -500,23 +471,54 @@ class Searcher:
         from rifflux.retrieve.query.reading import as_typed
 
         checked_search(query, top_k, None)
-        searcher = self.narrowed(query, filter, boosts)
+        limits = checked_filter(filter)
+        searcher = self.scoped_to((*limits.collections, *collections_in(query)), boosts)
         store = searcher.store
-        way = searcher.way(mode, fusion, rerank, self.profile.diversity, rerank_top)
+        options = searcher.options(mode, fusion, rerank, self.profile.diversity, rerank_top)
         hit = store.catalog.chunk(checked_text("the name of a document", document))
         if hit:
             name = hit.place
         else:
             name = Reader(searcher.view).place_of(document)
         chunks = store.catalog.chunks_of(*name)
-        clock = Stopwatch()
-        plan = searcher.ready(searcher.timed(query, filter, clock), top_k, clock, way)
-        plan = deep(plan, chunks_of(store, plan.query))
+        plan = searcher.plan(searcher.parse(query, limits), top_k, options)
+        plan = deep(plan, chunks_of(store, plan))
         tells = searcher.view.visible.tells
         asked = [hit] if hit else chunks
         verdict = Inquiry(plan, store, name, asked, len(chunks), top_k, tells, as_typed(plan.query))()
         if verdict.hit:
-            shown = searcher.view.shown([verdict.hit])[0]
-        else:
-            shown = None
-        return replace(verdict, hit=shown, namespace=parted(verdict.namespace)[0])
+            hit = searcher.view.redacted_hits([verdict.hit])[0]
+        return replace(verdict, hit=hit if verdict.hit else None, namespace=parted(verdict.namespace)[0])
+
+
+# Conditions of a filter that left nothing: a misspelt one finds nothing, and should say so
+
+
+def unmatched(filter: Filter, passes: Callable[[Filter], bool]) -> tuple[str, ...]:
+    """Return notes on the conditions that no document meets, or on all of them if none meets all."""
+    if not filter or passes(filter):
+        return ()
+    told = [f"nothing {wanted}" for wanted, alone in _conditions(filter) if not passes(alone)]
+    return tuple(told or ["nothing meets all of what it is narrowed to"])
+
+
+def _conditions(filter: Filter) -> Iterator[tuple[str, Filter]]:
+    """Yield each condition in words, with a filter of it alone."""
+    yield from ((f"has a path like {each!r}", Filter(paths=(each,))) for each in filter.paths)
+    if filter.folders:
+        yield "is in a folder that was named", Filter(folders=filter.folders)
+    yield from ((f"is of the kind {each!r}", Filter(kinds=(each,))) for each in filter.kinds)
+    if filter.since:
+        yield f"is from {filter.since} or later", Filter(since=filter.since)
+    if filter.until:
+        yield f"is from {filter.until} or before", Filter(until=filter.until)
+    for name, value in filter.metadata.items():
+        yield f"has {name}={_spelled(value)}", Filter(metadata={name: value})
+    yield from ((f"has the subject {each!r}", Filter(tags=(each,))) for each in filter.tags)
+
+
+def _spelled(value: Any) -> str:
+    """Return a value, or its alternatives, each in one way: a number may stand there as text too."""
+    several = isinstance(value, Sequence) and not isinstance(value, str)
+    values: Mapping[str, None] = dict.fromkeys(map(str, value if several else [value]))
+    return " or ".join(values)

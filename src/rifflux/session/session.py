@@ -277,8 +277,8 @@ class IndexView:
         own = {root for owner in self.mine for root in self.session.store.of(owner).catalog.roots()}
         return tuple(dict.fromkeys(told_namespace(root, owned=root in own) for root in roots))
 
-    def shown(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return hits as the caller may be shown them, each with the name of its collection."""
+    def redacted_hits(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Return hits as the caller may see them, each with the name of its collection."""
         return [*(self.labelled(each) for each in self.visible.hits(hits))]
 
     @property
@@ -386,7 +386,7 @@ class IndexView:
             lambda: self.store.counts()["chunks"],
             self.store.semantic.vectors_of,
             settings,
-            self.profile.features,
+            self.profile.tuning.features,
             self.session.models,
             self.calls,
         )
@@ -408,7 +408,7 @@ class IndexView:
     def kept(self, name: Hashable, make: Callable[[], T]) -> T:
         """Return what is made once for this owner, guard and profile, such as a reranker's state."""
         profile = self.profile
-        weights = tuple(sorted(profile.features.items()))
+        weights = tuple(sorted(profile.tuning.features.items()))
         key = (name, self.store.owner, self.calls, profile.language, profile.mathematics, weights)
         return self.session.kept(key, make)
 

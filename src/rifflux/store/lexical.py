@@ -55,10 +55,13 @@ class Lexical(Protocol):
     An engine that only names candidates gives `match` and leaves the rest to another engine's lexical role.
     """
 
-    def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
+    def match(
+        self, query: Query, limit: int, weights: FieldWeights, *, enough: int = 0, exact: bool = False
+    ) -> Ranking:
         """Rank chunks by BM25 over the query's terms; scores are positive, higher is better. Variants add `VARIANT`.
 
-        Of at most `limit` chunks, those that are `enough` for the query are always found.
+        Of at most `limit` chunks, the best `enough` (0: all of them) are always found. With `exact`, scores are those
+        of the tables to the last digit, whatever is faster.
         """
 
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:

@@ -91,14 +91,18 @@ class Semantic(Protocol):
     def embedded(self) -> int:
         """Count the chunks that have a vector of the model in use."""
 
-    def nearest(self, query: Query, limit: int) -> Ranking:
-        """Rank chunks by cosine with the query's vector; none, or one of length zero, ranks nothing.
+    def nearest(
+        self, query: Query, vector: Vectors | None, limit: int, *, enough: int = 0, model: str | None = None
+    ) -> Ranking:
+        """Rank the chunks that a query's filter and required words leave by cosine with its vector.
 
-        Of at most `limit` chunks, those that are `enough` for the query are always found.
+        No vector, or one of length zero, ranks nothing. Of at most `limit` chunks, the best `enough` (0: all of them)
+        are always found. `model` is the fingerprint of the model that made the vector: raises `ModelMismatch` where
+        another one made those of the chunks.
         """
 
-    def cosines_of(self, query: Query, ids: Ids) -> Scores:
-        """Return the cosine of some chunks with a query's vector, by what is stored; NaN where there is none."""
+    def cosines_of(self, vector: Vectors | None, ids: Ids) -> Scores:
+        """Return the cosine of some chunks with a vector, by what is stored; NaN where there is none."""
 
     def vectors_of(self, ids: Ids, *, exact: bool = False) -> Mapping[int, Vectors]:
         """Return the vector of each chunk, by its id; chunks without one are left out.

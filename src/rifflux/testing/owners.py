@@ -13,7 +13,7 @@ import pytest
 from rifflux.errors import OutOfScope
 from rifflux.store import Catalog, Event, FileState, Lexical, Placed, Registry, Semantic, Store
 from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, vector_of, words
-from rifflux.types import Filter, Identifier, Ids, Link, Query, Ranking, Tag
+from rifflux.types import Filter, Identifier, Ids, Link, Query, Ranking, Tag, Vectors
 
 _WORD = "kingfisher"
 _KEYS = ("a", "b", "a.txt", "/root/a.txt")
@@ -23,8 +23,8 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "probe": lambda store, ids: store.probe(),
     "owner": lambda store, ids: store.owner,
     "owners": lambda store, ids: store.owners,
-    "match": lambda store, ids: [_listed(store.lexical.match(query, 50, WEIGHTS)) for query in _queries(store)],
-    "nearest": lambda store, ids: [_listed(store.semantic.nearest(query, 50)) for query in _queries(store)],
+    "match": lambda store, ids: [_listed(store.lexical.match(query, 50, WEIGHTS)) for query in _queries()],
+    "nearest": lambda store, ids: [_listed(store.semantic.nearest(query, _vector(store), 50)) for query in _queries()],
     "hydrate": lambda store, ids: store.catalog.hydrate(Ranking(ids, np.ones(len(ids)))),
     "chunk": lambda store, ids: [store.catalog.chunk(f"{id:016x}") for id in ids.tolist()],
     "find_documents": lambda store, ids: [store.catalog.find_documents(key) for key in _KEYS],
@@ -44,10 +44,8 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "roots": lambda store, ids: store.catalog.roots(),
     "pending": lambda store, ids: [chunk for batch in store.semantic.pending(3) for chunk in batch],
     "vectors_by_hash": lambda store, ids: _plain(store.semantic.vectors_by_hash(_hashes())),
-    "bm25_of": lambda store, ids: [store.lexical.bm25_of(query, ids, WEIGHTS).tolist() for query in _queries(store)],
-    "cosines_of": lambda store, ids: [
-        np.nan_to_num(store.semantic.cosines_of(query, ids), nan=-2.0).tolist() for query in _queries(store)
-    ],
+    "bm25_of": lambda store, ids: [store.lexical.bm25_of(query, ids, WEIGHTS).tolist() for query in _queries()],
+    "cosines_of": lambda store, ids: [np.nan_to_num(store.semantic.cosines_of(_vector(store), ids), nan=-2.0).tolist()],
     "vectors_of": lambda store, ids: _plain(store.semantic.vectors_of(ids)),
     "sample": lambda store, ids: _plain(dict(zip(*store.semantic.sample(100), strict=True))),
     "kinds": lambda store, ids: dict(store.catalog.kinds(ids)),
@@ -96,14 +94,17 @@ _ACCOUNTS = (
 _REFUSED = frozenset(_ACCOUNTS.split())
 
 
-def _queries(store: Store) -> list[Query]:
+def _vector(store: Store) -> Vectors:
     known = store.semantic.model()
-    vector = vector_of(0.6, 0.8, *[0.0] * (known.dimension - 2 if known else 0))
+    return vector_of(0.6, 0.8, *[0.0] * (known.dimension - 2 if known else 0))
+
+
+def _queries() -> list[Query]:
     return [
-        words("cache rivers", vector=vector),
-        words(f"cache {_WORD}", vector=vector, filter=Filter(kinds=("note",))),
-        Query("", required=(("red", "car"),), excluded=((_WORD,),), prefixes=("riv", "1"), vector=vector),
-        Query("", (("|1|cach",), ("|2|cach",), ('x" OR "|1|cach',)), vector=vector),
+        words("cache rivers"),
+        words(f"cache {_WORD}", filter=Filter(kinds=("note",))),
+        Query("", required=(("red", "car"),), excluded=((_WORD,),), prefixes=("riv", "1")),
+        Query("", (("|1|cach",), ("|2|cach",), ('x" OR "|1|cach',))),
     ]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -36,20 +34,19 @@ class SemanticContract(NeedsStore):
 
     def test_nearest_ranks_by_cosine_whatever_the_length(self, store: Store) -> None:
         embedded(store, {"east": (1, 0), "north": (0, 1), "between": (0.6, 0.8)})
-        ranking = store.semantic.nearest(Query("", vector=vector_of(5, 0)), 10)
+        ranking = store.semantic.nearest(Query(""), vector_of(5, 0), 10)
         assert keys_of(store, ranking) == ["east", "between", "north"]
         assert ranking.scores == pytest.approx([1, 0.6, 0], abs=5e-5)
 
-    def test_cosines_of_chosen_chunks_are_those_of_the_ranking_whatever_the_filter(self, store: Store) -> None:
+    def test_cosines_of_chosen_chunks_are_those_of_the_ranking(self, store: Store) -> None:
         embedded(store, {"east": (1, 0), "north": (0, 1), "between": (0.6, 0.8)})
         store.catalog.put("c", change("bare", "no vector", first_id=900))
-        query = Query("", vector=vector_of(5, 0))
-        nearest = store.semantic.nearest(query, 10)
+        nearest = store.semantic.nearest(Query(""), vector_of(5, 0), 10)
         ids = np.array([*nearest.ids, 900, 12345], np.int64)
-        cosines = store.semantic.cosines_of(replace(query, filter=Filter(kinds=("none",))), ids)
+        cosines = store.semantic.cosines_of(vector_of(5, 0), ids)
         assert cosines[:3] == pytest.approx(nearest.scores, abs=5e-5)
         assert np.isnan(cosines[3:]).all()
-        assert np.isnan(store.semantic.cosines_of(replace(query, vector=None), ids)).all()
+        assert np.isnan(store.semantic.cosines_of(None, ids)).all()
 
     def test_a_sample_holds_the_lowest_ids_that_have_a_vector_until_something_changes(self, store: Store) -> None:
         assert [len(each) for each in store.semantic.sample(4)] == [0, 0]
@@ -69,26 +66,26 @@ class SemanticContract(NeedsStore):
     def test_what_is_near_holds_required_words_and_no_excluded_ones(self, store: Store) -> None:
         embedded(store, {"alpha": (1, 0), "beta": (0, 1)})
         for query in (Query("", excluded=(("alpha",),)), Query("", required=(("beta",),))):
-            found = store.semantic.nearest(replace(query, vector=vector_of(1, 0)), 10)
+            found = store.semantic.nearest(query, vector_of(1, 0), 10)
             assert keys_of(store, found) == ["beta"]
 
     def test_removed_documents_are_near_nothing(self, store: Store) -> None:
         embedded(store, {"a": (1, 0), "b": (0, 1)})
         store.catalog.remove("c", ["a"])
-        assert keys_of(store, store.semantic.nearest(Query("", vector=vector_of(1, 0)), 10)) == ["b"]
+        assert keys_of(store, store.semantic.nearest(Query(""), vector_of(1, 0), 10)) == ["b"]
 
     @pytest.mark.parametrize("vector", [None, (0, 0)])
     def test_no_vector_or_one_of_length_zero_ranks_nothing(
         self, store: Store, vector: tuple[float, float] | None
     ) -> None:
         embedded(store, {"a": (1, 0)})
-        query = Query("", vector=None if vector is None else vector_of(*vector))
-        assert len(store.semantic.nearest(query, 10)) == 0
+        given = None if vector is None else vector_of(*vector)
+        assert len(store.semantic.nearest(Query(""), given, 10)) == 0
 
     def test_filters_narrow_vectors_too(self, store: Store) -> None:
         embedded(store, {"a": (1, 0), "b": (0.9, 0.1)})
-        query = Query("", vector=vector_of(1, 0), filter=Filter(documents=("b",)))
-        assert keys_of(store, store.semantic.nearest(query, 1)) == ["b"]
+        query = Query("", filter=Filter(documents=("b",)))
+        assert keys_of(store, store.semantic.nearest(query, vector_of(1, 0), 1)) == ["b"]
 
     def test_pending_chunks_can_be_embedded_while_they_are_listed(self, store: Store) -> None:
         store.semantic.use_model(MODEL)

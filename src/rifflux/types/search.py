@@ -25,11 +25,14 @@ __all__ = [
     "WITHHELD",
     "Clause",
     "Credit",
+    "Execution",
     "Freshness",
     "Hit",
     "Ids",
     "Moment",
+    "Phrasing",
     "Query",
+    "QueryLanguages",
     "Ranking",
     "Scope",
     "Scores",
@@ -162,29 +165,46 @@ _TOLD = {"authors": "by", "venue": "in", "year": "of"}
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """A question that was read: what every step after it works with, so that nobody looks at the text again.
+class Phrasing:
+    """The parts of a question by their purpose.
 
-    `asked` is the text without its exclusions and facets, which `limits` holds as they were typed; `asking` are
-    the words of it that ask, and are not searched for. `semantic_text` is
-    what is embedded, `tokens` are its tokens in order, each with its terms, and `terms` are all of these. `words` has
-    the terms of each word that was typed, and of any part of the question that is looked up. `understanding` is the
-    sort of question, `notes` say what is searched for besides, `statistics` how common its terms were when it was read.
+    `body` is the text without its exclusions and facets, and `limits` are those, as they were typed. `interrogative`
+    are the words that make it a question, which are not searched for.
+    """
+
+    body: str = ""
+    limits: str = ""
+    interrogative: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLanguages:
+    """What the words of a question are in the languages of the content.
+
+    The question was read in `query`. `forms` are the forms that its clauses have in the other languages: one of a
+    required clause must match. `stands_for` has, by language, the terms of the question that other terms stand for.
+    """
+
+    query: str = ""
+    forms: Mapping[Clause, tuple[Clause, ...]] = field(default_factory=dict)
+    stands_for: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, parsed and analyzed once: every step works with it, so that nothing looks at the text again.
+
+    `semantic_text` is what is embedded, `tokens` are its tokens in order, each with its terms. `words` has the terms of
+    each word that was typed, and of any part of the question that is looked up. `understanding` is the kind of
+    question.
     `clauses` are alternatives, each a sequence of adjacent terms (mostly of length one; longer for a quoted
     phrase); what the question says of a word more than once counts more by its `worths`, all others 1.
     `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
-    `variants` are further alternatives that were not asked for: other spellings and synonyms. `beside` are for each of
-    them the terms of the question that it may stand for.
-    `forms` are the forms that clauses have in the other languages of the content: one of a required clause must match.
-    `stands_for` has by language the terms of the question that its terms stand for, `language` is the one that the
-    question was read in.
-    `anchors` are what the question names to the letter, `specificity` the share of its words that do so.
-    `times` are the times that it names, `credits` the authors, venues and years of works; with `credits_only` it asks
-    for nothing but their works.
-    `model` is the fingerprint of the model that made `vector`, where that is known.
-    `deadline` is a moment of `time.perf_counter()` after which no stage may still be waited for. `exact` asks for the
-    scores of SQLite's bm25() to the last digit, whatever is faster. `limit` candidates are wanted of each channel; as
-    many as `enough` suffice where finding all of them takes longer (0: `limit` of them).
+    `variants` are further alternatives that the question does not hold: other spellings and synonyms. `beside` are for
+    each of them the terms of the question that it may stand for.
+    `anchors` are what the question names to the letter, `specificity` the share of its words that do so. `times` are
+    the times that it names, `credits` the authors, venues and years of works; with `credits_only` it wants nothing but
+    their works.
     """
 
     text: str
@@ -195,35 +215,51 @@ class Query:
     prefixes: tuple[str, ...] = ()
     variants: tuple[Clause, ...] = ()
     beside: tuple[Clause, ...] = ()
-    forms: Mapping[Clause, tuple[Clause, ...]] = field(default_factory=dict)
-    stands_for: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    language: str = ""
     anchors: tuple[Clause, ...] = ()
     specificity: float = 0.0
     times: tuple[Moment, ...] = ()
     credits: tuple[Credit, ...] = ()
     credits_only: bool = False
     semantic_text: str = ""
-    vector: Vectors | None = None
-    model: str | None = None
     filter: Filter = field(default_factory=Filter)
-    limit: int = 20
-    enough: int = 0
-    deadline: float | None = None
-    exact: bool = False
-    asked: str = ""
-    asking: str = ""
-    limits: str = ""
-    terms: tuple[str, ...] = ()
+    phrasing: Phrasing = Phrasing()
+    languages: QueryLanguages = field(default_factory=QueryLanguages)
     tokens: tuple[tuple[str, Clause], ...] = ()
     words: Mapping[str, Clause] = field(default_factory=dict, repr=False, compare=False)
     understanding: Understanding | None = None
-    notes: tuple[str, ...] = ()
-    statistics: TermStatistics | None = None
 
-    def sufficient(self, limit: int) -> int:
-        """Return the number of candidates that a channel may stop at where so many are wanted of it."""
-        return min(self.enough or limit, limit)
+    @property
+    def terms(self) -> Clause:
+        """Return the terms of all tokens, in order."""
+        return tuple(term for _, terms in self.tokens for term in terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How one search runs: what its channels and steps work with besides the question.
+
+    `vector` is that of the question, `model` the fingerprint of the model that made it, where that is known. Each
+    channel ranks at most `limit` chunks; `enough` of them suffice where finding all takes longer (0: `limit`). The
+    first `pool` of each ranking become candidates.
+    `exact` requests the scores of SQLite's bm25() to the last digit, whatever is faster. `deadline` is a moment of
+    `time.perf_counter()` after which no stage is waited for. `statistics` say how common the terms were when the
+    question was read, `notes` what is searched for besides its words.
+    """
+
+    vector: Vectors | None = None
+    model: str | None = None
+    limit: int = 20
+    enough: int = 0
+    pool: int = 20
+    exact: bool = False
+    deadline: float | None = None
+    statistics: TermStatistics | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sufficient(self) -> int:
+        """Return the number of candidates that a channel may stop at."""
+        return min(self.enough or self.limit, self.limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -315,7 +315,7 @@ class WorksCatalog:
             raise NotFound(f"no work is of the source {source!r}", cure=Cure.LIST, things="works")
         visible = view.visible
         if wanted := Filter().of_works(authors, venues, year):
-            found = [*of_whom(found, Searcher(view).named.spelled(wanted), visible)]
+            found = [*of_whom(found, Searcher(view).credits.spelled(wanted), visible)]
         listed = [summary(visible, *each) for each in found]
         return [each for each in listed if not without_license or each.withheld]
 
@@ -407,7 +407,7 @@ def _place(identifier: str, view: IndexView) -> tuple[str, str]:
 def _hits(view: IndexView, ids: Sequence[int]) -> tuple[Hit, ...]:
     unique = np.array([*dict.fromkeys(ids)], np.int64)
     found = view.store.catalog.hydrate(Ranking(unique, np.zeros(len(unique))))
-    return tuple(view.shown(found))
+    return tuple(view.redacted_hits(found))
 
 
 def _key(work: Work) -> str:

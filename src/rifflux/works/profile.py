@@ -10,7 +10,6 @@ WORKS = Profile(
     readers="rifflux.works.importers:FORMATS",
     mathematics="notation",
     facets=("author", "authors", "year", "venue", "sources"),
-    # How works are weighed by their year is up to their own retrieval.
-    moments=False,
     cure=Cure.IMPORT_WORKS,
-)
+    # How works are weighed by their year is up to their own retrieval.
+).without("times")

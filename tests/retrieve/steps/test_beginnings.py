@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Document, Index
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.naming import letters_of
-from rifflux.retrieve.steps.beginnings import RECORD, STAGE, KeptUp
+from rifflux.retrieve.steps.beginnings import RECORD, STAGE, PreservePrefixRank
 from rifflux.retrieve.table import BEGINS, OUTRIGHT, SCORE, Candidates
 from rifflux.surfaces.shared.verdicts import explanation_lines, verdict_lines
 from rifflux.types import Query
@@ -183,7 +184,7 @@ def test_all_others_keep_their_order(drawn: list[tuple[bool, bool, int]], choice
         ("lexical/rank", [place + 1.0 for place in words]),
     ):
         table = table.with_column(name, np.array(values))
-    kept = KeptUp()(Query("begins"), table)
+    kept = PreservePrefixRank()(Plan(Query("begins")), table)
     fixed = [row for row, (_, outright, record) in enumerate(drawn) if outright and not begins[record]]
     assert [kept.place(row) for row in fixed] == fixed
     moving = [row for row in kept.ids.tolist() if row not in fixed]
@@ -196,4 +197,4 @@ def test_all_others_keep_their_order(drawn: list[tuple[bool, bool, int]], choice
     others = [row for row in moving if not begins[drawn[row][2]]]
     assert others == sorted(others)
     assert (np.diff(kept[SCORE]) <= 0).all()
-    assert KeptUp()(Query("begins"), kept).ids.tolist() == kept.ids.tolist()
+    assert PreservePrefixRank()(Plan(Query("begins")), kept).ids.tolist() == kept.ids.tolist()

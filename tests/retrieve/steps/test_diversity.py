@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Document, Hit, Index, InvalidArgument
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.diversity import Diversity, Mmr, NearDuplicates, one_per_document
 from rifflux.store import ModelInfo, open_store
 from rifflux.testing import change
 from rifflux.types import Query
 from tests.support.hits import stepped
 
-QUERY = Query("cache")
+QUERY = Plan(Query("cache"))
 WORDS = ["cache", "entries", "live", "an", "hour", "queue", "holds", "jobs"]
 
 

@@ -69,10 +69,10 @@ def vectors(count: int) -> Vectors:
 
 def answers(store: SqliteStore) -> list[list[int]]:
     """Return what each channel finds, for one owner and for several."""
-    nearest = Query("", vector=vectors(1)[0])
+    (vector,) = vectors(1)
     views = [store, store.of("ann"), store.united(OWNERS)]
     lexical = [sorted(view.lexical.match(words("heron first"), 100, WEIGHTS).ids.tolist()) for view in views]
-    return lexical + [view.semantic.nearest(nearest, 5).ids.tolist() for view in views]
+    return lexical + [view.semantic.nearest(Query(""), vector, 5).ids.tolist() for view in views]
 
 
 def beside(path: Path, name: str) -> Path:

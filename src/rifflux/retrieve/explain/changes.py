@@ -17,7 +17,9 @@ import numpy as np
 from rifflux.retrieve.explain.obstacles import Obstacle
 from rifflux.retrieve.explain.verdict import Change, QueryTerm
 from rifflux.retrieve.fuse import Fuse
-from rifflux.retrieve.pipeline import Plan, Stopwatch
+from rifflux.retrieve.pipeline import Outcome, Phase, Plan, Stage, Stopwatch, gather
+from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
+from rifflux.retrieve.steps.credits import STAGE as CREDITS
 from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates
 from rifflux.types import Ids, Ranking
 
@@ -39,6 +41,8 @@ def changes(
 
     `row` has the chunk's exact places in the channels, `rank` is its place among the candidates.
     """
+    # What is tried takes no part in the trace of the search.
+    plan = replace(plan, clock=Stopwatch(), outcome=Outcome())
     trial = _Trial(plan, candidates, row, rank, top_k)
     if obstacles:
         found = list(trial.unblocked(obstacles))
@@ -68,7 +72,7 @@ class _Trial:
         for obstacle in obstacles:
             query = obstacle.without(query)
         plan = replace(self.plan, query=query)
-        candidates = plan.pipeline.candidates(query, Stopwatch())
+        candidates = plan.candidates()
         rank = self._rank_in(plan, candidates)
         if rank is None:
             return
@@ -93,7 +97,7 @@ class _Trial:
 
     def _first_reaching(self) -> int | None:
         """Return the shortest page for which some channel reads down to the chunk."""
-        places = [self.row[f"{name}/rank"][0] for name in self.plan.pipeline.channels]
+        places = [self.row[f"{name}/rank"][0] for name in self.plan.channels]
         ranks = [int(place) for place in places if np.isfinite(place)]
         pages = range(self.top_k + 1, LONGEST_PAGE + 1)
         # A longer page has no smaller pool.
@@ -107,7 +111,7 @@ class _Trial:
 
     def _converged(self, page: int | None) -> int | None:
         """Return the page from a given one on that is as long as the chunk's rank there, but for anchors and steps."""
-        bare = replace(self.plan, pipeline=replace(self.plan.pipeline, anchors=None, steps=()))
+        bare = replace(self.plan, stages=[each for each in self.plan.stages if _is_bare(each)])
         while page and page <= LONGEST_PAGE:
             rank = self._rank_on_page_of(page, bare)
             if rank is None or rank <= page:
@@ -116,30 +120,29 @@ class _Trial:
         return None
 
     def _rank_on_page_of(self, top_k: int, plan: Plan) -> int | None:
-        wider = plan.wider(top_k)
-        asked = self.plan.query
-        wanted = wider.query.limit
-        cut = {name: len(each) <= asked.sufficient(asked.limit) for name, each in self.candidates.rankings.items()}
-        reach = wanted, wider.query.sufficient(wanted)
-        found = {name: ranking.head(reach[cut[name]]) for name, ranking in self._far.items()}
-        return self._rank_in(wider, wider.pipeline.ordered(wider.query, found, Stopwatch()), top_k)
+        longer = plan.for_page(top_k)
+        sufficient = self.plan.execution.sufficient
+        found = {}
+        for name, ranking in self._far.items():
+            is_cut = len(self.candidates.rankings[name]) <= sufficient
+            found[name] = ranking.head(longer.execution.sufficient if is_cut else longer.execution.limit)
+        return self._rank_in(longer, longer.candidates(_ranked(found)), top_k)
 
     @cached_property
     def _far(self) -> Mapping[str, Ranking]:
         """Return the rankings of the channels for the longest page."""
-        query = self.plan.wider(LONGEST_PAGE).query
-        if query.limit <= self.plan.query.limit:
+        longest = self.plan.for_page(LONGEST_PAGE)
+        if longest.execution.limit <= self.plan.execution.limit:
             return self.candidates.rankings
-        return {name: channel(query) for name, channel in self.plan.pipeline.channels.items()}
+        return gather(longest).rankings
 
     def _rank_in(self, plan: Plan, table: Candidates, top_k: int = 0) -> int | None:
         """Return the chunk's rank among candidates, after the steps too."""
-        pipeline = plan.pipeline
         order = table.ids.tolist()
-        if pipeline.steps:
-            depth = pipeline.depth(top_k or self.top_k)
-            refined, _, _ = pipeline.refined(plan.query, pipeline.read(table.head(depth)), Stopwatch())
-            order = [*refined.ids.tolist(), *order[depth:]]
+        if any(stage.phase == Phase.PASSAGES for stage in plan.stages):
+            passages = plan.passages_for(top_k or self.top_k)
+            fetched = replace(plan, passages=passages).run_phase(Phase.FETCH, table)
+            order = [*plan.run_phase(Phase.PASSAGES, fetched).ids.tolist(), *order[passages:]]
         return order.index(self.id) + 1 if self.id in order else None
 
     def mention(self, terms: Sequence[QueryTerm]) -> Iterator[Change]:
@@ -160,18 +163,20 @@ class _Trial:
         found = self.candidates.rankings
         score = float(np.nan_to_num(self.row[f"{LEXICAL}/score"][0])) + gain
         raised = {**found, LEXICAL: _raised(found[LEXICAL], self.id, score)}
-        return self._rank_in(self.plan, self.plan.pipeline.ordered(self.plan.query, raised, Stopwatch()))
+        return self._rank_in(self.plan, self.plan.candidates(_ranked(raised)))
 
     def weight(self) -> Iterator[Change]:
         """Try the semantic weight nearest to the present one with which the chunk would be on the page."""
-        pipeline = self.plan.pipeline
+        plan = self.plan
         found = self.candidates.rankings
-        if self.rank is None or pipeline.fuse is None or pipeline.steps or not {LEXICAL, SEMANTIC} <= found.keys():
+        if self.rank is None or plan.fuse is None or not {LEXICAL, SEMANTIC} <= found.keys():
             return
-        present = pipeline.fuse.semantic_weight(found, pipeline.evidence)
+        if any(stage.phase == Phase.PASSAGES for stage in plan.stages):
+            return
+        present = plan.fuse.semantic_weight(found, plan.evidence)
         if not 0 < present < 1:
             return
-        ranks = self._ranks_by_weight(pipeline.fuse, present)
+        ranks = self._ranks_by_weight(plan.fuse, present)
         enough = np.flatnonzero(ranks <= self.top_k)
         if len(enough):
             best = int(enough[np.argmin(np.abs(_WEIGHTS[enough] - present))])
@@ -192,6 +197,16 @@ class _Trial:
         meaning = shares[SEMANTIC] / present
         scores = factors[:, None] * (words[:, None] * (1 - _WEIGHTS) + meaning[:, None] * _WEIGHTS)
         return np.asarray(np.sum(scores >= scores[table.place(self.id)] - 1e-12, axis=0))
+
+
+def _is_bare(stage: Stage) -> bool:
+    """Return True for a stage that neither lifts what the question names nor reads passages."""
+    return stage.phase == Phase.CANDIDATES and stage.name not in (ANCHORS, CREDITS)
+
+
+def _ranked(rankings: Mapping[str, Ranking]) -> Candidates:
+    """Return a table without rows that holds rankings, as channels give it."""
+    return Candidates(np.empty(0, np.int64), rankings=rankings)
 
 
 def _raised(ranking: Ranking, id: int, score: float) -> Ranking:

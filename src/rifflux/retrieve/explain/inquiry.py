@@ -17,7 +17,7 @@ from rifflux.retrieve.explain.changes import changes
 from rifflux.retrieve.explain.obstacles import Obstacle, Tells, obstacles
 from rifflux.retrieve.explain.verdict import Change, QueryTerm, Verdict
 from rifflux.retrieve.fuse.base import chunks_of, frequencies_of
-from rifflux.retrieve.pipeline import RERANK, Channel, Plan, counted, left_out_notices
+from rifflux.retrieve.pipeline import RERANK, Channel, Fetch, Phase, Plan, counted
 from rifflux.retrieve.query.reading import shown
 from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
 from rifflux.retrieve.steps.beginnings import STAGE as BEGINNING
@@ -26,7 +26,7 @@ from rifflux.retrieve.table import RANK, SCORE, SEMANTIC, Candidates, page, plac
 from rifflux.store import Store
 from rifflux.text.analyzer import idf
 from rifflux.text.numbers import ordinal
-from rifflux.types import Clause, Hit, Ids, Notice, Query, Ranking, Trace
+from rifflux.types import Clause, Execution, Hit, Ids, Query, Ranking, Trace
 
 #: A chunk's id, rank and score in a channel.
 Place = tuple[int, int, float]
@@ -41,16 +41,17 @@ class Whole:
     def __init__(self, channel: Channel, chunks: int) -> None:
         self._channel = channel
         self._chunks = chunks
-        self._last: tuple[Query, Ranking] | None = None
+        self._last: tuple[Plan, Ranking] | None = None
 
-    def __call__(self, query: Query) -> Ranking:
+    def __call__(self, query: Query, execution: Execution) -> Ranking:
         """Return the ranking of the channel."""
-        return self._channel(query)
+        return self._channel(query, execution)
 
-    def place(self, query: Query, ids: Ids) -> Place | None:
+    def place(self, plan: Plan, ids: Ids) -> Place | None:
         """Return the place of the best of some chunks among all; None where none of them is ranked."""
-        if self._last is None or self._last[0] is not query:
-            self._last = query, self._channel(replace(query, limit=max(self._chunks, query.limit), enough=0))
+        if self._last is None or self._last[0] is not plan:
+            whole = replace(plan.execution, limit=max(self._chunks, plan.execution.limit), enough=0)
+            self._last = plan, self._channel(plan.query, whole)
         ranking = self._last[1]
         places = np.flatnonzero(np.isin(ranking.ids, ids))
         if not len(places):
@@ -61,8 +62,8 @@ class Whole:
 
 def deep(plan: Plan, chunks: int) -> Plan:
     """Return the same search in an index of so many chunks, by channels that know the place of every chunk."""
-    channels = {name: Whole(channel, chunks) for name, channel in plan.pipeline.channels.items()}
-    return replace(plan, pipeline=replace(plan.pipeline, channels=channels))
+    channels = {name: Whole(channel, chunks) for name, channel in plan.channels.items()}
+    return replace(plan, channels=channels)
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,6 @@ class Inquiry:
     top_k: int
     tells: Tells
     typed: Mapping[str, str] = field(default_factory=dict)
-    left_out: dict[str, Notice] = field(default_factory=dict, init=False)
 
     def __call__(self) -> Verdict:
         """Return the verdict on the best of the chunks."""
@@ -113,27 +113,29 @@ class Inquiry:
     @cached_property
     def candidates(self) -> Candidates:
         """Return all candidates of the search, before any passage was read."""
-        return self.plan.pipeline.candidates(self.plan.query, self.plan.clock)
+        return self.plan.candidates()
 
     @cached_property
     def _steps(self) -> Sequence[tuple[str, Candidates]]:
         """Return the table after each step by its name; the one before all steps comes first, under no name."""
-        pipeline = self.plan.pipeline
-        query = self.plan.query
-        if not pipeline.steps:
+        stages = [stage for stage in self.plan.stages if stage.phase == Phase.PASSAGES]
+        if not stages:
             return ()
-        table = pipeline.read(self.candidates.head(self._read))
+        table = self._fetched(self.candidates.head(self._read))
         steps = [("", table)]
-        for name, step in pipeline.steps:
-            table, left_out, _ = replace(pipeline, steps=[(name, step)]).refined(query, table, self.plan.clock)
-            self.left_out.update(left_out)
-            steps.append((name, table))
+        for stage in stages:
+            table = self.plan.run(stage, table)
+            steps.append((stage.name, table))
         return steps
 
     @property
     def _read(self) -> int:
         """Return how many passages the steps see: all of a page as long as the pool, so that the ranks below agree."""
-        return max(self.plan.pipeline.pool, self.top_k)
+        return max(self.plan.execution.pool, self.top_k)
+
+    def _fetched(self, rows: Candidates) -> Candidates:
+        """Return rows with their passages."""
+        return Fetch(self.store)(replace(self.plan, passages=len(rows)), rows)
 
     @property
     def _refined(self) -> Candidates:
@@ -158,7 +160,7 @@ class Inquiry:
     def _row(self, id: int) -> Candidates:
         """Return the row of a chunk before the steps; for one that is no candidate, the places the channels know."""
         place = self.candidates.place(id)
-        fuse = self.plan.pipeline.fuse
+        fuse = self.plan.fuse
         one = np.array([id], np.int64)
         if place is not None:
             return self.candidates.take([place])
@@ -171,8 +173,9 @@ class Inquiry:
     def trace(self) -> Trace:
         """Return the search's trace as far as it went."""
         trace = self.plan.trace
-        degraded = (*trace.degraded, *left_out_notices(self.left_out))
-        if RERANK in self.left_out:
+        outcome = self.plan.outcome
+        degraded = (*trace.degraded, *outcome.notices)
+        if RERANK in outcome.skipped:
             trace = replace(trace, reranker=None)
         return replace(
             trace, milliseconds=self.plan.clock.milliseconds, counts=counted(self.candidates), degraded=degraded
@@ -200,7 +203,7 @@ class Inquiry:
 
     def _lost(self, ids: Ids) -> Verdict:
         """Return the verdict on chunks that nothing kept out, and that no channel ranked among its first."""
-        places = {name: self._place(name, ids) for name in self.plan.pipeline.channels}
+        places = {name: self._place(name, ids) for name in self.plan.channels}
         known = [place for place in places.values() if place]
         if not known:
             stage = next(iter(places))
@@ -249,20 +252,19 @@ class Inquiry:
         """Return a row as a hit with its explanation; a chunk that is no candidate has no score."""
         if SCORE not in row:
             row = row.with_column(SCORE, np.zeros(1))
-        return page(row if row.passages else self.plan.pipeline.read(row), [self._first])[0]
+        return page(row if row.passages else self._fetched(row), [self._first])[0]
 
     def _place(self, channel: str, ids: Ids) -> Place | None:
         """Return the place of the best of some chunks in a channel, however far down; None where it ranks none."""
-        found = self.plan.pipeline.channels[channel]
+        found = self.plan.channels[channel]
         if isinstance(found, Whole):
-            return found.place(self.plan.query, ids)
+            return found.place(self.plan, ids)
         return None
 
     def _exact(self, row: Candidates) -> Candidates:
         """Return a row with its places in channels that were not read so far down."""
-        query = self.plan.query
         for name, ranking in self.candidates.rankings.items():
-            if np.isfinite(row[f"{name}/rank"][0]) or len(ranking) < query.sufficient(query.limit):
+            if np.isfinite(row[f"{name}/rank"][0]) or len(ranking) < self.plan.execution.sufficient:
                 continue
             if place := self._place(name, row.ids):
                 parts = {RANK: place[1], "score": place[2], "read": len(ranking)}
@@ -318,15 +320,15 @@ class Inquiry:
     @property
     def _first(self) -> str:
         """Return the stage that ordered the candidates first: the fusion, or the only channel."""
-        fuse = self.plan.pipeline.fuse
+        fuse = self.plan.fuse
         if fuse:
             return fuse.name
         return next(iter(self.candidates.rankings))
 
     def _below(self, row: Candidates) -> str:
         """Return why a chunk that channels rank is no candidate."""
-        pool = self.plan.pipeline.pool
-        names = list(self.plan.pipeline.channels)
+        pool = self.plan.execution.pool
+        names = list(self.plan.channels)
         ranks = {name: row[f"{name}/rank"][0] for name in names}
         ranked = {name: int(rank) for name, rank in ranks.items() if np.isfinite(rank)}
         if any(rank <= pool for rank in ranked.values()):
@@ -342,7 +344,7 @@ class Inquiry:
     def _nothing(self, channel: str) -> str:
         """Return why a channel does not rank a chunk at all."""
         if channel == SEMANTIC:
-            if self.plan.query.vector is not None:
+            if self.plan.execution.vector is not None:
                 return "semantic: not embedded yet"
             return "semantic: no query vector"
         asked = [shown(clause, self.typed) for clause in _clauses(self.plan.query)] + list(self.plan.query.prefixes)
@@ -352,7 +354,9 @@ class Inquiry:
 
     def _terms(self, one: Ids) -> tuple[QueryTerm, ...]:
         """Return the query's terms, those that a chunk holds and those that it misses."""
-        query, store, chunks = self.plan.query, self.store, chunks_of(self.store, self.plan.query)
+        query = self.plan.query
+        store = self.store
+        chunks = chunks_of(store, self.plan)
         return tuple(
             QueryTerm(
                 " ".join(clause),
@@ -362,7 +366,7 @@ class Inquiry:
                 bool(len(store.lexical.holding(clause, one))),
                 clause in query.variants,
             )
-            for clause, count in frequencies_of(store, query, _clauses(query)).items()
+            for clause, count in frequencies_of(store, self.plan, _clauses(query)).items()
         )
 
     def _contributions(self, row: Candidates) -> Mapping[str, float]:
@@ -371,7 +375,7 @@ class Inquiry:
         base = row[f"{self._first}/score"][0]
         if np.isnan(base):
             return {}
-        if self.plan.pipeline.fuse:
+        if self.plan.fuse:
             parts = _numbers(row, self._first)
         else:
             parts = {self._first: float(base)}

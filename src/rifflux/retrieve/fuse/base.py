@@ -15,10 +15,24 @@ from rifflux.errors import InvalidArgument
 from rifflux.retrieve.table import SCORE, Candidates
 from rifflux.store import Store
 from rifflux.text.analyzer import idf
-from rifflux.types import Clause, Ids, Query, Ranking, Scores
+from rifflux.types import Clause, Execution, Ids, Query, Ranking, Scores
 
 if TYPE_CHECKING:
     from rifflux.retrieve.scale import VectorScale
+
+
+class Planned(Protocol):
+    """A question with its execution, as `rifflux.retrieve.pipeline.Plan` has them."""
+
+    @property
+    def query(self) -> Query:
+        """Return the question."""
+        ...
+
+    @property
+    def execution(self) -> Execution:
+        """Return how it is executed."""
+        ...
 
 
 class Evidence(Protocol):
@@ -103,60 +117,60 @@ def fused(table: Candidates, name: str, scores: Scores, addends: Mapping[str, Sc
     return table.with_column(f"{name}/rank", table.ranks())
 
 
-def frequencies_of(store: Store, query: Query, clauses: Iterable[Clause]) -> Mapping[Clause, int]:
-    """Return how many chunks hold each clause at most: a phrase is no more frequent than its rarest word.
+def frequencies_of(store: Store, plan: Planned, clauses: Iterable[Clause]) -> Mapping[Clause, int]:
+    """Return the number of chunks that hold each clause at most: a phrase is no more frequent than its rarest word.
 
-    The chunks of other languages hold another form of it. The store is asked only about terms that the query does not
-    tell of.
+    The chunks of other languages hold another form of it. The store counts only terms that the plan has no statistics
+    of.
     """
     clauses = dict.fromkeys(clauses)
-    if query.statistics:
-        known = dict(query.statistics.frequencies)
-    else:
-        known = {}
-    every = {clause: (clause, *query.forms.get(clause, ())) for clause in clauses}
+    statistics = plan.execution.statistics
+    known = dict(statistics.frequencies) if statistics else {}
+    forms = plan.query.languages.forms
+    every = {clause: (clause, *forms.get(clause, ())) for clause in clauses}
     missing = [*filterfalse(known.__contains__, chain.from_iterable(chain.from_iterable(every.values())))]
     if missing:
         known |= store.lexical.document_frequencies(missing)
     found = {}
     for clause in clauses:
         found[clause] = sum(min(map(known.get, form, repeat(0)), default=0) for form in every[clause])
-    if query.forms:
-        most = chunks_of(store, query)
+    if forms:
+        most = chunks_of(store, plan)
         found = {clause: min(count, most) for clause, count in found.items()}
     return found
 
 
-def chunks_of(store: Store, query: Query) -> int:
-    """Return how many chunks there are, as of when the query was read."""
-    if query.statistics:
-        return query.statistics.chunks
+def chunks_of(store: Store, plan: Planned) -> int:
+    """Return the number of chunks, as of when the question was read."""
+    if plan.execution.statistics:
+        return plan.execution.statistics.chunks
     return store.counts()["chunks"]
 
 
-def weights_of(store: Store, query: Query) -> Mapping[Clause, float]:
-    """Return the idf of each clause of the query."""
-    chunks = chunks_of(store, query)
-    found = frequencies_of(store, query, (*query.clauses, *query.required))
+def weights_of(store: Store, plan: Planned) -> Mapping[Clause, float]:
+    """Return the idf of each clause of the question."""
+    chunks = chunks_of(store, plan)
+    found = frequencies_of(store, plan, (*plan.query.clauses, *plan.query.required))
     return dict(zip(found, map(idf, repeat(chunks), found.values()), strict=True))
 
 
 @dataclass(frozen=True)
 class StoreEvidence:
-    """The evidence on one query's candidates."""
+    """The evidence on the candidates of one search."""
 
     store: Store
-    query: Query
+    plan: Planned
     scale: VectorScale | None = None
     known: dict[int, str] = field(default_factory=dict, compare=False, repr=False)
 
     def coverage(self, ids: Ids) -> Scores:
         """Return the share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
-        weights = weights_of(self.store, self.query)
+        weights = weights_of(self.store, self.plan)
+        forms = self.plan.query.languages.forms
         total = sum(weights.values())
         share = np.zeros(len(ids))
         for clause, weight in weights.items():
-            holders = [self.store.lexical.holding(form, ids) for form in (clause, *self.query.forms.get(clause, ()))]
+            holders = [self.store.lexical.holding(form, ids) for form in (clause, *forms.get(clause, ()))]
             share += weight * np.isin(ids, np.concatenate(holders))
         if total:
             return share / total
@@ -172,7 +186,7 @@ class StoreEvidence:
     @property
     def specificity(self) -> float:
         """Return the share of the question's words that name one thing, in [0, 1]."""
-        return self.query.specificity
+        return self.plan.query.specificity
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rifflux.retrieve.query.credits import CreditsRead
@@ -53,8 +54,8 @@ def _like(vocabulary: Vocabulary, role: str, said: str) -> list[str]:
     return sorted(of_one_word(fits, works) if len(meant.words) == 1 else fits)
 
 
-def named_by(query: Query, read: CreditsRead, store: Store, text: str) -> Query:
-    """Return the query with those whom the question names; it asks for their works alone where nothing else is left."""
+def with_credits(query: Query, read: CreditsRead, store: Store, text: str) -> Query:
+    """Return the query with those whom the question names; it wants their works alone where nothing else is left."""
     if read.only:
         sure = [credit for credit in read.credits if credit.sure]
     else:
@@ -66,10 +67,12 @@ def named_by(query: Query, read: CreditsRead, store: Store, text: str) -> Query:
         further = filter.narrowed(several.filter)
         if store.catalog.any_passes(further):
             filter = further
-    notes = [f"{credit.shown} ({', '.join(_listed(credit))})" for credit in read.credits]
-    return replace(
-        query, text=text, filter=filter, credits=read.credits, credits_only=read.only, notes=(*query.notes, *notes)
-    )
+    return replace(query, text=text, filter=filter, credits=read.credits, credits_only=read.only)
+
+
+def credit_notes(credits: Sequence[Credit]) -> tuple[str, ...]:
+    """Return a note on each credit: its spellings, and the evidence for it."""
+    return tuple(f"{credit.shown} ({', '.join(_listed(credit))})" for credit in credits)
 
 
 def _listed(credit: Credit) -> list[str]:

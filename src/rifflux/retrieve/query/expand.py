@@ -75,8 +75,8 @@ def expand(
     held: Callable[[Clause], bool] = lambda _: False,
     elsewhere: Frequencies = lambda _: {},
     spelled: Callable[[Clause], str] = " ".join,
-) -> Query:
-    """Return the query with its variants, and a note of each word or formula that got some.
+) -> tuple[Query, tuple[str, ...]]:
+    """Return the query with its variants, and a note on each word or formula that got some.
 
     `held` tells whether terms stand side by side in the index, `elsewhere` how often terms occur in other stores that
     are searched for the same question, and `spelled` how texts write terms.
@@ -96,15 +96,15 @@ def expand(
     whole = dict(formulas(query, analyzer))
     variants: dict[Clause, Clause] = dict.fromkeys(chain(fresh, *whole.values()), ())
     if not variants:
-        return query
+        return query, ()
     variants.update(zip(fresh, (each.beside for each in fresh.values()), strict=True))
-    notes = [*_notes(fresh.values(), spelled), *(f"{each!r} is a formula: also searched as a whole" for each in whole)]
-    return replace(
+    notes = (*_notes(fresh.values(), spelled), *(f"{each!r} is a formula: also searched as a whole" for each in whole))
+    query = replace(
         query,
         variants=(*query.variants, *variants),
         beside=(*query.beside, *variants.values()),
-        notes=(*query.notes, *notes),
     )
+    return query, notes
 
 
 def _numbers(

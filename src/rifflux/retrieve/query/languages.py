@@ -63,8 +63,11 @@ def in_other_languages(
         variants=(*query.variants, *variants),
         beside=(*query.beside, *variants.values()),
         worths={**query.worths, **worths},
-        forms={clause: tuple(each) for clause, each in forms.items()},
-        stands_for=stands_for,
+        languages=replace(
+            query.languages,
+            forms={clause: tuple(each) for clause, each in forms.items()},
+            stands_for=stands_for,
+        ),
         excluded=tuple(dict.fromkeys((*query.excluded, *without))),
         prefixes=tuple(dict.fromkeys((*query.prefixes, *beginnings))),
     )

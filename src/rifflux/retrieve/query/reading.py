@@ -25,7 +25,7 @@ from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer, fold
 from rifflux.text.identifiers import labelled, named_results, numbered_results
 from rifflux.text.question_words import framed
-from rifflux.types import Clause, Filter, Query, Understanding
+from rifflux.types import Clause, Filter, Phrasing, Query, QueryLanguages, Understanding
 
 if TYPE_CHECKING:
     from rifflux.retrieve.query.codes import Frequencies
@@ -152,7 +152,7 @@ def understand(
     text = _comparable(text)
     reading = _read(text, {*facets, "kind", "path"})
     words = Words(analyzer)
-    asking, meaning = _subject(reading.meaning, words, analyzer.language, held)
+    interrogative, meaning = _subject(reading.meaning, words, analyzer.language, held)
     tokens: list[tuple[str, Clause]] = []
     searched = defaultdict[str, list[Clause]](list)
     for sort, part in meaning:
@@ -163,23 +163,20 @@ def understand(
     phrases = _each_once(searched[PHRASE])
     mentioned = len(plain) > sum(map(len, phrases))
     beside = phrases if mentioned else ()
-    asked, limits = _halves(text, reading)
+    body, limits = _halves(text, reading)
     query = Query(
         text=text,
         # Every word by itself, those of a phrase that is mentioned too, and that phrase whole.
         clauses=tuple(dict.fromkeys([*zip(chain(plain, *beside), strict=True), *beside])),
         worths=_worths(plain),
-        asking=asking,
         required=() if mentioned else phrases,
         excluded=_each_once(_joined(words.read(each)) for each in reading.excluded),
         prefixes=tuple(dict.fromkeys(chain.from_iterable(searched[PREFIX]))),
         semantic_text=" ".join(" ".join(each[1] for each in meaning).split()),
-        terms=_joined(tokens),
         tokens=tuple(tokens),
         words=words,
-        language=analyzer.language,
-        asked=asked,
-        limits=limits,
+        languages=QueryLanguages(analyzer.language),
+        phrasing=Phrasing(body, limits, interrogative),
         filter=_limits(reading.facets) if reading.facets else Filter(),
     )
     if others:
@@ -346,7 +343,7 @@ def classify(
         names = []
     specific = len(codes) + len(quoted) + len(names)
     share = specific / max(1, len(codes) + len(quoted) + len(words))
-    if any(each.isdecimal() for each in query.semantic_text) and not query.asking:
+    if any(each.isdecimal() for each in query.semantic_text) and not query.phrasing.interrogative:
         first = [terms[code][0] for code in codes if terms[code]]
         if not (share == 1 and frequencies(first)) and (spelled := _spelled_code(query, frequencies, held)):
             return spelled

@@ -14,6 +14,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import weights_of
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.codes import parted
 from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, of_word
 from rifflux.retrieve.steps.beginnings import begun
@@ -60,16 +61,17 @@ class Anchors:
     cap: float = 4.0
     identified: float = 8.0
 
-    def __call__(self, query: Query, table: Candidates) -> Candidates:
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Lift the scores of candidates that hold an anchor; a column for each of its factors."""
         if not len(table):
             return table
+        query = plan.query
         ranks = table[f"{LEXICAL}/rank"]
         near = ranks <= LOOKED_AT
         near[:LOOKED_AT_FIRST] = True
         names = self.store.catalog.names(table.ids[near])
         table = begun(query, table, {**names, **self._further(table, ranks)})
-        factors = {**self._by_title(query, table.ids, names), **self._factors(query, table.ids)}
+        factors = {**self._by_title(plan, table.ids, names), **self._factors(query, table.ids)}
         if any(name.startswith(f"{IDENTIFIED}: ") and name != BY_TITLE for name in factors):
             factors.pop(BY_TITLE, None)
         if not factors:
@@ -92,11 +94,12 @@ class Anchors:
             return self.store.catalog.names(table.ids[ranks > LOOKED_AT])
         return {}
 
-    def _by_title(self, query: Query, ids: Ids, names: Mapping[int, ChunkNames]) -> Mapping[str, Scores]:
+    def _by_title(self, plan: Plan, ids: Ids, names: Mapping[int, ChunkNames]) -> Mapping[str, Scores]:
         """Return the factors of candidates that the question names, or whose title it is as a whole.
 
         It names them by title, alias or last heading, or else by key.
         """
+        query = plan.query
         asked = atoms(parted(query), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         wanted = {*chain(*query.clauses, *query.required)}
         titles = defaultdict[str, list[int]](list)
@@ -110,10 +113,10 @@ class Anchors:
             for name in each.headings[-1:]:
                 headings[name].append(id)
                 languages.setdefault(name, each.language)
-            analyzer = self.analyzer.beside(query.stands_for, each.language)
+            analyzer = self.analyzer.beside(query.languages.stands_for, each.language)
             if wanted and any(_says(analyzer, name, wanted) for name in (each.title, *each.aliases)):
                 whole.append(id)
-        rarity = {clause[0]: value for clause, value in weights_of(self.store, query).items() if len(clause) == 1}
+        rarity = {clause[0]: value for clause, value in weights_of(self.store, plan).items() if len(clause) == 1}
         found = self._named({**headings, **titles}, rarity, asked, query, titles, languages)
         named: Sequence[int] = [id for name in found for id in (titles if name in titles else headings)[name]]
         if asked and not named and any(each.is_path for each in names.values()):
@@ -151,14 +154,14 @@ class Anchors:
         """
         read = {}
         for name in sorted(names):
-            found = _read(self.analyzer.beside(query.stands_for, languages.get(name, "")), name)
+            found = _read(self.analyzer.beside(query.languages.stands_for, languages.get(name, "")), name)
             if found or not asked:
                 read[name] = found
         near = defaultdict[str, list[str]](list)
         for variant, beside in zip(query.variants, query.beside, strict=False):
             if len(variant) == len(beside) == 1:
                 near[beside[0]] += variant
-        return Titles(read, rarity, wholes, near).named(asked, query.asked or query.text)
+        return Titles(read, rarity, wholes, near).named(asked, query.phrasing.body or query.text)
 
     def _lift(self, factors: Mapping[str, Scores], rows: int) -> Scores:
         """Return the factor of each candidate's score."""
@@ -185,7 +188,7 @@ class Anchors:
     def _titled(self, query: Query, anchor: Clause, holders: Ids) -> Iterator[int]:
         """Yield those that hold the anchor in their title or headings."""
         for id, each in self.store.catalog.names(holders).items() if len(holders) else ():
-            analyzer = self.analyzer.beside(query.stands_for, each.language)
+            analyzer = self.analyzer.beside(query.languages.stands_for, each.language)
             terms = [*analyzer.terms(each.title), "", *analyzer.terms(" ".join(each.headings))]
             if _contains(terms, anchor):
                 yield id

@@ -9,13 +9,13 @@ as their identifier, which define it as a symbol, or which are by whom the quest
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.retrieve.pipeline import Step
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.naming import letters_of
 from rifflux.retrieve.table import BEGINS, CREDITED, LEXICAL, OUTRIGHT, PLACE, RANK, SCORE, Candidates, declare
 from rifflux.store import ChunkNames
@@ -34,7 +34,7 @@ COLUMNS = (BEGINS, RECORD, BY_WORDS)
 
 def begun(query: Query, table: Candidates, names: Mapping[int, ChunkNames]) -> Candidates:
     """Return the table with those marked that begin with what was asked; as it is where none does."""
-    asked = {letters_of(text) for text in (query.asked or query.text, query.semantic_text)} - {""}
+    asked = {letters_of(text) for text in (query.phrasing.body or query.text, query.semantic_text)} - {""}
     first = {text[0] for text in asked}
     begins = {id: how for id, each in names.items() if (how := _begins(each, asked, first))}
     if not begins:
@@ -64,15 +64,16 @@ def _may_begin(name: str, first: Collection[str]) -> bool:
     return sign.lower() in first or sign == "0" or not sign.isascii()
 
 
-class KeptUp:
+@dataclass(frozen=True, slots=True)
+class PreservePrefixRank:
     """Moves records that begin with what was asked up to their place by words alone, where they stand below it.
 
     All other candidates keep their order. One that is moved up gets the score of the next below it.
     """
 
-    def __call__(self, query: Query, table: Candidates) -> Candidates:
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Return the candidates in their new order."""
-        del query
+        del plan
         if BEGINS not in table:
             return table
         if BY_WORDS not in table:
@@ -90,24 +91,6 @@ class KeptUp:
         parts = {RANK: table.ranks(), SCORE: scores, "by words": table[BY_WORDS]}
         told = {part: np.where(moved, values, table[f"{STAGE}/{part}"]) for part, values in parts.items()}
         return table.with_stage(STAGE, told).with_column(SCORE, scores)
-
-
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """A step that orders candidates by what it knows, and then keeps up those that begin with what was asked."""
-
-    step: Step
-    keep: Step = field(default_factory=KeptUp)
-
-    @property
-    def top(self) -> int:
-        """Return how many candidates the step looks at. Raises `AttributeError` for one that looks at all."""
-        found: int = self.step.top  # type: ignore[attr-defined]
-        return found
-
-    def __call__(self, query: Query, table: Candidates) -> Candidates:
-        """Return the candidates in their new order."""
-        return self.keep(query, self.step(query, table))
 
 
 def _whole(table: Candidates) -> NDArray[np.bool_]:

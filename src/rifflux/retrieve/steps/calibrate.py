@@ -36,11 +36,12 @@ import numpy as np
 
 from rifflux.errors import ModelError
 from rifflux.retrieve.fuse.base import weighed, weights_of
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.table import HIGH, MEDIUM, MOMENT, NAMED, RELEVANCE, SEMANTIC, Candidates
 from rifflux.store import VARIANT, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.properties import beside, searchable_properties
-from rifflux.types import Clause, Hit, Query, Results, Scores
+from rifflux.types import Clause, Hit, Query, Results, Scores, Vectors
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
@@ -161,11 +162,11 @@ class Relevance:
     words: Calibration = field(default=WORDS)
     scale: ModelScale | None = None
 
-    def __call__(self, query: Query, table: Candidates) -> Candidates:
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Return the candidates, in their order, with their relevance."""
         if not len(table):
             return table
-        features = self.features(query, table)
+        features = self.features(plan, table)
         unseen = np.isnan(features["cosine"])
         if self.meaning:
             relevance = self.meaning(features)
@@ -183,19 +184,20 @@ class Relevance:
         relevance = np.where(named, np.maximum(relevance, MEDIUM), relevance)
         return table.with_column(RELEVANCE, np.array([*map(round, relevance.tolist(), repeat(4))]))
 
-    def features(self, query: Query, table: Candidates) -> Mapping[str, Scores]:
+    def features(self, plan: Plan, table: Candidates) -> Mapping[str, Scores]:
         """Return what each candidate has in common with the question; the cosine is NaN where there is no vector.
 
         Besides the features, `lacking` is 1 for a candidate without some number or code of the question.
         """
-        weights = weights_of(self.store, query)
+        query = plan.query
+        weights = weights_of(self.store, plan)
         texts: list[str] = []
         titled: list[bool] = []
         asked = frozenset(chain.from_iterable(weights))
         # What is of a time need not name it as the question does.
         times = "".join(f" \n {self.analyzer.joined(each.words)} " for each in query.times)
         for hit, dated in zip(table.passages, (table[MOMENT] > 0).tolist(), strict=True):
-            passage = terms_of(self.analyzer.beside(query.stands_for, hit.language), hit)
+            passage = terms_of(self.analyzer.beside(query.languages.stands_for, hit.language), hit)
             names = (passage.title, *passage.aliases)
             titled.append(bool(asked) and any(asked == frozenset(name.split()) for name in names))
             # A clause is held where its terms stand side by side.
@@ -205,7 +207,7 @@ class Relevance:
         else:
             stand_ins = {}
         return {
-            "cosine": self._cosines(query, table),
+            "cosine": self._cosines(plan.execution.vector, table),
             "coverage": _shares(weights, texts, stand_ins),
             "length": np.full(len(table), math.log1p(len(weights))),
             "named": query.specificity * _shares(dict.fromkeys(query.anchors, 1.0), texts),
@@ -213,16 +215,16 @@ class Relevance:
             "lacking": _lacking([*filter(_has_digit, weights)], texts, stand_ins),
         }
 
-    def _cosines(self, query: Query, table: Candidates) -> Scores:
+    def _cosines(self, vector: Vectors | None, table: Candidates) -> Scores:
         """Return the cosine that the semantic channel gave a candidate, or else that of its vector."""
-        cosines = table[f"{SEMANTIC}/score"].copy()
-        if query.vector is None:
+        if vector is None:
             return np.full(len(table), np.nan)
+        cosines = table[f"{SEMANTIC}/score"].copy()
         missing = np.flatnonzero(np.isnan(cosines))
         if len(missing):
             known = self.store.semantic.vectors_of(table.ids[missing])
             cosines[missing] = [
-                float(known[id] @ query.vector) if id in known else math.nan for id in table.ids[missing].tolist()
+                float(known[id] @ vector) if id in known else math.nan for id in table.ids[missing].tolist()
             ]
         cosines = np.maximum(cosines, 0.0)
         if self.scale:

@@ -13,6 +13,7 @@ from itertools import takewhile
 
 import numpy as np
 
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.table import NAMED, OUTRIGHT, SCORE, Candidates, declare, product
 from rifflux.store import CodePiece, Store
 from rifflux.types import Hit, Query, Scores
@@ -85,7 +86,7 @@ class Definitions:
     aside: float = 0.7
     twin: float = 0.5
 
-    def __call__(self, query: Query, table: Candidates) -> Candidates:
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Return the candidates in their new order, with a column for each reason."""
         if not len(table):
             return table
@@ -93,7 +94,7 @@ class Definitions:
         if not seen:
             return table
         pieces = [_Piece(seen[id]) if id in seen else None for id in table.ids[:_LOOKED_AT].tolist()]
-        factors = self._factors(query, pieces)
+        factors = self._factors(plan.query, pieces)
         scores = table[SCORE] * product(factors.values(), len(table))
         scores, factors = self._without_twins(pieces, scores, factors)
         before = scores.copy()
@@ -159,9 +160,9 @@ class OnlyDefining:
 
     name: str
 
-    def __call__(self, query: Query, table: Candidates) -> Candidates:
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Return the candidates that define the name."""
-        del query
+        del plan
         written = [self._written(hit) for hit in table.passages]
         exact = [place for place, each in enumerate(written) if each == _last(self.name)]
         return table.take(exact or [place for place, each in enumerate(written) if each])

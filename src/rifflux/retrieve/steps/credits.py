@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rifflux.retrieve.pipeline import Channel, Step
+from rifflux.retrieve.pipeline import Channel, Plan
 from rifflux.retrieve.table import CREDITED, RELEVANCE, SCORE, Candidates, declare
 from rifflux.store import Store
-from rifflux.types import Credit, Ids, Query, Ranking, Scores
+from rifflux.types import Credit, Execution, Ids, Query, Ranking, Scores
 
 STAGE = "credits"
 declare(
@@ -27,12 +27,12 @@ class CreditedChannel:
     channel: Channel
     store: Store
 
-    def __call__(self, query: Query) -> Ranking:
+    def __call__(self, query: Query, execution: Execution) -> Ranking:
         """Return what the channel finds at all, then what it finds among these works, then the rest of them."""
-        found = [self.channel(query)]
+        found = [self.channel(query, execution)]
         for credit in query.credits:
             theirs = replace(query, filter=query.filter.narrowed(credit.filter))
-            found.append(self.channel(replace(theirs, limit=min(query.limit, MOST))))
+            found.append(self.channel(theirs, replace(execution, limit=min(execution.limit, MOST))))
             rest = self.store.catalog.first_of(theirs.filter, MOST)
             found.append(Ranking(rest, np.zeros(len(rest))))
         ids, scores = (np.concatenate(each) for each in zip(*((each.ids, each.scores) for each in found), strict=True))
@@ -63,8 +63,9 @@ class Credits:
     likely: float = 2.0
     sure: float = 8.0
 
-    def __call__(self, query: Query, table: Candidates) -> Candidates:
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Lift the scores of these works; a column for each name."""
+        query = plan.query
         factors = {}
         share = np.zeros(len(table))
         for credit in query.credits:
@@ -86,24 +87,25 @@ class Credits:
         return table.with_column(CREDITED, lifted).factored(STAGE, factors, (table[SCORE] + first) * lifted)
 
 
-def kept_first(query: Query, table: Candidates) -> Candidates:
+def credits_first(plan: Plan, table: Candidates) -> Candidates:
     """Order what a reranker ordered by the factors that it knows nothing of."""
     lifted = np.nan_to_num(table[CREDITED], nan=1.0)
-    if query.credits_only:
+    if plan.query.credits_only:
         first = (lifted > 1) * table[SCORE].max(initial=0.0)
     else:
         first = 0.0
     return table.scored((table[SCORE] + first) * lifted)
 
 
-def rated_as_asked(rate: Step, store: Store) -> Step:
-    """Return a step that rates candidates, those that are all that was asked for as surely relevant."""
+@dataclass(frozen=True, slots=True)
+class CreditRelevance:
+    """Rates works that are all that the question wants as surely relevant."""
 
-    def rated(query: Query, table: Candidates) -> Candidates:
-        table = rate(query, table)
-        if not query.credits_only or not len(table):
+    store: Store
+
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
+        """Return the candidates, in their order, with their relevance."""
+        if not len(table):
             return table
-        every = np.min([credited(store, credit, table.ids) for credit in query.credits], axis=0)
+        every = np.min([credited(self.store, credit, table.ids) for credit in plan.query.credits], axis=0)
         return table.with_column(RELEVANCE, np.maximum(table[RELEVANCE], every))
-
-    return rated

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.pipeline import Step
+from rifflux.retrieve.pipeline import Plan, Stage
 from rifflux.retrieve.table import OTHERS, RANK, SCORE, Candidates, declare
 from rifflux.store import Store
-from rifflux.types import Hit, Query, Scores, Vectors
+from rifflux.types import Hit, Scores, Vectors
 
 #: What a page may be grouped by: every chunk for itself, or the best chunk of each document.
 CHUNK = "chunk"
@@ -29,9 +29,9 @@ _WORD = re.compile(r"\w+")
 _WIDTH = 3
 
 
-def one_per_document(query: Query, table: Candidates) -> Candidates:
+def one_per_document(plan: Plan, table: Candidates) -> Candidates:
     """Keep the best candidate of each document, and count the others."""
-    del query
+    del plan
     best: dict[tuple[str, str], int] = {}
     stands_for = [best.setdefault(hit.place, place) for place, hit in enumerate(table.passages)]
     return _kept(table, stands_for, "one per document")
@@ -52,9 +52,9 @@ class NearDuplicates:
         if not 0 < self.threshold <= 1:
             raise InvalidArgument(f"the threshold of near-duplicates is above 0 and at most 1, not {self.threshold}")
 
-    def __call__(self, query: Query, table: Candidates) -> Candidates:
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Keep the best candidate of each group of near-duplicates, in their order, and count the others."""
-        del query
+        del plan
         shingles = [_shingles(hit.text) for hit in table.passages]
         holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
         stands_for = []
@@ -119,9 +119,9 @@ class Mmr:
         if not 0 <= self.lambda_ <= 1:
             raise InvalidArgument(f"lambda is from 0 to 1, not {self.lambda_}")
 
-    def __call__(self, query: Query, table: Candidates) -> Candidates:
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Return the candidates in their new order; the first stays first."""
-        del query
+        del plan
         if not len(table):
             return table
         head = table.head(self.pool)
@@ -206,16 +206,16 @@ class Diversity:
             self.collapse if collapse is None else collapse,
         )
 
-    def steps(self, store: Store) -> list[tuple[str, Step]]:
-        """Return the steps in the order they make sense in: equal texts, then documents, then what is alike."""
-        steps: list[tuple[str, Step]] = []
+    def stages(self, store: Store) -> list[Stage]:
+        """Return the stages in the order they make sense in: equal texts, then documents, then what is alike."""
+        stages: list[Stage] = []
         if self.collapse:
-            steps.append(("collapse", NearDuplicates()))
+            stages.append(Stage("collapse", NearDuplicates()))
         if self.group == DOCUMENT:
-            steps.append(("one per document", one_per_document))
+            stages.append(Stage("one per document", one_per_document))
         if self.diversify:
-            steps.append(("mmr", Mmr(store, 1 - self.diversify)))
-        return steps
+            stages.append(Stage("mmr", Mmr(store, 1 - self.diversify)))
+        return stages
 
 
 #: A page may repeat itself: it has no steps against that.

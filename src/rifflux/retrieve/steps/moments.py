@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from rifflux.retrieve.pipeline import Step
-from rifflux.retrieve.steps.beginnings import Keeping
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.table import MOMENT, SCORE, Candidates, declare
 from rifflux.text.dates import timestamp
 from rifflux.text.moments import dates_in
-from rifflux.types import Hit, Moment, Query, Scores
+from rifflux.types import Hit, Moment, Scores
 
 STAGE = "moments"
 declare("moments/*", "factor", "the factor for being of a time that the question names: by its date, name or text")
@@ -31,9 +30,9 @@ class Moments:
     factor: float = 2.0
     top: int = 100
 
-    def __call__(self, query: Query, table: Candidates) -> Candidates:
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Lift the scores of candidates of the time; a column for each time that some candidate is of."""
-        shares = {each.words: np.array([share(each, hit) for hit in table.passages]) for each in query.times}
+        shares = {each.words: np.array([share(each, hit) for hit in table.passages]) for each in plan.query.times}
         shares = {words: values for words, values in shares.items() if values.any()}
         if not shares:
             return table
@@ -66,9 +65,3 @@ def share(moment: Moment, hit: Hit) -> float:
 
 def _says(moment: Moment, text: str) -> bool:
     return any(moment.covers(since, until) for since, until in dates_in(text))
-
-
-def lifting_times(query: Query) -> tuple[list[tuple[str, Step]], list[str]]:
-    """Return the step for the times of a question, and what the answer says of each; none without a time."""
-    notes = [f"{each.words!r} is a time: documents of {each.span} count more" for each in query.times]
-    return [(STAGE, Keeping(Moments()))] if notes else [], notes

@@ -135,7 +135,7 @@ def worths_of(query: Query) -> list[float]:
 
 def required_forms(query: Query) -> list[tuple[Clause, ...]]:
     """Return the clauses that must match, each with its forms in other languages, of which one suffices."""
-    return [(clause, *query.forms.get(clause, ())) for clause in query.required[:MOST_CLAUSES]]
+    return [(clause, *query.languages.forms.get(clause, ())) for clause in query.required[:MOST_CLAUSES]]
 
 
 def words_of(text: str) -> list[str]:

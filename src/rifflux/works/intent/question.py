@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from rifflux.retrieve.pipeline import Plan
 from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
 from rifflux.text.moments import YEAR_OF_WORK
@@ -25,17 +26,22 @@ class Question:
     """
 
     text: str
-    query: Query
+    plan: Plan
     decision: IntentDecision
     first: NamedWork | None = None
     about: NamedWork | None = None
     notes: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
 
+    @property
+    def query(self) -> Query:
+        """Return the question as it was parsed."""
+        return self.plan.query
+
 
 def read_question(
     text: str,
-    query: Query,
+    plan: Plan,
     mode: str | None,
     intents: Mapping[str, Intent],
     store: Store,
@@ -46,17 +52,18 @@ def read_question(
 
     `compare` compares it with examples. Raises `InvalidArgument` for an unknown mode.
     """
-    named, doubt = named_work(query.asked, store, visible)
+    query = plan.query
+    named, doubt = named_work(query.phrasing.body, store, visible)
     if not named and not doubt:
         named, doubt = work_of_author(text, query, store, visible)
     name = f"the name of a work here: {named.display_name}" if named else ""
     reference = name if named and named.alone else _reference(query)
     known = query.understanding
-    decision = classify(query.asked, mode, known, intents, query.words, reference=reference, compare=compare)
+    decision = classify(query.phrasing.body, mode, known, intents, query.words, reference=reference, compare=compare)
     undecided = named and not mode and decision.intent.name == GENERIC
     # "What is tag 06Z4?": words that ask are no part of the name.
     if named and undecided and is_only_name(query.semantic_text, named.name, named.hit.title):
-        again = classify(query.asked, mode, known, intents, query.words, reference=name)
+        again = classify(query.phrasing.body, mode, known, intents, query.words, reference=name)
         decision = replace(again, notes=decision.notes)
     notes = [f"{decision.intent.name}: {decision.reason}"]
     first = named if decision.intent.naming == FIRST else None
@@ -67,8 +74,8 @@ def read_question(
             decision = replace(decision, intent=decision.intent.directed(decision.cited))
     elif decision.intent.naming == ABOUT and doubt:
         notes.append(doubt)
-    lacking = _unknown_identifiers(query.asked, store)
-    return Question(text, query, decision, first, about, (*notes, *decision.notes), lacking)
+    lacking = _unknown_identifiers(query.phrasing.body, store)
+    return Question(text, plan, decision, first, about, (*notes, *decision.notes), lacking)
 
 
 def _reference(query: Query) -> str:
@@ -78,13 +85,13 @@ def _reference(query: Query) -> str:
     bare words. Without the author it would be an event: `Chile earthquake 1960`.
     """
     people = [credit.said for credit in query.credits if credit.role == AUTHORS]
-    typed = query.asked.strip()
-    year = YEAR_OF_WORK.search(query.asked)
+    typed = query.phrasing.body.strip()
+    year = YEAR_OF_WORK.search(query.phrasing.body)
     if year and not query.credits_only and is_bare(typed, query.words):
         for person in people:
             if typed.startswith(person):
                 return f"an author, a subject and a year: {person!r}, {year[0]}"
-    name = works_of(query.asked, people if query.credits_only else ())
+    name = works_of(query.phrasing.body, people if query.credits_only else ())
     if name:
         return f"a question for the works of {name!r}"
     return ""

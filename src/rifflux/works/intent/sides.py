@@ -202,8 +202,8 @@ def query_of_side(query: Query, text: str) -> Query:
     return replace(
         query,
         text=text,
-        asked=text,
-        terms=terms,
+        phrasing=replace(query.phrasing, body=text),
+        tokens=((text, terms),),
         clauses=tuple(dict.fromkeys((term,) for term in terms)),
         required=(),
         prefixes=tuple(each for each in query.prefixes if any(word.startswith(each) for word in (*terms, *folded))),

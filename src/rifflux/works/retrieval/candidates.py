@@ -12,7 +12,7 @@ import numpy as np
 
 from rifflux.retrieve.fuse import Fuse, ReciprocalRank
 from rifflux.retrieve.fuse.base import Weights
-from rifflux.retrieve.pipeline import Channel, Pipeline, Stopwatch, channels, reaching
+from rifflux.retrieve.pipeline import Channel, Outcome, Phase, Plan, Stopwatch, channels, reaching
 from rifflux.retrieve.steps.beginnings import COLUMNS as BEGUN
 from rifflux.retrieve.steps.beginnings import STAGE as BEGINNING
 from rifflux.retrieve.table import (
@@ -32,7 +32,7 @@ from rifflux.retrieve.table import (
 from rifflux.session.searching import Searcher
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import idf
-from rifflux.types import Clause, Filter, Ids, Query, Ranking, Scores, Trace
+from rifflux.types import Clause, Execution, Filter, Ids, Query, Ranking, Scores, Trace
 from rifflux.works.intent.named import CERTAINTY, NamedWork, Place
 from rifflux.works.intent.question import Question
 from rifflux.works.intent.sides import query_of_side
@@ -52,16 +52,15 @@ SIDE = declare("side", "place from 0", "the side of a comparison that ranks the 
 class Gathered:
     """Candidates by their scores, and the queries that they answer.
 
-    All of them are scored by `query`, and satisfy it; the steps of `pipeline` are still to come. `sides` are the
-    queries that they are judged by: one for each side of a comparison, else a single one. The work at `named` is the
-    one that the question names.
+    All of them are scored by the question of `plan`, and satisfy it; its stages that read passages are still to come.
+    `sides` are the questions that they are judged by: one for each side of a comparison, else a single one. The work at
+    `named` is the one that the question names.
     """
 
     table: Candidates
-    query: Query
-    sides: Sequence[Query]
+    plan: Plan
+    sides: Sequence[Plan]
     trace: Trace
-    pipeline: Pipeline
     named: Place | None = None
 
 
@@ -80,55 +79,60 @@ class CandidateGenerator:
             return self._of_sides(self.question.decision.sides)
         if self.question.about:
             return self._like(self.question.about)
-        found = self._gathered(self.question.query)
+        found = self._gathered(self.question.plan)
         if self.question.first:
             return self._with(self.question.first, found)
         return found
 
-    def _gathered(self, query: Query, without: Place | None = None) -> Gathered:
-        """Return the candidates of one search, less a work; the steps follow once those of all sides are there."""
-        plan = self.searcher.ready(query, POOL, self.clock)
-        pipeline = replace(plan.pipeline, steps=())
-        table, trace = pipeline.found(plan.query, POOL, plan.trace, self.clock)
+    def _gathered(self, parsed: Plan, without: Place | None = None) -> Gathered:
+        """Return the candidates of one search, less a work; the stages follow once those of all sides are there."""
+        plan = self.searcher.plan(replace(parsed, clock=self.clock, outcome=Outcome()), POOL)
+        first = [stage for stage in plan.stages if stage.phase <= Phase.FETCH]
+        table = replace(plan, stages=first).ordered(POOL)
+        trace = plan.completed_trace()
         if without:
             table = table.take([row for row, hit in enumerate(table.passages) if hit.place != without])
-        table = settled(self.searcher.store, plan.query, table, self.question.decision.intent.weights)
-        return Gathered(table, plan.query, [plan.query], trace, plan.pipeline)
+        table = settled(self.searcher.store, plan.execution, table, self.question.decision.intent.weights)
+        return Gathered(table, plan, [plan], trace)
 
     def _with(self, named: NamedWork, found: Gathered) -> Gathered:
         """Make the named work a candidate, whatever the channels say, unless the question leaves it out."""
         table = found.table
         store = self.searcher.store
         if named.hit.place not in [hit.place for hit in table.passages]:
-            ranking = allowed(store, found.query, Ranking(np.array([named.id], np.int64), np.zeros(1)))
+            ranking = allowed(store, found.plan.query, Ranking(np.array([named.id], np.int64), np.zeros(1)))
             more = Candidates.of_hits(store.catalog.hydrate(ranking))
-            table = stacked(table, settled(store, found.query, more, self.question.decision.intent.weights))
+            table = stacked(table, settled(store, found.plan.execution, more, self.question.decision.intent.weights))
         return replace(found, table=table, named=named.hit.place)
 
     def _of_sides(self, sides: Sequence[str]) -> Gathered:
         """Return the candidates for either side of a comparison, merged."""
-        first, second = (self._gathered(query_of_side(self.question.query, side)) for side in sides)
-        queries = [first.query, second.query]
+        plan = self.question.plan
+        first, second = (self._gathered(replace(plan, query=query_of_side(plan.query, side))) for side in sides)
+        plans = [first.plan, second.plan]
         trace = _both(first.trace, second.trace)
-        return Gathered(_merged(first.table, second.table), _joined(queries), queries, trace, first.pipeline)
+        return Gathered(_merged(first.table, second.table), _joined(plans), plans, trace)
 
     def _like(self, named: NamedWork) -> Gathered:
         """Return what is like a work, by its most telling words and its vector, without the work itself."""
         vector = self.searcher.store.semantic.vectors_of(np.array([named.id], np.int64), exact=True).get(named.id)
-        title = replace(self._titled(named), vector=vector, required=(), anchors=(), specificity=0.0)
+        plan = self._titled(named)
+        title = replace(plan.query, required=(), anchors=(), specificity=0.0)
         telling = replace(title, clauses=self._telling(named), variants=(), beside=(), prefixes=())
-        found = self._gathered(telling, named.hit.place)
+        plan = replace(plan, execution=replace(plan.execution, vector=vector))
+        found = self._gathered(replace(plan, query=telling), named.hit.place)
         # How well a work answers is judged by what the other is called: none holds all of the other's words.
-        return replace(found, sides=[replace(title, vector=found.query.vector, model=found.query.model)])
+        return replace(found, sides=[replace(found.plan, query=title)])
 
-    def _titled(self, named: NamedWork) -> Query:
+    def _titled(self, named: NamedWork) -> Plan:
         """Return a work's title as a question, within the limits of the one that names it."""
         title = "".join(char if char.isalnum() else " " for char in named.hit.title)
         asked = self.question.query
         start = perf_counter()
-        query = self.searcher.read(f"{title} {asked.limits}", self.filter, asked.understanding)
+        text = f"{title} {asked.phrasing.limits}"
+        plan = self.searcher.parse(text, self.filter, understanding=asked.understanding)
         self.clock.add("understand", start)
-        return query
+        return plan
 
     def rated(self, found: Gathered, table: Candidates) -> Candidates:
         """Return candidates with their relevance for the question; if it has two sides, for the one they answer.
@@ -174,15 +178,14 @@ def _merged(first: Candidates, second: Candidates) -> Candidates:
     return table.with_column(SIDE, answers.astype(np.float64)).with_column(f"{SIDES}/score", fused[SCORE])
 
 
-def _joined(queries: Sequence[Query]) -> Query:
-    """Return the sides of a comparison as one query: what either asks for."""
-    vectors = [query.vector for query in queries if query.vector is not None]
+def _joined(plans: Sequence[Plan]) -> Plan:
+    """Return the sides of a comparison as one search: for what either wants."""
+    vectors = [plan.execution.vector for plan in plans if plan.execution.vector is not None]
     units = [vector / (np.linalg.norm(vector) or 1.0) for vector in vectors]
-    return replace(
-        queries[0],
-        clauses=tuple(dict.fromkeys(clause for query in queries for clause in query.clauses)),
-        vector=np.mean(units, axis=0, dtype=np.float32) if len(units) == len(queries) else None,
-    )
+    mean = np.asarray(np.mean(units, axis=0, dtype=np.float32)) if len(units) == len(plans) else None
+    first = plans[0]
+    clauses = tuple(dict.fromkeys(clause for plan in plans for clause in plan.query.clauses))
+    return replace(first, query=replace(first.query, clauses=clauses), execution=replace(first.execution, vector=mean))
 
 
 def _both(one: Trace, other: Trace) -> Trace:
@@ -221,7 +224,7 @@ _KEPT = ("anchors/", "cited/", f"{BEGINNING}/")
 _ALSO = (LIFT, NAMED, OUTRIGHT, CREDITED, *BEGUN)
 
 
-def settled(store: Store, query: Query, table: Candidates, weights: Weights) -> Candidates:
+def settled(store: Store, execution: Execution, table: Candidates, weights: Weights) -> Candidates:
     """Return the rows by their BM25 and the cosine of the tables, as both are weighed.
 
     Scores are shares of the greatest; ranks are among these rows, ties by chunk id. What is not among the best by words
@@ -230,7 +233,7 @@ def settled(store: Store, query: Query, table: Candidates, weights: Weights) -> 
     if not len(table):
         return table
     lexical = np.nan_to_num(table[f"{LEXICAL}/score"])
-    semantic = np.nan_to_num(np.maximum(store.semantic.cosines_of(query, table.ids), 0.0))
+    semantic = np.nan_to_num(np.maximum(store.semantic.cosines_of(execution.vector, table.ids), 0.0))
     columns: dict[str, Scores] = {}
     for name, scores in {LEXICAL: lexical, SEMANTIC: semantic}.items():
         known = scores > 0
@@ -281,20 +284,20 @@ class ExactLexical:
     store: Store
     fields: FieldWeights
 
-    def __call__(self, query: Query) -> Ranking:
+    def __call__(self, query: Query, execution: Execution) -> Ranking:
         """Return the best chunks for a query by the tables' scores, ties by chunk id."""
         if len(set(chain.from_iterable(query.clauses))) <= FEW_TERMS:
-            return self.channel(replace(query, exact=True))
-        found = self.channel(replace(query, limit=int(MORE * query.limit), enough=0)).ids
+            return self.channel(query, replace(execution, exact=True))
+        found = self.channel(query, replace(execution, limit=int(MORE * execution.limit), enough=0)).ids
         scores = self.store.lexical.bm25_of(query, found, self.fields)
-        order = np.lexsort((found, -scores))[: query.limit]
+        order = np.lexsort((found, -scores))[: execution.limit]
         return Ranking(found[order], scores[order])
 
 
-def sufficient_reach(query: Query, fuse: Fuse | None, pool: int) -> Query:
-    """Return the query with its channels read as deep as suffices, no deeper even where that costs nothing."""
-    query = reaching(query, fuse, pool)
-    return replace(query, limit=min(query.sufficient(query.limit), DEEPEST))
+def sufficient_reach(execution: Execution, fuse: Fuse | None, pool: int) -> Execution:
+    """Return the execution whose channels are read as deep as suffices, no deeper even where that costs nothing."""
+    execution = reaching(execution, fuse, pool)
+    return replace(execution, limit=min(execution.sufficient, DEEPEST))
 
 
 def exact_channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]:

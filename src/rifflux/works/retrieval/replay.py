@@ -57,7 +57,7 @@ def replayed(retriever: WorksRetriever, pack: EvidencePack) -> Replay:
     if pack.asked is None:
         raise InvalidArgument("this pack does not say how it was asked: 'retrieve' makes packs that can be replayed")
     told = pack.asked
-    now = retriever.searcher.now(pack.query)
+    now = retriever.searcher.refreshed(pack.query)
     problems = check_digest(pack)
     try:
         moment = datetime.fromisoformat(told.asked_at)

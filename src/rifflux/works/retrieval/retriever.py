@@ -19,7 +19,7 @@ from rifflux.evidence.choose import REACH, Limits
 from rifflux.evidence.pack import Asking, EvidencePack, Packer, digest, sealed
 from rifflux.models.guarded import CachingEmbedder
 from rifflux.models.workers import Workers
-from rifflux.retrieve.pipeline import RERANK, Stopwatch
+from rifflux.retrieve.pipeline import RERANK, Outcome, Phase, Stopwatch
 from rifflux.retrieve.table import BEGINS, RELEVANCE, Candidates, page
 from rifflux.session.arguments import (
     FURTHEST,
@@ -32,8 +32,10 @@ from rifflux.session.arguments import (
     checked_works,
 )
 from rifflux.session.license_policy import LicensePolicy
+from rifflux.session.profile import CREDITS, EXPANSION, FETCH, PAGE
 from rifflux.session.searching import NO_QUERY_VECTOR, Searcher
 from rifflux.session.session import IndexView
+from rifflux.session.stages import Licenses
 from rifflux.types import LICENSED, Filter, Hit, Trace, Why, parted
 from rifflux.types.document import UNTOLD
 from rifflux.works.export import CITING, style_of
@@ -110,9 +112,10 @@ class WorksRetriever:
             language=own.language,
             mathematics=own.mathematics,
             visible=own.visible,
-            credits=own.credits,
         )
-        intents = adjusted_intents(own.intents, intents=fitted_intents(own.components))
+        if CREDITS not in own.reading:
+            profile = profile.without(CREDITS)
+        intents = adjusted_intents(own.tuning.intents, intents=fitted_intents(own.tuning.components))
         return cls(Searcher(replace(view, profile=profile)), intents=intents, workers=view.session.workers)
 
     def __call__(
@@ -163,7 +166,7 @@ class WorksRetriever:
         filter = checked_works(since, until, subjects, sources, authors, venues, year)
         clock = Stopwatch()
         deadline = checked_deadline(deadline_ms)
-        searcher = self.searcher.now(query, checked_filter({"collections": collections}).collections)
+        searcher = self.searcher.refreshed(query, checked_filter({"collections": collections}).collections)
         if works_only:
             names = [parted(each)[0] for each in searcher.store.catalog.namespaces()]
             filter = replace(
@@ -187,7 +190,15 @@ class WorksRetriever:
         profile = view.profile
         synonyms = view.session.synonyms
         rules = sorted(map(str, view.visible.rules.items()))
-        settings = (profile.name, profile.language, profile.boosts, profile.expand, profile.weights, synonyms, rules)
+        settings = (
+            profile.name,
+            profile.language,
+            profile.tuning.boosts,
+            EXPANSION in profile.reading,
+            profile.weights,
+            synonyms,
+            rules,
+        )
         return digest(repr((package.__version__, view.embedder.fingerprint, self.intents, settings)))
 
     def replay(self, pack: EvidencePack) -> Replay:
@@ -212,7 +223,7 @@ class WorksRetriever:
         Raises `InvalidArgument`.
         """
         checked_search(query, 1, None)
-        alone = replace(self, searcher=Searcher(self.searcher.now(query).view.asking_once))
+        alone = replace(self, searcher=Searcher(self.searcher.refreshed(query).view.asking_once))
         with alone.searcher.store.memoized():
             return alone._meant(query, Filter(), mode, Stopwatch(), None).decision
 
@@ -240,7 +251,9 @@ class WorksRetriever:
                 self.settings.year or datetime.fromtimestamp(self.searcher.view.session.now(), UTC).year,
             )
             view = self.searcher.view
-            searcher = Searcher(replace(view, profile=replace(view.profile, steps=steps)))
+            stages = view.profile.stages
+            stages = (*stages[: stages.index(FETCH) + 1], steps, PAGE, "relevance")
+            searcher = Searcher(replace(view, profile=replace(view.profile, stages=stages)))
             generator = CandidateGenerator(searcher, question, filter, clock)
             found = generator()
             clock.add("search", start)
@@ -251,11 +264,11 @@ class WorksRetriever:
         """Return the question, read and understood."""
         searcher = self.searcher
         start = perf_counter()
-        query = replace(searcher.read(text, filter), deadline=deadline)
+        plan = searcher.parse(text, filter, deadline=deadline)
         view = searcher.view
         question = read_question(
             text,
-            query,
+            plan,
             mode,
             self.intents,
             view.store,
@@ -267,17 +280,19 @@ class WorksRetriever:
 
     def _ranked(self, found: Gathered, steps: WorkSteps, clock: Stopwatch) -> Gathered:
         """Return the works in the order of the profile's steps, and the trace completed."""
-        works, left_out, dropped = found.pipeline.refined(found.query, found.table, clock)
-        works = self.searcher.named.told(found.query, works)
+        plan = replace(found.plan, clock=clock, outcome=Outcome())
+        works = Licenses(self.searcher.view).disclosable(plan.query, plan.run_phase(Phase.PASSAGES, found.table))
+        skipped = plan.outcome.skipped
+        dropped = plan.outcome.dropped
         trace = found.trace
         question = steps.question
         trace = replace(
             trace,
-            reranker=None if RERANK in left_out else SCORED,
+            reranker=None if RERANK in skipped else SCORED,
             milliseconds=clock.milliseconds,
             counts={**trace.counts, CITED: steps.cited, "works": len(works)},
             dropped={**trace.dropped, **({KIND: dropped[KIND]} if KIND in dropped else {})},
-            degraded=tuple(dict.fromkeys([*trace.degraded, *left_out.values()])),
+            degraded=tuple(dict.fromkeys([*trace.degraded, *skipped.values()])),
             notes=(
                 *trace.notes,
                 *question.notes,
@@ -297,7 +312,7 @@ class WorksRetriever:
         found = _listed(generator, found, packer, searcher.view.visible)
         works = _rated(generator, found, packer)
         citable = Citables(searcher, question.text, steps.tags)(works, steps.candidates)
-        terms = frozenset(chain.from_iterable(chain(*each.clauses, *each.variants) for each in found.sides))
+        terms = frozenset(chain.from_iterable(chain(*each.query.clauses, *each.query.variants) for each in found.sides))
         pack = replace(packer, notes=found.trace.degraded)(
             question.text,
             question.decision.intent.name,
@@ -328,7 +343,7 @@ class WorksRetriever:
             }
             more = map(details.get, (each.stage for each in hit.why), repeat({}))
             hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
-        return tuple(self.searcher.view.shown(hits))
+        return tuple(self.searcher.view.redacted_hits(hits))
 
 
 def _components(table: Candidates) -> tuple[Mapping[str, float], ...]:

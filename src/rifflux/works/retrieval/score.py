@@ -34,13 +34,14 @@ from itertools import repeat
 import numpy as np
 
 from rifflux.retrieve.fuse.base import weighed
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.credits import credited
 from rifflux.retrieve.table import LEXICAL, LIFT, RANK, SCORE, SEMANTIC, Candidates, declare
 from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.schemes import WORDED
-from rifflux.types import Hit, Ids, Query, Scores, Tag
+from rifflux.types import Hit, Ids, Scores, Tag
 from rifflux.works.intent.named import CERTAINTY
 from rifflux.works.intent.question import Question
 from rifflux.works.retrieval.candidates import share
@@ -82,14 +83,14 @@ class WorkScore:
     half_life_years: float = 10.0
     most_citations: int = 100
 
-    def __call__(self, query: Query, table: Candidates) -> Candidates:
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Return the works by their scores, ties by chunk id, with a column for each component and its addend."""
         if not len(table):
             return table
         values = self.components(table)
         scores, addends = weighed(values, self.question.decision.intent.weights.shares())
-        for credit in query.credits:
-            if credit.sure or query.credits_only:
+        for credit in plan.query.credits:
+            if credit.sure or plan.query.credits_only:
                 worth = NAMED_SURELY
             else:
                 worth = NAMED_LIKELY

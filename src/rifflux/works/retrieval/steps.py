@@ -23,11 +23,12 @@ import numpy.ma  # which numpy loads when `unique` is first called: within a dea
 
 from rifflux.errors import RiffluxError
 from rifflux.models.workers import Late, Workers
-from rifflux.retrieve.pipeline import RERANK, NotApplied, Step
-from rifflux.retrieve.steps.beginnings import KeptUp
+from rifflux.retrieve.pipeline import RERANK, Plan, Stage, StepSkipped
+from rifflux.retrieve.steps.beginnings import PreservePrefixRank
 from rifflux.retrieve.steps.rerank import DEADLINES_MS
 from rifflux.retrieve.table import OUTRIGHT, RANK, SCORE, Candidates, stacked
 from rifflux.session.license_policy import LicensePolicy
+from rifflux.session.stages import Search
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.types import Filter, Hit, Identifier, Ids, Query, Ranking, Tag
@@ -94,31 +95,31 @@ class WorkSteps:
     direct: bool = False
     notes: list[str] = field(default_factory=list)
 
-    def __call__(self, reranker: Step | None, further: Sequence[tuple[str, Step]]) -> Sequence[tuple[str, Step]]:
-        """Return the steps by name, in their order; a search of works by their evidence has no others."""
-        del reranker, further
-        steps = [("citations", self.with_cited), ("works", self.one_per_work), (RERANK, self.by_score)]
+    def __call__(self, search: Search) -> Sequence[Stage]:
+        """Return the stages in their order; a search of works by their evidence has no others."""
+        del search
+        stages = [Stage("citations", self.with_cited), Stage("works", self.one_per_work), Stage(RERANK, self.by_score)]
         if self.question.decision.intent.not_kinds:
-            return [(KIND, self.without_kinds), *steps]
-        return steps
+            return [Stage(KIND, self.without_kinds), *stages]
+        return stages
 
-    def without_kinds(self, query: Query, table: Candidates) -> Candidates:
+    def without_kinds(self, plan: Plan, table: Candidates) -> Candidates:
         """Leave out passages of the kinds that the intent leaves out."""
-        del query
+        del plan
         kinds = self.question.decision.intent.not_kinds
         kept = table.take([row for row, hit in enumerate(table.passages) if hit.kind.lower() not in kinds])
         if dropped := len(table) - len(kept):
             self.notes.append(f"left out for their kind: {dropped} passages of notices and the like")
         return kept
 
-    def with_cited(self, query: Query, table: Candidates) -> Candidates:
+    def with_cited(self, plan: Plan, table: Candidates) -> Candidates:
         """Add the works that citations join with the best, or with the one that is asked about."""
         intent = self.question.decision.intent
         best = best_of_each(table)
         found = self._within(
             self.settings.expansion_ms,
             "citations",
-            partial(self._neighbors, query, best),
+            partial(self._neighbors, plan.query, best),
             NO_CITATIONS_FOLLOWED,
         )
         near = {hit.place: hit.score for hit in found.hits}
@@ -129,7 +130,7 @@ class WorkSteps:
         if self.direct and intent.about:
             intent = replace(intent, weights=intent.about)
             self.question = replace(self.question, decision=replace(self.question.decision, intent=intent))
-        more = settled(self.store, query, _new(found.hits, table, intent.neighbours), intent.weights)
+        more = settled(self.store, plan.execution, _new(found.hits, table, intent.neighbours), intent.weights)
         table = stacked(table, more)
         nearness = np.array([*map(near.get, (_PLACE(each) for each in table.passages), repeat(np.nan))], np.float64)
         table = table.with_column(NEAR, nearness)
@@ -146,9 +147,9 @@ class WorkSteps:
             return table.take(np.flatnonzero(np.isfinite(nearness)))
         return table
 
-    def one_per_work(self, query: Query, table: Candidates) -> Candidates:
+    def one_per_work(self, plan: Plan, table: Candidates) -> Candidates:
         """Keep the best candidate of each work."""
-        del query
+        del plan
         self.identifiers = self.store.catalog.identifiers_of(np.unique(table.ids))
         first = self.question.first.hit.place if self.question.first else None
         table = add_certainty(names_in(self.question.text), first, table, self.identifiers, self.visible)
@@ -160,18 +161,18 @@ class WorkSteps:
         self.candidates = table.with_column(f"{CITED}/{SCORE}", near)
         return works
 
-    def by_score(self, query: Query, table: Candidates) -> Candidates:
+    def by_score(self, plan: Plan, table: Candidates) -> Candidates:
         """Order works by their scores; in the merged order they stay if scoring is late or fails."""
         score = WorkScore(
             self.store, self.question, self.analyzer, self.year, self.tags, self.visible, self.filter.tags, self.direct
         )
-        ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, query, table), NO_SCORES)
+        ranked = self._within(self.settings.rerank_ms, SCORED, partial(score, plan, table), NO_SCORES)
         if self.question.decision.sides:
             return _alternating(ranked)
         # Where words are to count nothing, they keep nothing up either.
         worded = self.question.decision.intent.weights["lexical"] > 0 and not self.question.about
         if worded:
-            return KeptUp()(query, _surely(ranked))
+            return PreservePrefixRank()(plan, _surely(ranked))
         return ranked
 
     def unmatched(self, works: Candidates) -> list[str]:
@@ -200,16 +201,16 @@ class WorkSteps:
         return bool(given) and self.store.catalog.any_passes(Filter(metadata={role: given}))
 
     def _within(self, milliseconds: float, name: str, work: Callable[[], T], code: str) -> T:
-        """Return the result of some work. Raises `NotApplied` with `code` if it fails, is late or is to be skipped."""
+        """Return the result of some work. Raises `StepSkipped` with `code` if it fails, is late or is to be skipped."""
         if code in self.settings.skip:
-            raise NotApplied(f"{_LEFT_OUT[code]}: it is skipped", code)
+            raise StepSkipped(f"{_LEFT_OUT[code]}: it is skipped", code)
         try:
             return self.workers(work, perf_counter() + milliseconds / 1000, name)
         except (Late, RiffluxError) as error:
             reason = str(error)
         except Exception as error:  # words of an error that was not foreseen may hold anything
             reason = type(error).__name__
-        raise NotApplied(f"{_LEFT_OUT[code]}: {reason}", code)
+        raise StepSkipped(f"{_LEFT_OUT[code]}: {reason}", code)
 
     # The works around the best candidates in the graph of citations, one step away
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rifflux import Hit
 from rifflux.models.chat import ChatModel
-from rifflux.retrieve.pipeline import NotApplied
+from rifflux.retrieve.pipeline import StepSkipped
 from rifflux.retrieve.steps.rerank import Rerank, reranker_of
 from rifflux.retrieve.steps.rerank.llm import Llm, parse_order
 from tests.support.chat_server import ChatServer, chat_server
@@ -81,14 +81,14 @@ def test_an_order_never_repeats_or_invents(answer: Any, count: int) -> None:
 )
 def test_without_an_order_nothing_is_applied(server: ChatServer, answer: Any, said: str) -> None:
     server.answer = lambda body: answer
-    with pytest.raises(NotApplied, match=said):
+    with pytest.raises(StepSkipped, match=said):
         stepped(llm(server), asked("q"), HITS)
 
 
 def test_a_slow_server_costs_no_more_than_the_deadline(server: ChatServer) -> None:
     release = threading.Event()
     server.answer = lambda body: (release.wait(PATIENCE), (200, "[1]"))[1]
-    with pytest.raises(NotApplied, match="in time"):
+    with pytest.raises(StepSkipped, match="in time"):
         stepped(llm(server), asked("q", time.perf_counter() + 0.1), HITS)
     release.set()
 

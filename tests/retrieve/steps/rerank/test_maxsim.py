@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux.errors import InvalidArgument
-from rifflux.retrieve.pipeline import NotApplied
+from rifflux.retrieve.pipeline import StepSkipped
 from rifflux.retrieve.steps.rerank import reranker_of
 from rifflux.retrieve.steps.rerank.maxsim import MaxSim, Windows, max_sim
 from rifflux.types import Document, Vectors
@@ -82,7 +82,7 @@ def test_what_is_remembered_is_not_asked_again_and_changes_nothing() -> None:
 
 
 def test_an_embedder_without_token_vectors() -> None:
-    with pytest.raises(NotApplied, match="not of their tokens"):
+    with pytest.raises(StepSkipped, match="not of their tokens"):
         MaxSim(resources())(asked("red"), table([hit(1, "red")]))
 
 

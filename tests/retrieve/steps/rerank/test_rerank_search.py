@@ -15,10 +15,11 @@ import rifflux
 from rifflux import Index
 from rifflux.errors import InvalidArgument
 from rifflux.models.hashing import HashEmbedder
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER, RERANKERS, Rerank, RerankSettings, Scored, reranker_of
 from rifflux.retrieve.steps.rerank.features import Features
 from rifflux.retrieve.table import Candidates
-from rifflux.types import Document, Query
+from rifflux.types import Document
 from tests.models.test_cross_encoder import make_cross_encoder
 from tests.support.commands import PATIENCE
 
@@ -74,7 +75,7 @@ def test_by_value(index: Index) -> None:
     class Backwards:
         name = "backwards"
 
-        def __call__(self, query: Query, table: Candidates) -> Scored:
+        def __call__(self, plan: Plan, table: Candidates) -> Scored:
             return Scored(np.arange(len(table), dtype=np.float64))
 
     plain = index.search("cache", top_k=20, rerank="none")
@@ -134,7 +135,7 @@ def test_a_hanging_reranker_is_left_out(index: Index) -> None:
     class Hanging:
         name = "hanging"
 
-        def __call__(self, query: Query, table: Candidates) -> Scored:
+        def __call__(self, plan: Plan, table: Candidates) -> Scored:
             release.wait(PATIENCE)
             return Scored(np.zeros(len(table)))
 

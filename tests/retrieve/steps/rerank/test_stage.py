@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 from rifflux import Hit
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.models.workers import Late, Workers
-from rifflux.retrieve.pipeline import NotApplied
+from rifflux.retrieve.pipeline import Plan, StepSkipped
 from rifflux.retrieve.steps.rerank import Rerank, Scored
 from rifflux.retrieve.table import Candidates, page
-from rifflux.types import Query
 from tests.support.commands import PATIENCE
 from tests.support.hits import asked, hit, stepped, table
 
@@ -37,7 +36,7 @@ class Given:
     parts: dict[str, Any] = field(default_factory=dict)
     name: str = "given"
 
-    def __call__(self, query: Query, table: Candidates) -> Scored:
+    def __call__(self, plan: Plan, table: Candidates) -> Scored:
         return Scored(np.array(self.scores[: len(table)]), self.parts)
 
 
@@ -45,11 +44,11 @@ class Given:
 class Doing:
     """Does something when it should score."""
 
-    work: Callable[[Query, Candidates], Any]
+    work: Callable[[Plan, Candidates], Any]
     name: str = "doing"
 
-    def __call__(self, query: Query, table: Candidates) -> Scored:
-        scored: Scored = self.work(query, table)
+    def __call__(self, plan: Plan, table: Candidates) -> Scored:
+        scored: Scored = self.work(plan, table)
         return scored
 
 
@@ -99,7 +98,7 @@ def test_nothing_is_reranked_to_nothing() -> None:
 
 @pytest.mark.parametrize("scores", [[1.0], [1.0, float("nan")], [1.0, float("inf")]])
 def test_scores_that_are_none_are_refused(scores: list[float]) -> None:
-    with pytest.raises(NotApplied, match="finite score"):
+    with pytest.raises(StepSkipped, match="finite score"):
         stepped(Rerank(Given(scores)), asked("q"), [hit(1), hit(2)])
 
 
@@ -108,15 +107,15 @@ def test_scores_that_are_none_are_refused(scores: list[float]) -> None:
     [
         (ModelError("the server is gone"), "doing failed: the server is gone"),
         (ZeroDivisionError(), "doing failed: ZeroDivisionError"),
-        (NotApplied("no vectors"), "no vectors"),
+        (StepSkipped("no vectors"), "no vectors"),
     ],
 )
 @pytest.mark.parametrize("deadline_ms", [None, 5000])
 def test_a_failure_is_not_applied(error: Exception, said: str, deadline_ms: float | None) -> None:
-    def fail(query: Query, hits: Candidates) -> None:
+    def fail(plan: Plan, hits: Candidates) -> None:
         raise error
 
-    with pytest.raises(NotApplied, match=said):
+    with pytest.raises(StepSkipped, match=said):
         stepped(Rerank(Doing(fail), deadline_ms=deadline_ms), asked("q"), [hit(1)])
 
 
@@ -125,7 +124,7 @@ def test_the_tighter_deadline_holds(own: float | None, query: float | None) -> N
     release = threading.Event()
     stage = Rerank(Doing(lambda query, hits: release.wait(PATIENCE)), deadline_ms=own)
     start = time.perf_counter()
-    with pytest.raises(NotApplied, match="not done in time"):
+    with pytest.raises(StepSkipped, match="not done in time"):
         stepped(stage, asked("q", None if query is None else start + query), [hit(1)])
     release.set()
     assert time.perf_counter() - start > 0.045
@@ -133,14 +132,15 @@ def test_the_tighter_deadline_holds(own: float | None, query: float | None) -> N
 
 def test_the_scorer_knows_its_deadline() -> None:
     seen: list[Any] = []
-    stage = Rerank(Doing(lambda query, hits: seen.append(query.deadline) or Scored(np.zeros(1))), deadline_ms=60_000)
+    scorer = Doing(lambda plan, hits: seen.append(plan.execution.deadline) or Scored(np.zeros(1)))
+    stage = Rerank(scorer, deadline_ms=60_000)
     start = time.perf_counter()
     stepped(stage, asked("q", start + PATIENCE), [hit(1)])
     assert start + 60 <= seen[0] <= time.perf_counter() + 60
 
 
 def test_no_time_left_is_said_at_once() -> None:
-    with pytest.raises(NotApplied, match="no time was left"):
+    with pytest.raises(StepSkipped, match="no time was left"):
         stepped(Rerank(Given([1.0])), asked("q", time.perf_counter() - 1), [hit(1)])
 
 

@@ -37,10 +37,10 @@ class _Following:
     def __init__(self, store: SqliteStore) -> None:
         self._store, self._lexical = store, store.lexical
 
-    def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
+    def match(self, query: Query, limit: int, weights: FieldWeights, **options: Any) -> Ranking:
         if not self._store.view.engine.connection.in_transaction:
             SqliteStore(self._store.database).accelerate()
-        return self._lexical.match(query, limit, weights)
+        return self._lexical.match(query, limit, weights, **options)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._lexical, name)
@@ -155,7 +155,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
 
 
 def exactly(store: SqliteStore, query: Query, limit: int) -> Ranking:
-    return store.lexical.match(replace(query, exact=True), limit, WEIGHTS)
+    return store.lexical.match(query, limit, WEIGHTS, exact=True)
 
 
 @examples(300)

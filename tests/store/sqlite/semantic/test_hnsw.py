@@ -77,26 +77,26 @@ def pack(store: SqliteStore) -> vector_index.VectorSnapshot:
     return snapshot(store)
 
 
-def walks(store: SqliteStore, query: Query, monkeypatch: pytest.MonkeyPatch) -> int:
+def walks(store: SqliteStore, query: Query, vector: Vectors, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many candidates the graph names for a query."""
     named: list[int] = []
     walked = hnsw.Proximity._walked
 
-    def counted(self: hnsw.Proximity, vector: Vectors, wanted: int) -> np.ndarray:
-        rows = walked(self, vector, wanted)
+    def counted(self: hnsw.Proximity, towards: Vectors, wanted: int) -> np.ndarray:
+        rows = walked(self, towards, wanted)
         named.append(len(rows))
         return rows
 
     with monkeypatch.context() as patch:
         patch.setattr(hnsw.Proximity, "_walked", counted)
-        store.semantic.nearest(query, 10)
+        store.semantic.nearest(query, vector, 10)
     return sum(named)
 
 
 def test_the_graph_names_the_candidates(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     put(store, "a", vectors(2000))
     store.accelerate()
-    assert 10 <= walks(store, Query("", vector=vectors(1)[0]), monkeypatch) <= 100
+    assert 10 <= walks(store, Query(""), vectors(1)[0], monkeypatch) <= 100
     packed, graph = snapshot(store).packed, snapshot(store).graph
     assert graph is not None
     recall = []
@@ -116,11 +116,11 @@ def test_a_narrow_filter_is_scanned_and_a_wide_one_gets_a_full_page(
     put(store, "rest", vectors(1000))
     store.accelerate()
     vector = vectors(1)[0]
-    narrow, wide = (Query("", vector=vector, filter=Filter(metadata={name: 1})) for name in ("narrow", "wide"))
-    assert walks(store, narrow, monkeypatch) == 0
-    assert walks(store, wide, monkeypatch) > 0
-    assert {hit.key for hit in store.catalog.hydrate(store.semantic.nearest(wide, 200))} <= {"few", "half"}
-    assert len(store.semantic.nearest(wide, 200)) == 200
+    narrow, wide = (Query("", filter=Filter(metadata={name: 1})) for name in ("narrow", "wide"))
+    assert walks(store, narrow, vector, monkeypatch) == 0
+    assert walks(store, wide, vector, monkeypatch) > 0
+    assert {hit.key for hit in store.catalog.hydrate(store.semantic.nearest(wide, vector, 200))} <= {"few", "half"}
+    assert len(store.semantic.nearest(wide, vector, 200)) == 200
 
 
 def test_it_serves_on_when_vectors_are_packed_anew(store: SqliteStore) -> None:
@@ -137,11 +137,11 @@ def test_it_serves_on_when_vectors_are_packed_anew(store: SqliteStore) -> None:
     assert len(packed.graph.rest) == 60
     assert hnsw.known(store.view.engine.connection) == written
     for vector in new[:10]:
-        assert store.semantic.nearest(Query("", vector=vector), 1).scores[0] == pytest.approx(1, abs=1e-4)
+        assert store.semantic.nearest(Query(""), vector, 1).scores[0] == pytest.approx(1, abs=1e-4)
     store.accelerate()
     assert len(snapshot(store).graph.rest) == 0
     for vector in new[:10]:
-        assert store.semantic.nearest(Query("", vector=vector), 1).scores[0] == pytest.approx(1, abs=1e-4)
+        assert store.semantic.nearest(Query(""), vector, 1).scores[0] == pytest.approx(1, abs=1e-4)
 
 
 def test_what_is_gone_or_changed_is_not_found_by_its_node(store: SqliteStore) -> None:
@@ -154,7 +154,7 @@ def test_what_is_gone_or_changed_is_not_found_by_its_node(store: SqliteStore) ->
     assert len(now.packed) == 280
     assert int(np.count_nonzero(now.graph.rows < 0)) == 20
     for place in range(20):
-        found = store.catalog.hydrate(store.semantic.nearest(Query("", vector=rows[place]), 5))
+        found = store.catalog.hydrate(store.semantic.nearest(Query(""), rows[place], 5))
         assert found
         assert not {hit.key for hit in found} & {f"d{gone}" for gone in range(20)}
 
@@ -189,7 +189,7 @@ def test_a_damaged_graph_is_not_used(store: SqliteStore, path: Path, name: str, 
     assert snapshot(other).graph is None
     packed, vector = snapshot(other).packed, vectors(1)[0]
     rows, _ = nearest_rows(packed, slice(0, 500), None, vector, 10)
-    assert set(other.semantic.nearest(Query("", vector=vector), 10).ids.tolist()) <= set(packed.ids[rows].tolist())
+    assert set(other.semantic.nearest(Query(""), vector, 10).ids.tolist()) <= set(packed.ids[rows].tolist())
     assert [each.what for each in other.check() if "graph" in each.what]
     other.accelerate()
     assert snapshot(other).graph is not None

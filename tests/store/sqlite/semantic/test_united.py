@@ -44,9 +44,9 @@ def told(store: SqliteStore) -> list[Any]:
     for number in range(5):
         vector = np.random.default_rng(number).standard_normal(WIDTH, np.float32)
         for filter in (Filter(), Filter(kinds=("a",))):
-            query = Query("", vector=vector, filter=filter)
-            ranking = semantic.nearest(query, 20)
-            found += [ranking.ids.tolist(), ranking.scores.tolist(), semantic.cosines_of(query, ranking.ids).tolist()]
+            query = Query("", filter=filter)
+            ranking = semantic.nearest(query, vector, 20)
+            found += [ranking.ids.tolist(), ranking.scores.tolist(), semantic.cosines_of(vector, ranking.ids).tolist()]
             found += [{id: each.tolist() for id, each in semantic.vectors_of(ranking.ids).items()}]
     ids, sample = semantic.sample(50)
     return [*found, semantic.embedded(), ids.tolist(), sample.tolist()]

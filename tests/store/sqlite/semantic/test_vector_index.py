@@ -88,21 +88,19 @@ def put(store: SqliteStore, key: str, rows: Vectors, **fields: Any) -> list[int]
     return ids
 
 
-def exactly(store: SqliteStore, query: Query, limit: int) -> Ranking:
+def exactly(store: SqliteStore, query: Query, vector: Vectors, limit: int) -> Ranking:
     """The ranking by the tables alone."""
     semantic = store.semantic
     assert isinstance(semantic, SqliteSemantic)
     allowed = semantic._allowed(query)
     from rifflux.store.sqlite.semantic.matrix import scanned
 
-    vector = query.vector
-    assert vector is not None
     with store.view.reading() as (connection, owner):
         return scanned(connection, owner, vector / np.linalg.norm(vector), limit, allowed)
 
 
-def assert_like_exact(store: SqliteStore, query: Query, limit: int, recall: float = 0.9) -> None:
-    found, expected = store.semantic.nearest(query, limit), exactly(store, query, limit)
+def assert_like_exact(store: SqliteStore, query: Query, vector: Vectors, limit: int, recall: float = 0.9) -> None:
+    found, expected = store.semantic.nearest(query, vector, limit), exactly(store, query, vector, limit)
     assert len(found) == len(expected)
     if len(expected):
         missed = np.count_nonzero(~np.isin(expected.ids, found.ids))
@@ -129,9 +127,9 @@ class TestPackedContract(StoreContract):
             connection.execute("insert into derived values ('vectors', 0, '')")
         nearest = SqliteSemantic.nearest
 
-        def packed_first(semantic: SqliteSemantic, query: Query, limit: int) -> Ranking:
+        def packed_first(semantic: SqliteSemantic, *given: Any, **options: Any) -> Ranking:
             store.database.vectors.build()
-            return nearest(semantic, query, limit)
+            return nearest(semantic, *given, **options)
 
         monkeypatch.setattr(SqliteSemantic, "nearest", packed_first)
         yield store
@@ -142,7 +140,7 @@ class TestPackedContract(StoreContract):
         assert isinstance(store, SqliteStore)
         store.semantic.use_model(replace(MODEL, dimension=2))
         ids = put(store, "a", np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32))
-        ranking = store.semantic.nearest(Query("", vector=np.array([5, 0], np.float32)), 10)
+        ranking = store.semantic.nearest(Query(""), np.array([5, 0], np.float32), 10)
         assert ranking.ids.tolist() == [ids[0], ids[2], ids[1]]
         assert ranking.scores == pytest.approx([1, 0.6, 0], abs=1e-5)
 
@@ -153,13 +151,14 @@ def test_ranks_like_an_exact_search(store: SqliteStore, limit: int) -> None:
     store.accelerate()
     assert snapshot(store) is not None
     found = []
-    for query in (Query("", vector=vector) for vector in vectors(20)):
-        exact, ranked = exactly(store, query, limit).ids, store.semantic.nearest(query, limit).ids
+    query = Query("")
+    for vector in vectors(20):
+        exact, ranked = exactly(store, query, vector, limit).ids, store.semantic.nearest(query, vector, limit).ids
         found.append((np.isin(exact[:100], ranked).mean(), np.isin(exact, ranked).mean()))
     first, every = np.mean(found, axis=0)
     assert first >= 0.98
     assert every >= 0.94
-    assert_like_exact(store, Query("", vector=vectors(1)[0]), limit)
+    assert_like_exact(store, Query(""), vectors(1)[0], limit)
 
 
 def test_what_is_expected_to_be_missed_is_missed(packing: None, path: Path) -> None:
@@ -183,13 +182,15 @@ def test_what_is_enough_is_exact_and_a_small_set_is_ranked_whole(store: SqliteSt
     put(store, "many", vectors(4000))
     put(store, "few", vectors(500), kind="note")
     store.accelerate()
-    query = Query("", vector=vectors(1)[0], limit=450, enough=100)
-    assert len(store.semantic.nearest(query, 450)) == 100
-    exact = exactly(store, replace(query, enough=0), 100).ids
-    assert len(np.intersect1d(store.semantic.nearest(query, 450).ids, exact)) >= 90
-    narrow = replace(query, filter=Filter(kinds=("note",)))
+    query, vector = Query(""), vectors(1)[0]
+    assert len(store.semantic.nearest(query, vector, 450, enough=100)) == 100
+    exact = exactly(store, query, vector, 100).ids
+    assert len(np.intersect1d(store.semantic.nearest(query, vector, 450, enough=100).ids, exact)) >= 90
+    narrow = Query("", filter=Filter(kinds=("note",)))
     # Here the graph is walked however few rows there are.
-    assert len(store.semantic.nearest(narrow, 450)) == (450 if snapshot(store).graph is None else 100)
+    assert len(store.semantic.nearest(narrow, vector, 450, enough=100)) == (
+        450 if snapshot(store).graph is None else 100
+    )
 
 
 def test_rows_that_happen_to_be_sampled_do_not_hide_how_few_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +218,7 @@ def test_changed_dropped_and_new_rows_are_followed(store: SqliteStore) -> None:
     store.accelerate()
     store.catalog.remove("c", ["gone"])
     new = put(store, "new", gone[:5])
-    ranking = store.semantic.nearest(Query("", vector=gone[0]), 30)
+    ranking = store.semantic.nearest(Query(""), gone[0], 30)
     assert ranking.ids[0] == new[0]
     assert not np.isin(ranking.ids, dropped).any()
     assert snapshot(store).packed.stamp.facts["rows"] == 1000
@@ -234,7 +235,7 @@ def test_what_was_deleted_with_its_user_is_packed_no_more(store: SqliteStore) ->
     assert snapshot(store).packed.stamp.facts["rows"] == 300
     assert place.stat().st_size < before
     put(ann, "again", vectors(2))
-    assert_like_exact(store, Query("", vector=vectors(1)[0]), 20)
+    assert_like_exact(store, Query(""), vectors(1)[0], 20)
 
 
 def test_filters_and_words_narrow_the_scan(store: SqliteStore) -> None:
@@ -244,14 +245,14 @@ def test_filters_and_words_narrow_the_scan(store: SqliteStore) -> None:
     store.accelerate()
     vector = vectors(1)[0]
     for query in (
-        Query("", vector=vector, filter=Filter(kinds=("even",))),
-        Query("", vector=vector, filter=Filter(documents=("d3",))),
-        Query("", vector=vector, filter=Filter(kinds=("none",))),
-        Query("", vector=vector, required=(("d3",),)),
-        Query("", vector=vector, excluded=(("d3",),), filter=Filter(kinds=("odd",))),
+        Query("", filter=Filter(kinds=("even",))),
+        Query("", filter=Filter(documents=("d3",))),
+        Query("", filter=Filter(kinds=("none",))),
+        Query("", required=(("d3",),)),
+        Query("", excluded=(("d3",),), filter=Filter(kinds=("odd",))),
     ):
         for limit in (5, 100):
-            assert_like_exact(store, query, limit)
+            assert_like_exact(store, query, vector, limit)
 
 
 def test_a_change_of_kind_is_seen_by_the_next_filter(store: SqliteStore) -> None:
@@ -260,10 +261,10 @@ def test_a_change_of_kind_is_seen_by_the_next_filter(store: SqliteStore) -> None
     store.catalog.put("c", changed)
     store.semantic.put_vectors([1, 2, 3], [each.hash for each in changed.chunks], rows)
     store.accelerate()
-    query = Query("", vector=rows[0], filter=Filter(kinds=("new",)))
-    assert len(store.semantic.nearest(query, 5)) == 0
+    query = Query("", filter=Filter(kinds=("new",)))
+    assert len(store.semantic.nearest(query, rows[0], 5)) == 0
     store.catalog.put("c", change("a", "one", "two", "three", first_id=1, kind="new"))
-    assert len(store.semantic.nearest(query, 5)) == 3
+    assert len(store.semantic.nearest(query, rows[0], 5)) == 3
 
 
 def test_owners_see_their_own_slice(store: SqliteStore) -> None:
@@ -273,12 +274,12 @@ def test_owners_see_their_own_slice(store: SqliteStore) -> None:
     put(store, "a", vectors(100))
     store.accelerate()
     late = put(store.of("ben"), "b", shared[:1])
-    ann = store.of("ann").semantic.nearest(Query("", vector=shared[0]), 100)
-    ben = store.of("ben").semantic.nearest(Query("", vector=shared[0]), 100)
+    ann = store.of("ann").semantic.nearest(Query(""), shared[0], 100)
+    ben = store.of("ben").semantic.nearest(Query(""), shared[0], 100)
     assert sorted(ann.ids.tolist()) == sorted(mine)
     assert sorted(ben.ids.tolist()) == sorted([*theirs, *late])
     assert store.of("ann").semantic.vectors_of(np.array(theirs)) == {}
-    assert len(store.of("nobody").semantic.nearest(Query("", vector=shared[0]), 10)) == 0
+    assert len(store.of("nobody").semantic.nearest(Query(""), shared[0], 10)) == 0
 
 
 def test_vectors_come_from_what_is_packed_and_from_what_is_fresh(store: SqliteStore) -> None:
@@ -296,14 +297,14 @@ def test_a_transaction_sees_its_own_changes_and_leaves_no_trace_when_rolled_back
     put(store, "a", vectors(50))
     store.accelerate()
     vector = vectors(1)[0]
-    before = store.semantic.nearest(Query("", vector=vector), 100).ids.tolist()
+    before = store.semantic.nearest(Query(""), vector, 100).ids.tolist()
     with pytest.raises(KeyError), store.transaction():  # noqa: PT012
         (inside,) = put(store, "b", vector[None])
-        assert store.semantic.nearest(Query("", vector=vector), 100).ids[0] == inside
+        assert store.semantic.nearest(Query(""), vector, 100).ids[0] == inside
         raise KeyError
-    assert store.semantic.nearest(Query("", vector=vector), 100).ids.tolist() == before
+    assert store.semantic.nearest(Query(""), vector, 100).ids.tolist() == before
     put(store, "c", vectors(1))
-    assert_like_exact(store, Query("", vector=vector), 100, recall=1)
+    assert_like_exact(store, Query(""), vector, 100, recall=1)
 
 
 @pytest.mark.slow
@@ -332,9 +333,9 @@ def test_any_sequence_of_changes_is_found_as_an_exact_search_finds_it(
             case "pack":
                 (store if number % 2 else other).accelerate()
             case "look":
-                assert_like_exact(other, Query("", vector=vectors(1)[0]), 10, recall=1)
+                assert_like_exact(other, Query(""), vectors(1)[0], 10, recall=1)
     for each in (store, other):
-        assert_like_exact(each, Query("", vector=vectors(1)[0]), 1000, recall=1)
+        assert_like_exact(each, Query(""), vectors(1)[0], 1000, recall=1)
         assert snapshot(each) is not None
         each.close()
 
@@ -381,7 +382,7 @@ def test_a_damaged_file_is_not_used_and_made_anew(
     damage(location_of(path, NAME))
     other = SqliteStore.open(str(path))
     assert snapshot(other) is None
-    assert_like_exact(other, Query("", vector=vectors(1)[0]), 20, recall=1)
+    assert_like_exact(other, Query(""), vectors(1)[0], 20, recall=1)
     assert other.database.vectors.trouble
     other.accelerate()
     assert snapshot(other) is not None
@@ -414,7 +415,7 @@ def test_a_file_of_another_database_or_of_its_past_is_not_used(store: SqliteStor
     for where in (path, tmp_path / "other.db"):
         again = SqliteStore.open(str(where))
         assert snapshot(again) is None
-        assert_like_exact(again, Query("", vector=vectors(1)[0]), 200, recall=1)
+        assert_like_exact(again, Query(""), vectors(1)[0], 200, recall=1)
         again.close()
     stranger.close()
 
@@ -429,7 +430,7 @@ def test_a_copy_of_database_and_file_goes_its_own_way(store: SqliteStore, path: 
     store.accelerate()
     copy = SqliteStore.open(str(tmp_path / "copy.db"))
     assert snapshot(copy) is not None
-    assert_like_exact(copy, Query("", vector=vectors(1)[0]), 200, recall=1)
+    assert_like_exact(copy, Query(""), vectors(1)[0], 200, recall=1)
     copy.close()
 
 
@@ -491,13 +492,13 @@ def test_a_search_does_not_wait_for_packing(path: Path, monkeypatch: pytest.Monk
     store.semantic.use_model(MODEL)
     put(store, "a", vectors(50))
     assert begun.wait(PATIENCE)
-    assert_like_exact(store, Query("", vector=vectors(1)[0]), 20, recall=1)
+    assert_like_exact(store, Query(""), vectors(1)[0], 20, recall=1)
     put(store, "b", vectors(50))
-    assert_like_exact(store, Query("", vector=vectors(1)[0]), 200, recall=1)
+    assert_like_exact(store, Query(""), vectors(1)[0], 200, recall=1)
     go_on.set()
     store.close()
     store = SqliteStore.open(str(path))
-    assert_like_exact(store, Query("", vector=vectors(1)[0]), 200, recall=1)
+    assert_like_exact(store, Query(""), vectors(1)[0], 200, recall=1)
     assert snapshot(store) is not None
     store.close()
 
@@ -535,7 +536,7 @@ def test_a_build_killed_at_any_point_harms_nothing(store: SqliteStore, path: Pat
         time.sleep(pauses.uniform(0, 0.08))
         os.kill(builder.pid, signal.SIGKILL)
         builder.wait()
-        assert_like_exact(store, Query("", vector=vectors(1)[0]), 20)
+        assert_like_exact(store, Query(""), vectors(1)[0], 20)
     store.accelerate()
     assert len(snapshot(store).packed) == 4500
     assert store.check() == []
@@ -548,7 +549,7 @@ def test_two_processes_pack_at_once_and_one_file_comes_of_it(store: SqliteStore,
     for builder in [_builder(path), _builder(path)]:
         assert builder.wait(PATIENCE) == 0
     assert len(snapshot(store).packed) == 3000
-    assert_like_exact(store, Query("", vector=vectors(1)[0]), 20)
+    assert_like_exact(store, Query(""), vectors(1)[0], 20)
 
 
 def test_a_read_only_index_uses_what_is_packed_and_packs_nothing(
@@ -563,7 +564,7 @@ def test_a_read_only_index_uses_what_is_packed_and_packs_nothing(
     assert snapshot(reader) is not None
     location_of(path, NAME).unlink()
     fresh = SqliteStore.open(str(path))
-    assert_like_exact(fresh, Query("", vector=vectors(1)[0]), 20, recall=1)
+    assert_like_exact(fresh, Query(""), vectors(1)[0], 20, recall=1)
     fresh.accelerate()
     assert not location_of(path, NAME).exists()
 
@@ -577,5 +578,5 @@ def test_vectors_of_another_model_are_not_used(store: SqliteStore, path: Path) -
     connection.close()
     other = SqliteStore.open(str(path))
     assert snapshot(other) is None
-    assert len(other.semantic.nearest(Query("", vector=vectors(1)[0]), 20)) == 0
+    assert len(other.semantic.nearest(Query(""), vectors(1)[0], 20)) == 0
     other.close()

@@ -8,9 +8,9 @@ from functools import partial
 
 from rifflux.errors import Cure, InvalidArgument
 from rifflux.models.cross_encoder import CrossEncoder, load_cross_encoder
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.rerank.stage import DEADLINES_MS, Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
-from rifflux.types import Query
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,12 @@ class CrossEncoded:
     load: Callable[[], CrossEncoder]
     name: str = "cross-encoder"
 
-    def __call__(self, query: Query, table: Candidates) -> Scored:
+    def __call__(self, plan: Plan, table: Candidates) -> Scored:
         """Score the candidates."""
         passages = [f"{hit.title}\n{hit.text}".strip() for hit in table.passages]
         model = self.load()
-        logits = model(query.semantic_text or query.text, passages, query.deadline)
+        query = plan.query
+        logits = model(query.semantic_text or query.text, passages, plan.execution.deadline)
         return Scored(logits, relevance=model.calibration(logits))
 
 

@@ -17,12 +17,13 @@ import numpy as np
 
 from rifflux.errors import Cure, InvalidArgument
 from rifflux.retrieve.fuse.base import Weights, weighed
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.calibrate import PassageTerms, terms_of
 from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
 from rifflux.retrieve.table import LEXICAL, MOMENT, NAMED, SCORE, SEMANTIC, Candidates
 from rifflux.text.analyzer import fold, tokens
 from rifflux.text.dates import timestamp
-from rifflux.types import Query, Scores, Vectors
+from rifflux.types import Scores, Vectors
 
 _DAY = 86_400.0
 _JOINTS = frozenset("._/:")
@@ -85,9 +86,9 @@ class Features:
     now: Callable[[], float] = time.time
     name: str = "features"
 
-    def __call__(self, query: Query, table: Candidates) -> Scored:
+    def __call__(self, plan: Plan, table: Candidates) -> Scored:
         """Score the candidates; the parts are the addends of each score."""
-        asked = FeatureInput(query, table, self.resources, self.now(), self.half_life_days)
+        asked = FeatureInput(plan, table, self.resources, self.now(), self.half_life_days)
         # Where nothing is named, and no time, that is no reason to score everything lower.
         left_out = [name for name, column in (("named", NAMED), ("moment", MOMENT)) if not np.nansum(table[column])]
         weights = {name: weight for name, weight in self.weights.items() if weight and name not in left_out}
@@ -109,7 +110,7 @@ class Features:
 class FeatureInput:
     """The question and its candidates, their terms worked out once for all components."""
 
-    query: Query
+    plan: Plan
     table: Candidates
     resources: Resources
     now: float = 0.0
@@ -118,19 +119,19 @@ class FeatureInput:
     @property
     def terms(self) -> Sequence[str]:
         """Return the question's terms in order, without those it excludes."""
-        return self.resources.terms(self.query)
+        return self.resources.terms(self.plan.query)
 
     @cached_property
     def idf(self) -> Mapping[str, float]:
         """Return the rarity of each of the question's terms."""
-        return self.resources.idf(self.query)
+        return self.resources.idf(self.plan)
 
     @cached_property
     def passages(self) -> list[PassageTerms]:
         """Return the terms of each hit."""
         analyzer = self.resources.analyzer
-        query = self.query
-        return [terms_of(analyzer.beside(query.stands_for, hit.language), hit) for hit in self.table.passages]
+        stands_for = self.plan.query.languages.stands_for
+        return [terms_of(analyzer.beside(stands_for, hit.language), hit) for hit in self.table.passages]
 
     @cached_property
     def texts(self) -> list[list[str]]:
@@ -149,9 +150,9 @@ class FeatureInput:
             bag.union(each.said.split()) if each.said else bag
             for bag, each in zip(self.bags, self.passages, strict=True)
         ]
-        if not self.query.times:
+        if not self.plan.query.times:
             return bags
-        times = {term for each in self.query.times for term in self.resources.analyzer.terms(each.words)}
+        times = {term for each in self.plan.query.times for term in self.resources.analyzer.terms(each.words)}
         of_it = (self.table[MOMENT] > 0).tolist()
         return [bag | times if dated else bag for bag, dated in zip(bags, of_it, strict=True)]
 
@@ -225,7 +226,9 @@ def title(asked: FeatureInput) -> Scores:
 
 def identifier(asked: FeatureInput) -> Scores:
     """Return the share of the question's codes that each hit holds on token boundaries: `D4` is not in `D40`."""
-    typed = [token for token, _ in asked.query.tokens] or tokens(asked.query.semantic_text or asked.query.text)
+    typed = [token for token, _ in asked.plan.query.tokens] or tokens(
+        asked.plan.query.semantic_text or asked.plan.query.text
+    )
     codes = {*(fold(each) for each in filter(is_code, typed))}
     if not codes:
         return np.zeros(len(asked.held))

@@ -13,10 +13,10 @@ import numpy as np
 from rifflux.errors import Cure, InvalidArgument
 from rifflux.models.chat import ChatModel
 from rifflux.models.guarded import Bill, BudgetExhausted, Guard
-from rifflux.retrieve.pipeline import NotApplied
+from rifflux.retrieve.pipeline import Plan, StepSkipped
 from rifflux.retrieve.steps.rerank.stage import DEADLINES_MS, Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
-from rifflux.types import Hit, Query
+from rifflux.types import Hit
 
 INSTRUCTIONS = """\
 You order search results by how well they answer a question.
@@ -45,22 +45,22 @@ class Llm:
     boundary: Callable[[], str] = field(default=lambda: secrets.token_hex(8), repr=False, compare=False)
     name: str = "llm"
 
-    def __call__(self, query: Query, table: Candidates) -> Scored:
-        """Score the candidates; raises `NotApplied` for an answer without an order in it."""
+    def __call__(self, plan: Plan, table: Candidates) -> Scored:
+        """Score the candidates; raises `StepSkipped` for an answer without an order in it."""
         fence = self.boundary()
         system = INSTRUCTIONS.format(fence=fence)
-        user = self._question(query.text, table.passages, fence)
+        user = self._question(plan.query.text, table.passages, fence)
         model = self.chat.model
         ask = partial(
             self.guard.paid, model, "rerank", lambda: len(system + user) // 4, partial(self._ask, system, user)
         )
         try:
-            answer = self.guard(model, ask, seconds=DEADLINES_MS["llm"] / 1000, deadline=query.deadline)
+            answer = self.guard(model, ask, seconds=DEADLINES_MS["llm"] / 1000, deadline=plan.execution.deadline)
         except BudgetExhausted as reason:
-            raise NotApplied(f"{self.name} was left out: {reason}") from None
+            raise StepSkipped(f"{self.name} was left out: {reason}") from None
         order = parse_order(answer, len(table))
         if not order:
-            raise NotApplied(f"{self.name} was left out: it answered without numbers of passages")
+            raise StepSkipped(f"{self.name} was left out: it answered without numbers of passages")
         order += [place for place in range(len(table)) if place not in order]
         scores = np.empty(len(table))
         scores[order] = 1.0 / table.ranks()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import Weights
-from rifflux.retrieve.pipeline import NotApplied
+from rifflux.retrieve.pipeline import Plan, StepSkipped
 from rifflux.retrieve.query.reading import Words
 from rifflux.retrieve.steps.rerank.features import WEIGHTS, Features, spread
 from rifflux.retrieve.steps.rerank.stage import DEADLINES_MS, Rerank, Resources, Scored
@@ -64,21 +64,23 @@ class MaxSim:
         if self.window < 1 or self.title_words < 0 or self.remembered < 0:
             raise InvalidArgument("maxsim reads windows of 1 or more words, and numbers below zero mean nothing to it")
 
-    def __call__(self, query: Query, table: Candidates) -> Scored:
+    def __call__(self, plan: Plan, table: Candidates) -> Scored:
         """Score the candidates; the parts are the addends of each score."""
-        plain = Features(self.resources, self.weights)(query, table)
-        near = self.weight * spread(self.likeness(query, table))
+        plain = Features(self.resources, self.weights)(plan, table)
+        near = self.weight * spread(self.likeness(plan, table))
         rest = 1 - self.weight
         parts = {name: rest * part for name, part in plain.parts.items()} | {"maxsim": near}
         return Scored(rest * plain.scores + near, parts)
 
-    def likeness(self, query: Query, table: Candidates) -> Scores:
+    def likeness(self, plan: Plan, table: Candidates) -> Scores:
         """Return the mean cosine of the question's tokens with the likest in each candidate."""
         embedder = self.resources.embedder()
         if not isinstance(embedder, TokenEmbedder):
-            raise NotApplied(f"{self.name} was left out: the embedder gives vectors of texts only, not of their tokens")
+            reason = "the embedder gives vectors of texts only, not of their tokens"
+            raise StepSkipped(f"{self.name} was left out: {reason}")
+        query = plan.query
         text = query.semantic_text or query.text
-        idf = self.resources.idf(query)
+        idf = self.resources.idf(plan)
         asked, *passages = self._vectors(embedder, [text, *self._texts(table.passages, idf)])
         return max_sim(asked, self._token_weights(embedder, query, idf, len(asked)), passages)
 

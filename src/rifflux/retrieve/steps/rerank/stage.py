@@ -17,7 +17,7 @@ from rifflux.errors import InvalidArgument, ModelError, RiffluxError
 from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import Guard
 from rifflux.models.workers import Late, Workers
-from rifflux.retrieve.pipeline import NO_RERANKER, NotApplied
+from rifflux.retrieve.pipeline import NO_RERANKER, Plan, StepSkipped
 from rifflux.retrieve.table import RANK, RELEVANCE, SCORE, Candidates, declare
 from rifflux.text.analyzer import Analyzer, idf
 from rifflux.types import Ids, Query, Scores, Vectors
@@ -42,10 +42,10 @@ class Scored:
 
 
 class Scorer(Protocol):
-    """Scores candidates against a query. Raises `NotApplied` or any `RiffluxError` when it can't.
+    """Scores candidates against a query. Raises `StepSkipped` or any `RiffluxError` when it can't.
 
-    The passages of the table were read. `query.deadline` is when the answer is given up: a scorer that works in steps
-    should look at it between them.
+    The passages of the table were read. `plan.execution.deadline` is when the answer is given up: a scorer that works
+    in steps should look at it between them.
     """
 
     @property
@@ -53,7 +53,7 @@ class Scorer(Protocol):
         """Return the name users choose it by."""
         ...
 
-    def __call__(self, query: Query, table: Candidates) -> Scored:
+    def __call__(self, plan: Plan, table: Candidates) -> Scored:
         """Score the candidates, in their order."""
         ...
 
@@ -66,8 +66,8 @@ class Rerank:
     scorer's score and its columns under `rerank:NAME`. The scores of the others are on another scale:
     where they are not below those of the reranked, all are lowered by one amount, so that scores fall along the table.
 
-    The scorer has until the nearer of `deadline_ms` from now and the query's own deadline. When it fails or is late,
-    `NotApplied` leaves the table as it was. A late scorer runs on unobserved; see `Workers` for how many may.
+    The scorer has until the nearer of `deadline_ms` from now and the deadline of the search. When it fails or is late,
+    `StepSkipped` leaves the table as it was. A late scorer runs on unobserved; see `Workers` for how many may.
     """
 
     scorer: Scorer
@@ -86,12 +86,12 @@ class Rerank:
         """Return the stage that its columns belong to."""
         return f"rerank:{self.scorer.name}"
 
-    def __call__(self, query: Query, table: Candidates) -> Candidates:
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Return the candidates, the best of them in the scorer's order."""
         if not len(table):
             return table
         head = table.head(self.top)
-        scored = self._scored(query, head)
+        scored = self._scored(plan, head)
         order = np.argsort(-scored.scores, kind="stable")
         scores = scored.scores[order]
         parts = {RANK: head.ranks(), "score": scores, **{name: part[order] for name, part in scored.parts.items()}}
@@ -111,41 +111,33 @@ class Rerank:
             return table
         return table.with_column(RELEVANCE, np.concatenate([scored.relevance[order], np.full(len(below), np.nan)]))
 
-    def _scored(self, query: Query, head: Candidates) -> Scored:
-        deadline = self._deadline(query)
-        query = replace(query, deadline=deadline)
+    def _scored(self, plan: Plan, head: Candidates) -> Scored:
+        deadline = plan.execution.deadline
+        if self.deadline_ms is not None:
+            own = time.perf_counter() + self.deadline_ms / 1000
+            deadline = own if deadline is None else min(own, deadline)
+        plan = replace(plan, execution=replace(plan.execution, deadline=deadline))
         name = self.scorer.name
         try:
-            work = partial(self.scorer, query, head)
+            work = partial(self.scorer, plan, head)
             if deadline is None:
                 scored = work()
             else:
                 scored = self.workers(work, deadline, self.name)
-        except NotApplied:
+        except StepSkipped:
             raise
         except Late as late:
-            raise NotApplied(f"{name} was left out: {late}") from None
+            raise StepSkipped(f"{name} was left out: {late}") from None
         except RiffluxError as error:
             if not isinstance(error, ModelError):
                 _log.warning("%s failed", name, exc_info=error)
-            raise NotApplied(f"{name} failed: {error}", because=error) from error
+            raise StepSkipped(f"{name} failed: {error}", because=error) from error
         except Exception as error:  # whatever a model breaks with, the hits are there to be shown
             _log.warning("%s failed", name, exc_info=error)
-            raise NotApplied(f"{name} failed: {type(error).__name__}; the log says more") from error
+            raise StepSkipped(f"{name} failed: {type(error).__name__}; the log says more") from error
         if scored.scores.shape != (len(head),) or not np.isfinite(scored.scores).all():
-            raise NotApplied(f"{name} failed: it did not give each of {len(head)} hits a finite score")
+            raise StepSkipped(f"{name} failed: it did not give each of {len(head)} hits a finite score")
         return scored
-
-    def _deadline(self, query: Query) -> float | None:
-        if self.deadline_ms is None:
-            own = None
-        else:
-            own = time.perf_counter() + self.deadline_ms / 1000
-        if own is None:
-            return query.deadline
-        if query.deadline is None:
-            return own
-        return min(own, query.deadline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +175,13 @@ class Resources:
             return query.terms
         return self.analyzer.terms(query.text)
 
-    def idf(self, query: Query) -> dict[str, float]:
+    def idf(self, plan: Plan) -> dict[str, float]:
         """Return the idf of each term of a query: above zero, highest for what no chunk holds."""
-        distinct = list(dict.fromkeys(self.terms(query)))
-        statistics = query.statistics
-        if query.forms:
-            forms = {term: [form for (form,) in query.forms.get((term,), ())] for term in distinct}
+        distinct = list(dict.fromkeys(self.terms(plan.query)))
+        statistics = plan.execution.statistics
+        known_forms = plan.query.languages.forms
+        if known_forms:
+            forms = {term: [form for (form,) in known_forms.get((term,), ())] for term in distinct}
         else:
             forms = {}
         every = [*distinct, *chain.from_iterable(forms.values())]

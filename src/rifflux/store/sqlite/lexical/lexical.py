@@ -98,14 +98,16 @@ class SqliteLexical(Lexical):
     #: Rows of documents that pass a filter.
     allowed: GenerationCache[Ids]
 
-    def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
+    def match(
+        self, query: Query, limit: int, weights: FieldWeights, *, enough: int = 0, exact: bool = False
+    ) -> Ranking:
         """Rank chunks by BM25 over the query's terms, as SQLite's bm25() does, negated.
 
-        Where the word index answers, scores are nearly those; a query that is `exact` gets SQLite's own.
+        Where the word index answers, scores are nearly those; with `exact`, they are SQLite's own.
         """
         if scorer := self._scorer(query, weights):
             return self._by_postings(scorer, query, limit)
-        found = self._by_words(query, query.sufficient(limit), weights)
+        found = None if exact else self._by_words(query, min(enough or limit, limit), weights)
         if found is None:
             return self._by_tables(query, limit, weights)
         return found
@@ -164,7 +166,7 @@ class SqliteLexical(Lexical):
 
     def _by_words(self, query: Query, limit: int, weights: FieldWeights) -> Ranking | None:
         """Rank by the word index, and by the tables what it does not cover yet; None if it cannot answer."""
-        if query.exact or self.view.several:
+        if self.view.several:
             return None
         with self.view.reading() as (connection, (owner,)):
             words = self.indexes.of(owner)

@@ -225,14 +225,15 @@ class SqliteSemantic(Semantic):
         values, scales = rounded(np.frombuffer(b"".join(vectors), np.float32).reshape(len(ids), -1))
         return np.array(ids, np.int64), values * scales[:, None]
 
-    def nearest(self, query: Query, limit: int) -> Ranking:
-        if query.vector is None:
-            length = 0.0
-        else:
-            length = float(np.linalg.norm(query.vector))
-        if query.vector is None or not length:
+    def nearest(
+        self, query: Query, vector: Vectors | None, limit: int, *, enough: int = 0, model: str | None = None
+    ) -> Ranking:
+        if vector is None:
             return Ranking.empty()
-        vector = query.vector / length
+        length = float(np.linalg.norm(vector))
+        if not length:
+            return Ranking.empty()
+        vector = vector / length
         allowed = self._allowed(query)
         with self.view.reading() as (connection, owners):
             if self.index:
@@ -240,43 +241,45 @@ class SqliteSemantic(Semantic):
             else:
                 packed = None
             if packed is None:
-                return self._nearest_exactly(connection, owners, query, vector, limit, allowed)
+                return self._nearest_exactly(connection, owners, vector, limit, allowed, model)
             # Looked at last: if the index is switched to another model after this, the vectors are of the former one.
-            self._check_model(connection, query)
+            self._check_model(connection, model)
+        sufficient = min(enough or limit, limit)
         if self.view.several:
-            return packed.nearest_of_several(owners, vector, limit, allowed, query.sufficient(limit))
-        return packed.nearest(owners[0], vector, limit, allowed, query.sufficient(limit))
+            return packed.nearest_of_several(owners, vector, limit, allowed, sufficient)
+        return packed.nearest(owners[0], vector, limit, allowed, sufficient)
 
     def _nearest_exactly(
         self,
         connection: apsw.Connection,
         owners: tuple[int, ...],
-        query: Query,
         vector: Vectors,
         limit: int,
         allowed: Allowed | None,
+        model: str | None,
     ) -> Ranking:
         """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
         index = self.index
         state = self.view.generation(connection)
         if index and index.will_be_packed(connection, self.embedded):
             with unmoved(connection):
-                self._check_model(connection, query)
+                self._check_model(connection, model)
                 return scanned(connection, owners, vector, limit, allowed)
-        matrix = self.matrices.get(owners, state, self._matrix, connection, owners, query)
-        self._check_model(connection, query)
+        matrix = self.matrices.get(owners, state, self._matrix, connection, owners, len(vector), model)
+        self._check_model(connection, model)
         return matrix.nearest(vector, limit, allowed)
 
-    def _matrix(self, connection: apsw.Connection, owners: tuple[int, ...], query: Query) -> Matrix:
-        assert query.vector is not None, "it was looked at before"
+    def _matrix(
+        self, connection: apsw.Connection, owners: tuple[int, ...], dimension: int, model: str | None
+    ) -> Matrix:
         with unmoved(connection):
-            self._check_model(connection, query)
-            return Matrix.read(connection, owners, len(query.vector))
+            self._check_model(connection, model)
+            return Matrix.read(connection, owners, dimension)
 
-    def _check_model(self, connection: apsw.Connection, query: Query) -> None:
+    def _check_model(self, connection: apsw.Connection, model: str | None) -> None:
         """Raise where the question was embedded by another model than the one that is searched."""
         known = self.view.engine.known(connection, ACTIVE_MODEL)
-        if known and query.model and ModelInfo(*known).fingerprint != query.model:
+        if known and model and ModelInfo(*known).fingerprint != model:
             raise ModelMismatch(f"the question was embedded by another model than {known[0]}: embed it again")
 
     def _allowed(self, query: Query) -> Allowed | None:
@@ -299,19 +302,17 @@ class SqliteSemantic(Semantic):
             return np.concatenate(found)
         return np.empty(0, np.int64)
 
-    def cosines_of(self, query: Query, ids: Ids) -> Scores:
-        """Return the cosine of some chunks with a query's vector, by the tables."""
+    def cosines_of(self, vector: Vectors | None, ids: Ids) -> Scores:
+        """Return the cosine of some chunks with a vector, by the tables."""
         cosines = np.full(len(ids), np.nan)
-        if query.vector is None:
-            length = 0.0
-        else:
-            length = float(np.linalg.norm(query.vector))
-        if length:
-            vectors = self._stored_vectors(ids)
-        else:
-            vectors = {}
+        if vector is None:
+            return cosines
+        length = float(np.linalg.norm(vector))
+        if not length:
+            return cosines
+        vectors = self._stored_vectors(ids)
         held = [place for place, id in enumerate(ids.tolist()) if id in vectors]
         if held:
             stacked = np.array([vectors[int(ids[place])] for place in held], np.float64)
-            cosines[held] = np.vecdot(stacked, np.asarray(query.vector, np.float64) / length)
+            cosines[held] = np.vecdot(stacked, np.asarray(vector, np.float64) / length)
         return cosines
