@@ -98,7 +98,9 @@ def open_index(
 
         checked_language(language)
     limits = _limits(embed_timeout, prices, budget)
-    ranked = _ranked(fusion, reranker, rerank_top, boosts)
+    ranked = _ranked(fusion, reranker, rerank_top)
+    if boosts:
+        chosen = chosen.boosted(boosts)
     chosen_model = _model(model)
     if synonyms:
         words = checked_place("the path of synonyms", synonyms)
@@ -148,9 +150,7 @@ def _limits(embed_timeout: float, prices: Mapping[str, float] | None, budget: fl
     return CallLimits(embed_timeout, dict(prices or {}), budget)
 
 
-def _ranked(
-    fusion: str | Fuse | None, reranker: str | None, top: int, boosts: Mapping[str, float] | None
-) -> dict[str, Any]:
+def _ranked(fusion: str | Fuse | None, reranker: str | None, top: int) -> dict[str, Any]:
     """Return what a profile gets of these, as its fields. Raises `InvalidArgument`."""
     changes: dict[str, Any] = {}
     if fusion:
@@ -161,10 +161,6 @@ def _ranked(
         from rifflux.retrieve.steps.rerank.stage import checked_reranker
 
         changes["reranker"] = checked_reranker(reranker)
-    if boosts:
-        from rifflux.retrieve.steps.anchors import checked_boosts
-
-        changes["boosts"] = checked_boosts(boosts)
     if top:
         checked_whole("rerank_top", top, 1, MOST_RESULTS)
         changes["rerank_top"] = top
