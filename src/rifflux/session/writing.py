@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -102,7 +102,16 @@ class Writer:
         from rifflux.ingest.sync import SyncTally
         from rifflux.ingest.walk.find import Finder
 
-        given = [*_flattened(items)]
+        given: list[Any] = []
+        waiting: deque[object] = deque(items)
+        while waiting:
+            item = waiting.popleft()
+            if isinstance(item, Mapping):
+                given.append(document_of_fields(item))
+            elif isinstance(item, Iterable) and not isinstance(item, str | bytes | PathLike):
+                waiting.extendleft(reversed([*item]))
+            else:
+                given.append(item)
         self.view.language_of(language)  # An unknown one is refused before anything is stored.
         documents = [
             replace(checked_document(item), language=self.view.language_of(item.language, language))
@@ -505,14 +514,3 @@ class Writer:
         store = self.view.session.store
         with store.transaction():
             return sum(store.of(owner).catalog.remove(namespace, [key]) for owner, namespace, key in found)
-
-
-def _flattened(items: Iterable[object]) -> Iterator[Any]:
-    """Yield the paths and documents in `items`: mappings as documents, iterables by their items."""
-    for item in items:
-        if isinstance(item, Mapping):
-            yield document_of_fields(item)
-        elif isinstance(item, Iterable) and not isinstance(item, str | bytes | PathLike):
-            yield from _flattened(item)
-        else:
-            yield item
