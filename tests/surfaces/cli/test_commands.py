@@ -358,7 +358,7 @@ class TestRefusals:
             (["search", "x", "--colour"], "--colour"),
             (["index", "nowhere"], "nowhere"),
             (["index", "--threads", "0", "."], "threads"),
-            (["index", ".", "--model", "hash:32"], "model='hash:64'"),
+            (["index", ".", "--model", "hash:32"], "hash:64"),
             (["index", ".", "--model", "hash:32"], "'rifflux models switch hash:32'"),
             (["mcp", "--http", "nonsense"], "HOST:PORT"),
         ],
