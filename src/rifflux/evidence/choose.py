@@ -54,9 +54,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Citable:
-    """A document that evidence may be taken from, by its best hit; `passages`, as they may be shown, come best first.
+    """A candidate for evidence: a document by its best hit; `passages`, as disclosed, come best first.
 
-    `document` reads it as it may be shown. `components` are the parts of the score, `relevance` is that of the
+    `document` reads it as disclosed. `components` are the parts of the score, `relevance` is that of the
     document. `certainty` says how surely the question names the document (0: not at all), `named` holds the chunk ids
     of the passages it names. `groups` are the values that caps count, `subject` the field that spreading goes by; both
     are empty where they may not be shown.
@@ -74,7 +74,7 @@ class Citable:
 
     @property
     def quotable(self) -> Sequence[Hit]:
-        """Return the passages that say something and may be shown: no table of contents does."""
+        """Return the passages that may be quoted: disclosed, with a text, and not a table of contents."""
         return [hit for hit in self.passages if not hit.withheld and _has_text(hit) and not is_contents(hit.text)]
 
 
@@ -85,7 +85,7 @@ def _has_text(hit: Hit) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A document that evidence is taken from, as it may be shown, and its passages, each with its text."""
+    """A document chosen as evidence, as disclosed, and its passages, each with its text."""
 
     candidate: Citable
     rank: int

@@ -54,11 +54,11 @@ class EvidenceItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """How evidence was asked for, so that it can be asked for again.
+class PackRequest:
+    """The request that a pack answers, so that it can be repeated.
 
-    `arguments` are those of the call that were given besides the question, `asked_at` is the moment (ISO 8601), `state`
-    the contents of the index then (`Store.contents`), and `settings` a digest of all else that an answer depends on.
+    `arguments` are those given to the call, without the question; `asked_at` is the moment (ISO 8601), `state` the
+    contents of the index then (`Store.contents`), and `settings` a digest of everything else that affects an answer.
     """
 
     arguments: Mapping[str, Any]
@@ -116,7 +116,7 @@ class EvidencePack:
     notes: tuple[Notice, ...] = ()
     bibliography: Mapping[str, Any] = field(default_factory=dict)
     min_relevance: float = 0.0
-    asked: Asking | None = field(default=None, compare=False)
+    asked: PackRequest | None = field(default=None, compare=False)
     digest: str = field(default="", compare=False)
 
 

@@ -23,7 +23,7 @@ def differences(claimed: object, again: object, where: str = "it") -> Iterator[s
     elif _is_list(claimed) and _is_list(again):
         yield from _unlike(claimed, again, where)  # type: ignore[arg-type]
     elif not _same(claimed, again):
-        yield f"{where}: {_told(claimed)} is claimed, asked again it is {_told(again)}"
+        yield f"{where}: {_quoted(claimed)} is claimed, asked again it is {_quoted(again)}"
 
 
 def _unlike(claimed: Sequence[object], again: Sequence[object], where: str) -> Iterator[str]:
@@ -45,7 +45,7 @@ def _same(one: object, other: object) -> bool:
     return one == other
 
 
-def _told(value: object) -> str:
+def _quoted(value: object) -> str:
     if value is _MISSING:
         return "nothing"
     return repr(value)[:60]

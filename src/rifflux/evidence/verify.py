@@ -14,13 +14,15 @@ from rifflux.types import Document, Hit
 _Place = tuple[str, str]
 
 
-def verify(pack: EvidencePack, citing: Citing, shown: Callable[[str, Document], Document], *stores: Store) -> list[str]:
+def verify(
+    pack: EvidencePack, citing: Citing, redacted: Callable[[str, Document], Document], *stores: Store
+) -> list[str]:
     """Return the problems of a pack, a line each; none if it is as it was packed.
 
     Each text must have its hash and its span; items must be numbered, and cited by the keys that `citing` gives them.
     With stores, each text must stand at its span in the document of that which holds its chunk, else of the first, and
     every fact of the item must be the document's.
-    `shown` returns the document of a namespace as it may be shown.
+    `redacted` returns the document of a namespace as its license discloses it.
     """
     problems = [problem for item in pack.items for problem in _within(item)]
     if [item.number for item in pack.items] != list(range(1, len(pack.items) + 1)):
@@ -43,7 +45,7 @@ def verify(pack: EvidencePack, citing: Citing, shown: Callable[[str, Document], 
         else:
             place = _place(item)
         if document := store.catalog.document(*place):
-            documents[_place(item)] = shown(place[0], document)
+            documents[_place(item)] = redacted(place[0], document)
         problems += _against(item, documents.get(_place(item)), citing, chunk)
     return [*problems, *_miswritten(pack, citing, documents), *claims]
 

@@ -27,7 +27,7 @@ from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, UNTOLD, Failure, Filter, Hit, Progress, Ranking, parted
 from rifflux.works import Work, work_of
 from rifflux.works.listing import WorkSummary, of_whom, summary
-from rifflux.works.model import told_names
+from rifflux.works.model import display_identifiers
 from rifflux.works.profile import WORKS
 from rifflux.works.report import Doubt, WorksReport
 
@@ -258,7 +258,7 @@ class WorksCatalog:
             embedded_chunks=embedded.chunks,
             degraded=embedded.degraded,
             sources=tuple(dict.fromkeys(tally.sources)),
-            doubts=tuple(self._told(tally.doubts)),
+            doubts=tuple(self._disclosed(tally.doubts)),
             failed=tuple(tally.failed),
             noted=tuple(tally.noted),
             seconds=round(time.perf_counter() - start, 3),
@@ -280,7 +280,7 @@ class WorksCatalog:
             raise NotFound(f"{identifier!r} was removed meanwhile: look it up again")
         visible, shown = view.visible, view.visible.document(namespace, document)
         work, (name, owner) = work_of(shown), parted(namespace)
-        work = replace(work, identifiers=told_names(work.identifiers))
+        work = replace(work, identifiers=display_identifiers(work.identifiers))
         label = view.labels[store.owner if owner is None else owner]
         if not visible.tells_facts(namespace, document.license):
             return WorkRecord(name, key, work, withheld=True, collection=label)
@@ -330,7 +330,7 @@ class WorksCatalog:
         found = [self.get(identifier) for identifier in identifiers]
         keys = cite_keys([each.work for each in found])
         entries = [
-            written(each.work, key, told=not each.withheld or has_facts(each.work))
+            written(each.work, key, complete=not each.withheld or has_facts(each.work))
             for each, key in zip(found, keys, strict=True)
         ]
         if format == "bibtex":
@@ -340,14 +340,14 @@ class WorksCatalog:
     # Likely duplicates
 
     def doubts(self) -> list[Doubt]:
-        """Return the pairs that may be one work and are two in the index: what a person should decide."""
+        """Return the pairs of indexed works that may be one, for a person to decide."""
         from rifflux.works.merging.matching import Doubts
 
-        found = self._told(Doubts.of(self._store).open.values())
+        found = self._disclosed(Doubts.of(self._store).open.values())
         return sorted(found, key=lambda doubt: (doubt.one, doubt.other))
 
-    def _told(self, doubts: Collection[Doubt]) -> Iterator[Doubt]:
-        """Yield those of two works that are there, without the reason where a work has no license record."""
+    def _disclosed(self, doubts: Collection[Doubt]) -> Iterator[Doubt]:
+        """Yield the doubts about two indexed works, without the reason where a license does not disclose facts."""
         places = self._store.catalog.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
         documents = self._store.catalog.documents_at([place for found in places.values() for place in found])
         visible = self._view.visible
@@ -359,7 +359,7 @@ class WorksCatalog:
                 yield replace(doubt, reason=_UNTOLD) if closed.intersection(one, other) else doubt
 
     def decide(self, one: str, other: str, *, same: bool) -> None:
-        """Say of two works whether they are one: then they are merged, else they are kept apart from now on.
+        """Decide whether two works are one: if so they are merged, else they stay apart from now on.
 
         Two that were merged before are taken apart again. An identifier that both have, such as a DOI, stays with
         `one`: `other` loses it, also when its source is imported again. Raises `NotFound` for an unknown work, and
@@ -373,14 +373,14 @@ class WorksCatalog:
         doubts = Doubts.of(self._store)
         bring = Bring(self._store, self._view.preparer, ImportTally(), self._view.visible)
         with self._store.transaction():
-            told = [records_of(self._store, place) for place in places]
-            names = [named_records(records, name)[0] for records, name in zip(told, (one, other), strict=True)]
+            merged = [records_of(self._store, place) for place in places]
+            names = [named_records(records, name)[0] for records, name in zip(merged, (one, other), strict=True)]
             if same and places[0] != places[1]:
-                bring.put(places[0], {**told[1], **told[0]}, places)
+                bring.put(places[0], {**merged[1], **merged[0]}, places)
             elif not same and places[0] == places[1]:
                 names = list(part(bring, doubts, places[0], one, other))
             if same:
-                for name in chain(*told):
+                for name in chain(*merged):
                     doubts.disowned.pop(name, None)
             else:
                 disown(bring, doubts, *names)

@@ -15,7 +15,7 @@ from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
 from rifflux.text.titles import plain
 from rifflux.types import Document
-from rifflux.works.model import Work, told_names, work_of
+from rifflux.works.model import Work, display_identifiers, work_of
 
 #: The kind of work by what it is called in BibTeX and in CSL; anything else is `misc` and `document`.
 _TYPES: Mapping[str, tuple[str, str]] = {
@@ -55,8 +55,8 @@ def cite_keys(works: Iterable[Work | Reference]) -> list[str]:
     return keys
 
 
-def bibtex(work: Work, key: str, *, told: bool = True) -> str:
-    """Return the work as a BibTeX entry; unless all is `told`, it says so."""
+def bibtex(work: Work, key: str, *, complete: bool = True) -> str:
+    """Write a work as a BibTeX entry, with a note unless it is `complete`."""
     kind = _kinds(work)[0]
     names = {each.scheme: each.value for each in reversed(work.identifiers)}
     fields = {
@@ -72,14 +72,14 @@ def bibtex(work: Work, key: str, *, told: bool = True) -> str:
         "keywords": ", ".join(tag.value for tag in work.tags if tag.scheme in ("keyword", "term")),
         "abstract": work.abstract,
         "license": work.license or "",
-        "annote": "" if told else _CLOSED,
+        "annote": "" if complete else _CLOSED,
     }
     lines = [f"  {name} = {{{_braced(name, value)}}}," for name, value in fields.items() if value]
     return "\n".join([f"@{kind}{{{key},", *lines, "}"])
 
 
-def csl(work: Work, key: str, *, told: bool = True) -> dict[str, object]:
-    """Return the work as an item of CSL-JSON; unless all is `told`, it says so."""
+def csl(work: Work, key: str, *, complete: bool = True) -> dict[str, object]:
+    """Write a work as an item of CSL-JSON, with a note unless it is `complete`."""
     date = (work.date or f"{work.year:04}" if work.year else "")[:10]
     names = {each.scheme: each.value for each in reversed(work.identifiers)}
     item = {
@@ -95,20 +95,20 @@ def csl(work: Work, key: str, *, told: bool = True) -> dict[str, object]:
         "keyword": ", ".join(tag.value for tag in work.tags if tag.scheme in ("keyword", "term")),
         "abstract": work.abstract,
         "license": work.license,
-        "annote": None if told else _CLOSED,
+        "annote": None if complete else _CLOSED,
     }
     return {name: value for name, value in item.items() if value}
 
 
 class Style(Protocol):
-    """Writes a work under its key; unless all that is known is `told`, the entry says so."""
+    """Writes a work under its key, with a note unless the entry is `complete`."""
 
-    def __call__(self, work: Work, key: str, *, told: bool = True) -> object:
+    def __call__(self, work: Work, key: str, *, complete: bool = True) -> object:
         """Return the entry."""
 
 
 def has_facts(work: Work) -> bool:
-    """Return whether more is told of a work than its title and its identifiers."""
+    """Return True if a work has more facts than its title and its identifiers."""
     return bool(work.authors or work.year or work.date or work.venue)
 
 
@@ -166,7 +166,7 @@ def _balanced(text: str) -> str:
 
 def _reference(document: Document) -> Reference:
     facts = document.metadata
-    names = tuple(map(str, told_names(document.identifiers)))
+    names = tuple(map(str, display_identifiers(document.identifiers)))
     authors = tuple(map(str, facts.get("authors", ())))
     year = facts.get("year")
     return Reference(
@@ -177,7 +177,7 @@ def _reference(document: Document) -> Reference:
 def _entry(document: Document, key: str, style: str) -> object:
     """Return a work in a style, without its abstract: what is quoted of that is evidence, and counted."""
     work = work_of(document)
-    return style_of(style)(replace(work, abstract=""), key, told=not document.withheld or has_facts(work))
+    return style_of(style)(replace(work, abstract=""), key, complete=not document.withheld or has_facts(work))
 
 
 CITING = Citing(_reference, cite_keys, _entry)

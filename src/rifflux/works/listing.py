@@ -1,4 +1,4 @@
-"""Lists of works: which are listed, and what is told of each."""
+"""Lists of works: which works match a filter, and a summary of each."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from rifflux.session.license_policy import LicensePolicy
 from rifflux.text.licenses import Permission
 from rifflux.types import UNTOLD, Document, Filter
-from rifflux.works.model import told_names, work_of
+from rifflux.works.model import display_identifiers, work_of
 
 
 @dataclass(frozen=True, slots=True)
 class WorkSummary:
-    """A work in a list: its title and identifiers; `withheld` says that no text of it is shown."""
+    """A work in a list: its title and identifiers; `withheld` says that its text may not be disclosed."""
 
     title: str
     identifiers: tuple[str, ...]
@@ -25,7 +25,7 @@ class WorkSummary:
 def of_whom(
     outlines: Iterable[tuple[str, Document]], wanted: Filter, visible: LicensePolicy
 ) -> Iterator[tuple[str, Document]]:
-    """Yield the works of the authors, venues and years of a filter, as far as these are told."""
+    """Yield the works of the authors, venues and years of a filter, as far as their licenses disclose these."""
     for namespace, outline in outlines:
         year = str(outline.metadata.get("year", ""))
         if wanted.since or wanted.until:
@@ -33,8 +33,8 @@ def of_whom(
         else:
             dated = True
         given = {name: _listed(outline.metadata.get(name)) for name in wanted.metadata}
-        told = visible.tells_facts(namespace, outline.license)
-        if told and dated and all(given[name] & {*values} for name, values in wanted.metadata.items()):
+        disclosed = visible.tells_facts(namespace, outline.license)
+        if disclosed and dated and all(given[name] & {*values} for name, values in wanted.metadata.items()):
             yield namespace, outline
 
 
@@ -45,7 +45,8 @@ def _listed(value: object) -> set[object]:
 
 
 def summary(visible: LicensePolicy, namespace: str, outline: Document) -> WorkSummary:
-    """Return what is told of a work in a list."""
+    """Summarize a work as far as its license discloses it."""
     work = work_of(visible.document(namespace, outline))
     withheld = visible.permission(namespace, outline.license) is Permission.NOTHING
-    return WorkSummary(work.title, tuple(map(str, told_names(work.identifiers))), work.sources, work.license, withheld)
+    identifiers = tuple(str(each) for each in display_identifiers(work.identifiers))
+    return WorkSummary(work.title, identifiers, work.sources, work.license, withheld)

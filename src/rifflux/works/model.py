@@ -139,8 +139,8 @@ def names_of(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
     return tuple(each for each in identifiers if each.scheme != TITLE)
 
 
-def told_names(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
-    """Return the identifiers that a work is told with: a source's key that is another of them is told once."""
+def display_identifiers(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
+    """Return the identifiers to display of a work, without keys of sources that repeat another identifier."""
     names = names_of(identifiers)
     known = {text.casefold() for each in names if each.scheme in SCHEMES for text in (each.value, str(each))}
     return tuple(each for each in names if each.scheme in SCHEMES or each.value.casefold() not in known)

@@ -15,7 +15,7 @@ from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Work, parse_identifier
 from rifflux.works.importers.base import Entry, Problems, WorkSource, codes
 from rifflux.works.importers.formats import read_works
-from rifflux.works.importers.names import listed, people
+from rifflux.works.importers.names import people, split_names
 from rifflux.works.importers.readable import unmarked
 
 BIBLIOGRAPHY = r"""@string{ams = "Amer. Math. Soc."}
@@ -157,7 +157,7 @@ def test_circles_and_citations_are_followed_across_files(index: Index, write: An
     ],
 )
 def test_names_in_one_text(text: str, names: tuple[str, ...]) -> None:
-    assert people(listed(text)) == names
+    assert people(split_names(text)) == names
 
 
 def test_a_particle_that_is_dropped_is_part_of_the_name() -> None:

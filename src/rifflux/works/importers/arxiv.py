@@ -33,7 +33,7 @@ def shows(record: Record) -> bool:
     return "authors_parsed" in record or "versions" in record or is_paper
 
 
-def entry(placed: Placed) -> Entry | Failure:
+def arxiv_entry(placed: Placed) -> Entry | Failure:
     """Return the work of a record, or why it is none."""
     place, record = placed
     notes = Problems()

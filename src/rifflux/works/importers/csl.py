@@ -31,7 +31,7 @@ def shows(record: Record) -> bool:
     return "container-title" in record or (isinstance(issued, dict) and ("date-parts" in issued or "raw" in issued))
 
 
-def entry(placed: Placed) -> Entry | Failure:
+def csl_entry(placed: Placed) -> Entry | Failure:
     """Return the work of an item, or why it is none."""
     place, record = placed
     title = _text(record, "title")
@@ -78,7 +78,7 @@ def _license(record: Record) -> str | None:
 
 
 def _starts(license: Record) -> str:
-    """Return the day from which a license of Crossref holds, the last of all days where that cannot be told."""
+    """Return the day from which a license of Crossref holds, the last of all days where it is unknown."""
     start = license.get("start")
     if start is None:
         return ""

@@ -16,10 +16,10 @@ from rifflux.works.importers.base import Entry, Placed, Reader, Record, WorkSour
 #: What makes a work of a record, by the format of the record.
 _ENTRIES: Mapping[str, Callable[[WorkSource, Placed], Entry | Failure]] = {
     "jsonl": jsonl.work_entry,
-    "arxiv": lambda _, placed: arxiv.entry(placed),
-    "openalex": lambda _, placed: openalex.entry(placed),
-    "csl": lambda _, placed: csl.entry(placed),
-    "semanticscholar": semanticscholar.entry,
+    "arxiv": lambda _, placed: arxiv.arxiv_entry(placed),
+    "openalex": lambda _, placed: openalex.openalex_entry(placed),
+    "csl": lambda _, placed: csl.csl_entry(placed),
+    "semanticscholar": semanticscholar.semanticscholar_entry,
 }
 _READERS = {"bibtex": "bibtex:read", "ris": "ris:read", "zotero-rdf": "zotero:read"}
 _READERS |= {"latex": "latex.importer:read", "pdf": "paper.importer:read"}

@@ -32,7 +32,7 @@ from rifflux.text.schemes import STRONG, subject_scheme
 from rifflux.types import Failure, Identifier, Link, Tag
 from rifflux.works import Passage, Work, parse_identifier
 from rifflux.works.importers.base import Entry, Placed, Problems, Record, WorkSource, codes, local_link, month_of
-from rifflux.works.importers.names import listed, people_known
+from rifflux.works.importers.names import people_known, split_names
 from rifflux.works.model import WORK
 
 #: The names that each field may have, the one that counts first.
@@ -76,7 +76,7 @@ def work_entry(source: WorkSource, placed: Placed) -> Entry | Failure:
     month = month_of(str(fields.get("month") or ""))
     date = notes.date(_first(fields, "date")) or notes.date(f"{year:04}-{month:02}" if year and month else None)
     given = _first(fields, "authors")
-    authors, author_ids = people_known(listed(given) if isinstance(given, str) else given)
+    authors, author_ids = people_known(split_names(given) if isinstance(given, str) else given)
     work = Work(
         title=title,
         abstract=abstract,
@@ -183,7 +183,7 @@ def _citations(fields: Record, source: str, notes: Problems) -> Iterator[Link]:
     for name in _FIELDS["cites"]:
         for value in _values(fields.get(name)):
             if isinstance(value, dict):
-                given = _told(value)
+                given = _cited_name(value)
             else:
                 given = value
             if not isinstance(given, str | int) or given == "":
@@ -193,7 +193,7 @@ def _citations(fields: Record, source: str, notes: Problems) -> Iterator[Link]:
             yield Link(str(known)) if known else local_link(source, str(given))
 
 
-def _told(cited: Record) -> object:
+def _cited_name(cited: Record) -> object:
     """Return the citation in an object: a key, or an identifier under the name of its scheme."""
     named = (f"{scheme}:{cited[name]}" for name, scheme in _IDENTIFIERS.items() if cited.get(name))
     return _first(cited, "key") or next(named, "")

@@ -44,7 +44,7 @@ def _ids(value: object) -> str:
     return " ".join(filter(None, found))
 
 
-def listed(text: str) -> list[str]:
+def split_names(text: str) -> list[str]:
     """Return the names in a text with commas between or inside of them: `John Smith, Jane Doe` or `Smith, John`."""
     return [name for each in _AND.split(text) for name in _taken_apart([part.strip() for part in each.split(",")])]
 
@@ -89,7 +89,7 @@ def _name(value: object) -> str:
 
 
 def _spoken(name: str) -> str:
-    """`Family, Given`, `Family, Jr., Given` and `Family, Given, Jr.` in the order in which they are said."""
+    """`Family, Given`, `Family, Jr., Given` and `Family, Given, Jr.` in spoken order."""
     family, *rest = [part.strip() for part in name.split(",")]
     suffix = next((part for part in rest if _SUFFIX.fullmatch(part)), "")
     given = [part for part in rest if part != suffix]

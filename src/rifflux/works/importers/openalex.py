@@ -28,7 +28,7 @@ def shows(record: Record) -> bool:
     return "openalex.org" in str(record.get("id")) or "abstract_inverted_index" in record
 
 
-def entry(placed: Placed) -> Entry | Failure:
+def openalex_entry(placed: Placed) -> Entry | Failure:
     """Return the work of a record, or why it is none."""
     place, record = placed
     notes = Problems()

@@ -25,7 +25,7 @@ def shows(record: Record) -> bool:
     return "paperId" in record and "title" in record
 
 
-def entry(source: WorkSource, placed: Placed) -> Entry | Failure:
+def semanticscholar_entry(source: WorkSource, placed: Placed) -> Entry | Failure:
     """Return the work of a record, or why it is none."""
     place, record = placed
     key = str(record.get("paperId") or "")

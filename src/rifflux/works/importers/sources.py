@@ -21,7 +21,7 @@ _SAYS_NOTHING = {
 
 
 def name_source(store: Store, path: Path, wanted: str | None = None) -> str:
-    """Return the name of the source at `path`: its own, else `wanted`, else one after the path; kept from now on."""
+    """Name the source at `path`: its stored name, else `wanted`, else one derived from the path; the name is stored."""
     path = path.expanduser().resolve()
     known: dict[str, str] = json.loads(store.registry.setting(_SETTING) or "{}")
     name = wanted or next((name for name, held in known.items() if held == str(path)), None)

@@ -230,7 +230,7 @@ class Doubts:
         )
 
     def are_apart(self, one: str, other: str) -> bool:
-        """Return True if somebody said that they are two works."""
+        """Return True if somebody decided that they are two works."""
         return _pair(one, other) in self.apart
 
     def add(self, doubts: Iterable[Doubt]) -> list[Doubt]:

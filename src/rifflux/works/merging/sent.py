@@ -1,4 +1,4 @@
-"""Reads the works of a file that somebody sent, in a process apart."""
+"""Read the works of an uploaded file in a separate process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rifflux.works.merging.merge import dump, load
 def read_sent(
     name: str, data: bytes, source: str, format: str | None = None, place: Place = nullcontext
 ) -> list[Entry | Failure]:
-    """Return the works of a file under the name that its sender gave it, as `read_works` does; no other file is read.
+    """Read the works of an uploaded file under its own name, as `read_works` does; no other file is read.
 
     Places name the file alone. Raises `Unreadable`.
     """
@@ -33,20 +33,20 @@ def read_sent(
 
 
 def read_here(path: Path, source: str, format: str | None) -> list[dict[str, Any]]:
-    """Return the works of a file as JSON, in the process apart."""
+    """Return the works of a file as JSON; this runs in the separate process."""
     found = read_works(WorkSource(path, source, lambda _: source, alone=True), format)
-    return [_told(each, path.parent) for each in found]
+    return [_item_json(each, path.parent) for each in found]
 
 
-def _told(item: Entry | Failure, folder: Path) -> dict[str, Any]:
+def _item_json(item: Entry | Failure, folder: Path) -> dict[str, Any]:
     if isinstance(item, Failure):
         return asdict(item.within(folder))
     place = item.place.replace(f"{folder}{os.sep}", "")
     return {"place": place, "key": item.key, "work": dump(item.work), "notes": item.notes}
 
 
-def _item(told: Mapping[str, Any]) -> Entry | Failure:
-    """Return the item that `read_here` told."""
-    if "work" not in told:
-        return Failure(**told)
-    return Entry(told["place"], told["key"], load(told["work"]), tuple(told["notes"]))
+def _item(record: Mapping[str, Any]) -> Entry | Failure:
+    """Return the item that `read_here` wrote as JSON."""
+    if "work" not in record:
+        return Failure(**record)
+    return Entry(record["place"], record["key"], load(record["work"]), tuple(record["notes"]))

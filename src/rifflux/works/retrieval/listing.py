@@ -15,13 +15,13 @@ Groups = Collection[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Works in the order they are listed in; `held` of them would be on the first page but for the caps."""
+    """Works in the order of the list; caps moved `moved` of them off the first page."""
 
     table: Candidates
-    held: int = 0
+    moved: int = 0
 
 
-def listed(
+def list_works(
     table: Candidates,
     groups: Sequence[Groups],
     caps: Mapping[str, int],

@@ -30,7 +30,7 @@ PATIENT_MS = 60_000.0
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """How asking again ended: `agrees`, `differs` or `changed`, with the `problems` of the pack and what was found.
+    """The result of a replay: `agrees`, `differs` or `changed`, with the `problems` of the pack and what was found.
 
     Where the index or its settings changed since, nothing is known of order and scores; `note` says what changed.
     """
@@ -49,7 +49,7 @@ class Replay:
 
 
 def replayed(retriever: WorksRetriever, pack: EvidencePack) -> Replay:
-    """Return how a pack compares with asking its question again; see `verify` for its passages.
+    """Repeat the request of a pack and compare the results; see `verify` for its passages.
 
     Raises `InvalidArgument` for a pack that does not say how it was asked, and `ModelError` where a model does not
     answer now.

@@ -16,7 +16,7 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.evidence.choose import REACH, Limits
-from rifflux.evidence.pack import Asking, EvidencePack, Packer, digest, sealed
+from rifflux.evidence.pack import EvidencePack, Packer, PackRequest, digest, sealed
 from rifflux.models.guarded import CachingEmbedder
 from rifflux.models.workers import Workers
 from rifflux.retrieve.pipeline import RERANK, Outcome, Phase, Stopwatch
@@ -43,7 +43,7 @@ from rifflux.works.intent.classify import IntentDecision
 from rifflux.works.intent.intents import INTENTS, Intent, adjusted_intents, fitted_intents
 from rifflux.works.intent.question import Question, read_question
 from rifflux.works.intent.similarity import similarity_of
-from rifflux.works.model import told_names
+from rifflux.works.model import display_identifiers
 from rifflux.works.profile import WORKS
 from rifflux.works.retrieval.candidates import (
     POOL,
@@ -54,8 +54,8 @@ from rifflux.works.retrieval.candidates import (
     exact_channels,
     sufficient_reach,
 )
-from rifflux.works.retrieval.citables import Citables, groups_of
-from rifflux.works.retrieval.listing import listed
+from rifflux.works.retrieval.citables import citables_of, groups_of
+from rifflux.works.retrieval.listing import list_works
 from rifflux.works.retrieval.score import SCORED, VALUE
 from rifflux.works.retrieval.steps import CITED, KIND, RetrievalSettings, WorkSteps
 
@@ -172,14 +172,14 @@ class WorksRetriever:
             filter = replace(
                 filter, namespaces=tuple(each for each in names if each.startswith(LICENSED)) or (LICENSED,)
             )
-        asking = Asking(arguments, _iso(searcher.view.session.now()), searcher.store.contents(), self.configured)
+        request = PackRequest(arguments, _iso(searcher.view.session.now()), searcher.store.contents(), self.configured)
         # What is embedded to understand the question is not embedded again to search for it.
         view = searcher.view.asking_once
         if NO_QUERY_VECTOR in self.settings.skip and isinstance(embedder := view.embedder, CachingEmbedder):
             embedder.fail(ModelError("it is skipped"))
         searcher = Searcher(view)
         found = replace(self, searcher=searcher)._found(query, filter, mode, packer, clock, deadline, min_relevance)
-        pack = replace(found.evidence, asked=asking)
+        pack = replace(found.evidence, asked=request)
         return replace(found, evidence=sealed(pack))
 
     @property
@@ -296,7 +296,7 @@ class WorksRetriever:
             notes=(
                 *trace.notes,
                 *question.notes,
-                *_not_held(question, works),
+                *_unknown_notes(question, works),
                 *steps.notes,
                 *(steps.unmatched(works) if steps.filter else ()),
             ),
@@ -311,7 +311,7 @@ class WorksRetriever:
         start = perf_counter()
         found = _listed(generator, found, packer, searcher.view.visible)
         works = _rated(generator, found, packer)
-        citable = Citables(searcher, question.text, steps.tags)(works, steps.candidates)
+        citable = citables_of(works, steps.candidates, question.text, steps.tags, searcher.view)
         terms = frozenset(chain.from_iterable(chain(*each.query.clauses, *each.query.variants) for each in found.sides))
         pack = replace(packer, notes=found.trace.degraded)(
             question.text,
@@ -326,7 +326,7 @@ class WorksRetriever:
         pack = replace(pack, notes=(*pack.notes, *opened))
         generator.clock.add("pack", start)
         decision = question.decision
-        shown = {f"{id:016x}": tuple(map(str, told_names(each))) for id, each in steps.identifiers.items()}
+        shown = {f"{id:016x}": tuple(map(str, display_identifiers(each))) for id, each in steps.identifiers.items()}
         candidates = self._explained(steps.candidates, decision.sides)
         listed = works.head(packer.listed)
         reranked = self._explained(listed, decision.sides)
@@ -373,7 +373,7 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def _not_held(question: Question, works: Candidates) -> list[str]:
+def _unknown_notes(question: Question, works: Candidates) -> list[str]:
     """Return a note for each identifier that the question has and no work here, with the titles that come nearest."""
     titles = "; ".join(repr(hit.title) for hit in works.passages[:NEAREST])
     if titles:
@@ -404,7 +404,7 @@ def _listed(generator: CandidateGenerator, found: Gathered, packer: Packer, visi
     # Who types the beginning of a title wants what begins so, whoever wrote how much of it.
     begun = np.isfinite(table[BEGINS]).tolist()
     groups = [() if begins else groups_of(hit, visible) for hit, begins in zip(table.passages, begun, strict=True)]
-    listing = listed(
+    listing = list_works(
         found.table,
         groups,
         limits.caps,
@@ -412,9 +412,9 @@ def _listed(generator: CandidateGenerator, found: Gathered, packer: Packer, visi
         lambda others: generator.rated(found, others)[RELEVANCE],
         limits.min_relevance,
     )
-    if not listing.held:
+    if not listing.moved:
         return found
-    told = f"works of repeated {' or '.join(limits.caps)} that others stand in for: {listing.held}"
+    told = f"works of repeated {' or '.join(limits.caps)} that others stand in for: {listing.moved}"
     note = f"{told}; they come first at offset {packer.listed}"
     return replace(found, table=listing.table, trace=replace(found.trace, notes=(*found.trace.notes, note)))
 

@@ -49,7 +49,7 @@ def packages(preamble: str, folder: Path) -> str:
 
 
 def _reached(document: Path, root: Path, found: _TexFolder) -> set[Path]:
-    """Return the files that a document consists of, besides itself."""
+    """Return the files that a document includes."""
     reached: set[Path] = set()
     waiting = [document]
     while waiting:

@@ -60,10 +60,10 @@ def read(source: WorkSource) -> Iterator[Entry | Failure]:
     passages = outline.passages()
     if begin and not end:
         outline.problems.append(f"{whole.place(len(whole.text))}: \\end{{document}} is missing")
-    yield _Paper(source, whole, preamble, body, macros_of(declared + body)).entry(outline, passages)
+    yield _LatexPaper(source, whole, preamble, body, macros_of(declared + body)).work_entry(outline, passages)
 
 
-class _Paper:
+class _LatexPaper:
     """The facts of a document outside of its passages."""
 
     def __init__(self, source: WorkSource, whole: Manuscript, preamble: str, body: str, macros: Macros) -> None:
@@ -75,16 +75,16 @@ class _Paper:
         self.macros = macros
         self._own_labels = frozenset(LABEL.findall(body))
 
-    def entry(self, outline: PaperOutline, passages: list[Passage]) -> Entry | Failure:
+    def work_entry(self, outline: PaperOutline, passages: list[Passage]) -> Entry | Failure:
         """Return the work, with all that did not balance; a failure for a file that says nothing."""
         source = self.source
         expand = self.macros.expand
-        title = readable(expand(_without_notes(self._said("title"))))
+        title = readable(expand(_without_notes(self._argument_of("title"))))
         if not (title or outline.abstract or passages):
             return Failure(str(source.path), "; ".join(["it has neither a title nor a text", *self.whole.problems]))
         notes = Problems([*self.whole.problems, *outline.problems])
         key = source.path.stem
-        years = _YEAR.findall(self._said("date"))
+        years = _YEAR.findall(self._argument_of("date"))
         named = parse_identifier(key.replace("_", "/"))
         work = Work(
             title=title or key,
@@ -93,17 +93,17 @@ class _Paper:
             year=notes.year(years[-1]) if years else None,
             identifiers=(
                 *((named,) if named and named.scheme == "arxiv" else ()),
-                *notes.identifiers("doi", self._said("doi")),
+                *notes.identifiers("doi", self._argument_of("doi")),
                 *(Identifier(source.name, label) for label in outline.labels),
             ),
             tags=(*notes.tags("msc", self._listed("subjclass")), *notes.tags("keyword", self._listed("keywords"))),
             passages=tuple(replace(each, text=expand(each.text)) for each in passages),
             citations=(*self._references(outline, notes), *self._citations(notes)),
-            license=license_of(self._said("license") or self._said("licence")),
+            license=license_of(self._argument_of("license") or self._argument_of("licence")),
         )
         return Entry(str(source.path), key, work, tuple(notes))
 
-    def _said(self, command: str) -> str:
+    def _argument_of(self, command: str) -> str:
         """Return the argument of a command, or nothing."""
         match = re.search(rf"\\{command}\s*(?:\[[^\[\]]*\]\s*)?(?=\{{)", self.head)
         if match:
@@ -115,7 +115,7 @@ class _Paper:
         return ""
 
     def _listed(self, command: str) -> list[str]:
-        words = re.sub(r"(?i)\b(?:primary|secondary)\b:?", ",", self._said(command))
+        words = re.sub(r"(?i)\b(?:primary|secondary)\b:?", ",", self._argument_of(command))
         return [text for each in re.split(r"[,;]|\\sep|\\and", words) if (text := readable(each).strip(" .:"))]
 
     def _authors(self) -> Iterator[str]:

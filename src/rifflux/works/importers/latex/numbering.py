@@ -69,8 +69,8 @@ class Numbering:
         self._counts[counter] = value
 
     def number(self, counter: str) -> str:
-        """Return how the counter is shown now: `2.1`, `A.3`."""
-        text = self._said(rf"\the{counter}", _DEPTH)
+        """Return the counter as printed now: `2.1`, `A.3`."""
+        text = self._expanded(rf"\the{counter}", _DEPTH)
         if "\\" in text:
             return readable(text)
         return text
@@ -91,7 +91,7 @@ class Numbering:
                 yield inner
                 yield from self._inside(inner, seen)
 
-    def _said(self, text: str, depth: int) -> str:
+    def _expanded(self, text: str, depth: int) -> str:
         return _VALUE.sub(lambda value: self._value(value, depth), text)
 
     def _value(self, value: re.Match[str], depth: int) -> str:
@@ -101,7 +101,7 @@ class Numbering:
         outer = self.within.get(whole)
         usual = (rf"\the{outer}." if outer else "") + rf"\arabic{{{whole}}}"
         if depth:
-            return self._said(self.shown.get(whole, usual), depth - 1)
+            return self._expanded(self.shown.get(whole, usual), depth - 1)
         return ""
 
 
@@ -124,9 +124,9 @@ def _styled(number: int, style: str) -> str:
 
 
 def numbering(preamble: str, body: str = "") -> Numbering:
-    """Return the counters and statements that a document declares, besides the usual names.
+    """Return the counters and statements that a document declares, and the usual names.
 
-    How counters are shown is read from the preamble alone: what a body says of that, it says from there on.
+    How counters are printed is read from the preamble alone: what a body declares holds only from there on.
     """
     source = preamble + body
     found = Numbering({name: Theorem(name.capitalize(), name) for name in USUAL})

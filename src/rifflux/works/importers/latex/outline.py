@@ -196,7 +196,7 @@ class PaperOutline:
     # Headings
 
     def _kind(self, name: str) -> str:
-        """Return the kind of a statement in one word: environments are called `thm` and shown as `Main Theorem`."""
+        """Return the kind of a statement in one word: an environment named `thm` is printed as `Main Theorem`."""
         if name == PROOF:
             return PROOF
         words = self.numbers.theorems[name].shown.lower().split() or [name]

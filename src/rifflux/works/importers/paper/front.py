@@ -12,7 +12,7 @@ from rifflux.ingest.read.pdf_lines import GAP, Line
 from rifflux.text.titles import alike, families, plain
 from rifflux.works.importers.paper.pages import ABSTRACT, Pages, block_text, plain_line, words_of
 from rifflux.works.importers.paper.people import people_in
-from rifflux.works.importers.paper.sections import Heading, is_numbered
+from rifflux.works.importers.paper.sections import SectionHeading, is_numbered
 
 #: In sizes of the body: a title is larger, and one of a word so large.
 _TITLE_SIZE = 1.12
@@ -60,7 +60,7 @@ class Front:
     end: int
 
 
-def front_of(pages: Pages, found: Sequence[Heading], stated: str, names: Sequence[str]) -> Front:
+def front_of(pages: Pages, found: Sequence[SectionHeading], stated: str, names: Sequence[str]) -> Front:
     """Return the front of a paper; `stated` is the title in the properties of the file, `names` its authors there.
 
     What the properties say counts where the page says it too.
@@ -85,7 +85,7 @@ def front_of(pages: Pages, found: Sequence[Heading], stated: str, names: Sequenc
     return Front(title, _agreed(authors, names, lines[:stop]), abstract, body)
 
 
-def _begins(head: Heading) -> bool:
+def _begins(head: SectionHeading) -> bool:
     """Return True for the heading of a first section."""
     return bool(_FIRST.match(head.text))
 
@@ -268,7 +268,7 @@ def _agreed(authors: tuple[str, ...], stated: Sequence[str], lines: Sequence[Lin
 # The abstract
 
 
-def _abstract(pages: Pages, found: Sequence[Heading], start: int, limit: int) -> tuple[str, int, int]:
+def _abstract(pages: Pages, found: Sequence[SectionHeading], start: int, limit: int) -> tuple[str, int, int]:
     """Return the abstract, where it begins and the line behind it; without a heading, what stands before the first."""
     lines = pages.lines
     reach = next((place for place, line in enumerate(lines) if line.page > 2), len(lines))
@@ -290,7 +290,7 @@ def _abstract(pages: Pages, found: Sequence[Heading], start: int, limit: int) ->
     return "", 0, 0
 
 
-def _abstract_end(pages: Pages, found: Sequence[Heading], begin: int, reach: int) -> int:
+def _abstract_end(pages: Pages, found: Sequence[SectionHeading], begin: int, reach: int) -> int:
     """Return the line behind an abstract: a heading, key words, another size of letters, a wide gap before a rest."""
     lines = pages.lines
     heads = {each.start for each in found}

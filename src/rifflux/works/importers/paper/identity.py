@@ -71,7 +71,7 @@ _NEAR = 1.75
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class ArxivStamp:
     """What arXiv prints on a first page: the number, the category and the year."""
 
     number: str
@@ -91,7 +91,7 @@ class Identity:
     contradicting: tuple[str, ...] = ()
 
 
-def stamp_of(pages: Pages, lists: Sequence[tuple[int, int]]) -> Stamp | None:
+def stamp_of(pages: Pages, lists: Sequence[tuple[int, int]]) -> ArxivStamp | None:
     """Return the arXiv stamp of a first page: in the margin, or as a line by itself outside of references and notes."""
     left_out = [*_listed(pages, lists), *(line for line in pages.notes if line.page == 1)]
     for text in (pages.margin, *(plain_line(line) for line in pages.first if not _is_part(line, left_out))):
@@ -101,7 +101,7 @@ def stamp_of(pages: Pages, lists: Sequence[tuple[int, int]]) -> Stamp | None:
             else:
                 found = form.match(text)
             if found:
-                return Stamp(found["id"], found.groupdict().get("category", ""), found["year"])
+                return ArxivStamp(found["id"], found.groupdict().get("category", ""), found["year"])
     return None
 
 
@@ -111,7 +111,7 @@ def identity_of(
     lists: Sequence[tuple[int, int]],
     facts: Mapping[str, str],
     stem: str,
-    stamp: Stamp | None,
+    stamp: ArxivStamp | None,
 ) -> Identity:
     """Return the identifiers of a paper and of what its first page mentions.
 
@@ -139,7 +139,7 @@ def identity_of(
     return Identity(tuple(dict.fromkeys(own)), tuple(cited), contradicting)
 
 
-def _arxiv(stem: str, stamp: Stamp | None) -> Iterator[Identifier]:
+def _arxiv(stem: str, stamp: ArxivStamp | None) -> Iterator[Identifier]:
     """Yield the arXiv number of the stamp, else that which the file is named by."""
     known = parse_identifier(f"arxiv:{stamp.number}" if stamp else stem.replace("_", "/"))
     if known and known.scheme == "arxiv":

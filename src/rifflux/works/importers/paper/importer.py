@@ -18,13 +18,12 @@ from rifflux.ingest.read.pdf import NO_TEXT, open_pdf, properties
 from rifflux.types import Failure, Link
 from rifflux.works import Passage, Work
 from rifflux.works.importers.base import Entry, Problems, WorkSource, content
-from rifflux.works.importers.names import listed as listed_names
-from rifflux.works.importers.names import people
+from rifflux.works.importers.names import people, split_names
 from rifflux.works.importers.paper.front import Front, front_of
 from rifflux.works.importers.paper.identity import identity_of, stamp_of
 from rifflux.works.importers.paper.pages import REFERENCES, Pages, block_text, plain_line, read_pages
-from rifflux.works.importers.paper.references import link_of, listed
-from rifflux.works.importers.paper.sections import Heading, Paragraph, headings, paragraphs
+from rifflux.works.importers.paper.references import link_of, reference_texts
+from rifflux.works.importers.paper.sections import Paragraph, SectionHeading, headings, paragraphs
 
 _YEAR = re.compile(r"(?<![\d.-])(?:19[5-9]\d|20[0-4]\d)(?![\d-])")
 #: Lines at the head and foot of a first page, and characters around a year, that may date a paper.
@@ -42,10 +41,10 @@ _APPENDIX = re.compile(r"appendi|supplement|online|acknowl|author|biograph|about
 
 
 @dataclass(frozen=True, slots=True)
-class _Paper:
+class _PdfPaper:
     pages: Pages
     front: Front
-    sections: Sequence[Heading]
+    sections: Sequence[SectionHeading]
     references: Sequence[str]
     listed_at: tuple[int, int]
     lists: Sequence[tuple[int, int]]
@@ -87,20 +86,20 @@ def _entry(source: WorkSource, data: bytes) -> Entry:
     return Entry(str(source.path), source.path.stem, work, tuple(notes))
 
 
-def _recognized(pages: Pages, facts: Mapping[str, str]) -> _Paper:
+def _recognized(pages: Pages, facts: Mapping[str, str]) -> _PdfPaper:
     found = headings(pages)
-    stated = people([each for each in listed_names(facts.get("author", "")) if " " in each])
+    stated = people([each for each in split_names(facts.get("author", "")) if " " in each])
     front = front_of(pages, found, facts.get("title", ""), stated)
     sections = [each for each in found if each.start >= front.end and each.text != front.title]
     spans = [*_lists(pages, sections)]
-    texts = [listed(pages.lines[start:end], pages) for start, end in spans]
+    texts = [reference_texts(pages.lines[start:end], pages) for start, end in spans]
     most = max(range(len(texts)), key=lambda place: len(texts[place]), default=None)
     if most is None or not texts[most]:
-        return _Paper(pages, front, sections, (), (0, 0), spans)
-    return _Paper(pages, front, sections, texts[most], spans[most], spans)
+        return _PdfPaper(pages, front, sections, (), (0, 0), spans)
+    return _PdfPaper(pages, front, sections, texts[most], spans[most], spans)
 
 
-def _lists(pages: Pages, sections: Sequence[Heading]) -> Iterator[tuple[int, int]]:
+def _lists(pages: Pages, sections: Sequence[SectionHeading]) -> Iterator[tuple[int, int]]:
     """Yield the places of the lines under headings of references, up to the next heading that is none of theirs.
 
     Without such a heading, those from the first line on that is numbered so in the second half of the paper.
@@ -116,7 +115,7 @@ def _lists(pages: Pages, sections: Sequence[Heading]) -> Iterator[tuple[int, int
         yield from ((place, len(pages.lines)) for place in list(found)[-1:])
 
 
-def _tell(paper: _Paper, source: WorkSource, notes: Problems) -> None:
+def _tell(paper: _PdfPaper, source: WorkSource, notes: Problems) -> None:
     """Note what was not recognized, in one line."""
     front = paper.front
     parts = {
@@ -131,7 +130,7 @@ def _tell(paper: _Paper, source: WorkSource, notes: Problems) -> None:
         notes.append(f"not recognized: {', '.join(lacking)}")
 
 
-def _passages(paper: _Paper) -> Iterator[Passage]:
+def _passages(paper: _PdfPaper) -> Iterator[Passage]:
     """Yield the text of each section, page by page, without the list of references; then the notes of the first page.
 
     A paragraph stands on the page that it begins on.
@@ -143,7 +142,7 @@ def _passages(paper: _Paper) -> Iterator[Passage]:
             yield Passage(text, "note", (f"page {number}",), page=number)
 
 
-def _by_section(paper: _Paper) -> Iterator[tuple[tuple[str, ...], int, list[Paragraph]]]:
+def _by_section(paper: _PdfPaper) -> Iterator[tuple[tuple[str, ...], int, list[Paragraph]]]:
     path: list[tuple[int, str]] = []
     start = paper.front.end
     for head in [*paper.sections, None]:

@@ -204,21 +204,21 @@ def block_text(lines: Iterable[Line], words: Counter[str], *, marks: bool = True
     """Return lines as one text; a word that is cut at the end of a line is made whole as the paper writes it."""
     text = ""
     for line in lines:
-        said = plain_line(line, marks=marks)
+        more = plain_line(line, marks=marks)
         if text:
-            text = _continued(text, said, words)
+            text = _continued(text, more, words)
         else:
-            text = said
+            text = more
     return text
 
 
-def _continued(text: str, said: str, words: Counter[str]) -> str:
+def _continued(text: str, more: str, words: Counter[str]) -> str:
     cut = _CUT.search(text)
-    if cut is None or not said[:1].isalpha():
+    if cut is None or not more[:1].isalpha():
         if not text.endswith(("-", "–", "/")) or text.endswith((" -", " –")):
-            return f"{text} {said}"
-        return text + said
-    rest = _WORD.match(said)
+            return f"{text} {more}"
+        return text + more
+    rest = _WORD.match(more)
     second = rest[0] if rest else ""
     before = re.search(r"[^\W_]+(?:-[^\W_]+)*-$", text)
     whole = f"{cut[1]}{second}".lower()
@@ -229,5 +229,5 @@ def _continued(text: str, said: str, words: Counter[str]) -> str:
     is_name = second[:1].isupper() and not (second.isupper() and cut[1].isupper())
     keeps = is_name or known > 0 or (known == 0 and (both or is_chain))
     if keeps:
-        return text + said
-    return text[:-1] + said
+        return text + more
+    return text[:-1] + more

@@ -44,7 +44,7 @@ _SHORTEST = 15
 _LONGEST = 250
 
 
-def listed(lines: Sequence[Line], pages: Pages) -> list[str]:
+def reference_texts(lines: Sequence[Line], pages: Pages) -> list[str]:
     """Return the references that lines list, each as one text; nothing if it cannot be seen where they begin."""
     starts = _labelled(lines)
     if not starts:

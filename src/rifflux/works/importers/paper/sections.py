@@ -45,7 +45,7 @@ _END = re.compile(r"""[.!?:;]["'”’)\]]*$""")
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class SectionHeading:
     """A heading: the places of its first line and of the one behind its last, its text and its level from 1."""
 
     start: int
@@ -73,7 +73,7 @@ def is_numbered(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _HeadingCandidate:
     start: int
     end: int
     text: str
@@ -82,7 +82,7 @@ class _Candidate:
     strong: bool
 
 
-def headings(pages: Pages, start: int = 0) -> list[Heading]:
+def headings(pages: Pages, start: int = 0) -> list[SectionHeading]:
     """Return the headings of a paper from a line on, in reading order.
 
     Where some are numbered, others are taken that are set as these are, or called as sections of papers are; else all
@@ -105,7 +105,7 @@ def headings(pages: Pages, start: int = 0) -> list[Heading]:
     return _levelled(chosen, numbered)
 
 
-def _candidates(pages: Pages, start: int) -> Iterator[_Candidate]:
+def _candidates(pages: Pages, start: int) -> Iterator[_HeadingCandidate]:
     place = start
     lines = pages.lines
     while place < len(lines):
@@ -131,7 +131,7 @@ def _is_capital(text: str) -> bool:
     return len(letters) > 3 and sum(letter.isupper() for letter in letters) > 0.9 * len(letters)
 
 
-def _candidate(line: Line, start: int, end: int, text: str, pages: Pages) -> _Candidate | None:
+def _candidate(line: Line, start: int, end: int, text: str, pages: Pages) -> _HeadingCandidate | None:
     letters = sum(each.isalpha() for each in text)
     if (
         letters < 3
@@ -156,7 +156,7 @@ def _candidate(line: Line, start: int, end: int, text: str, pages: Pages) -> _Ca
     alone = match and len(words.split()) <= _MOST_WORDS and _stands_alone(pages, start, end)
     if not (strong or named or alone or (match and (style[2] or style[3]))):
         return None
-    return _Candidate(start, end, text, style, match["number"] if match else "", strong)
+    return _HeadingCandidate(start, end, text, style, match["number"] if match else "", strong)
 
 
 def _stands_alone(pages: Pages, start: int, end: int) -> bool:
@@ -200,9 +200,9 @@ def _goes_on(lines: Sequence[Line], place: int, pages: Pages) -> bool:
     return is_set_off and 0 < before.y - line.y < 1.3 * max(pages.leading, 1.15 * line.size)
 
 
-def _in_sequence(found: Sequence[_Candidate]) -> list[_Candidate]:
+def _in_sequence(found: Sequence[_HeadingCandidate]) -> list[_HeadingCandidate]:
     """Return the numbered headings whose numbers go on: those of one kind of number, each after the one before."""
-    kept: list[_Candidate] = []
+    kept: list[_HeadingCandidate] = []
     last: dict[tuple[str, str], int] = {}
     top = ("", "")
     for each in found:
@@ -236,7 +236,7 @@ def _roman(text: str) -> int:
     return sum(-one if one < other else one for one, other in pairwise([*values, 0]))
 
 
-def _levelled(chosen: Sequence[_Candidate], numbered: Sequence[_Candidate]) -> list[Heading]:
+def _levelled(chosen: Sequence[_HeadingCandidate], numbered: Sequence[_HeadingCandidate]) -> list[SectionHeading]:
     """Return headings with levels: by their numbers, else by their styles, the largest first."""
     kinds = [_numeral(each.number)[0] for each in numbered]
     top = kinds[0] if kinds else ""
@@ -249,16 +249,18 @@ def _levelled(chosen: Sequence[_Candidate], numbered: Sequence[_Candidate]) -> l
         else:
             level = levels.get(each.style, ranks.get(each.style, 1))
         known = _KNOWN.fullmatch(each.text) or REFERENCES.fullmatch(each.text) or ABSTRACT.fullmatch(each.text)
-        found.append(Heading(each.start, each.end, each.text, 1 if known and not each.number and numbered else level))
+        if known and not each.number and numbered:
+            level = 1
+        found.append(SectionHeading(each.start, each.end, each.text, level))
     return found
 
 
-def _depth(each: _Candidate, top: str) -> int:
+def _depth(each: _HeadingCandidate, top: str) -> int:
     kind, parent, _ = _numeral(each.number)
     return (1 if kind == top or (not parent and kind == "1") else 2) + (parent.count(".") + 1 if parent else 0)
 
 
-def _ranks(found: Sequence[_Candidate]) -> dict[tuple[float, bool, bool, bool], int]:
+def _ranks(found: Sequence[_HeadingCandidate]) -> dict[tuple[float, bool, bool, bool], int]:
     styles = {each.style for each in found}
     ordered = sorted(styles, key=lambda style: (-style[0], not style[3], not style[1], style[2]))
     return {style: min(rank, 3) for rank, style in enumerate(ordered, start=1)}
