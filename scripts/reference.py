@@ -166,7 +166,7 @@ _PARTS = {
 #: Values that few programs name, by their modules: what calls of public classes take and return.
 SPECIAL = {
     "rifflux.conversations": "Group VectorsMade WrittenMessage",
-    "rifflux.evidence.pack": "Asking",
+    "rifflux.evidence.pack": "PackRequest",
     "rifflux.index.documents": "DocumentPage Stored",
     "rifflux.index.extract": "Extracted Issued",
     "rifflux.index.facets": "Facet FacetValue",
