@@ -210,8 +210,9 @@ class Searcher:
         if limits:
             limits = resolved(self.view, limits)
         # Of a part of a question, who is named was read in the whole.
-        credits = replace(self.credits, analyzer=analyzer, others=others)
-        query = credits.parse_query(text, self._facets, limits, is_part=understanding is not None)
+        credits = CreditReader(store, analyzer, self.view.visible, self._is_phrase, CREDITS in reading, others)
+        facets = self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
+        query = credits.parse_query(text, facets, limits, is_part=understanding is not None)
         # Those of other collections were left out before: see `scoped_to`.
         if query.filter.collections:
             query = replace(query, filter=replace(query.filter, collections=()))
