@@ -179,7 +179,7 @@ def index_of(found: Iterable[Document], mathematics: str) -> Index:
 
 def reciprocal_rank(index: Index, query: str, document: str) -> float:
     """One over the rank of the document among the first ten, or 0."""
-    hits = index.search(query, top_k=DEPTH, mode="lexical", group="document")
+    hits = index.search(query, top_k=DEPTH, mode="lexical", one_per_document=True)
     return next((1 / rank for rank, hit in enumerate(hits, start=1) if hit.key == document), 0.0)
 
 

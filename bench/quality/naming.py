@@ -26,8 +26,8 @@ from rifflux.evaluate import Cache, Collection, parse_run, read_beir
 from rifflux.evaluate.measures import PRIMARY, measured
 from rifflux.evaluate.runs import answers
 from rifflux.index import Index
+from rifflux.requests import HYBRID
 from rifflux.retrieve.steps.anchors import Anchors
-from rifflux.session.arguments import HYBRID
 from rifflux.types import Scores
 
 #: Asked by names: of definitions, by section numbers, and of spells and monsters.

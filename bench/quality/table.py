@@ -35,11 +35,11 @@ from bench.speed.peers import ENGINES, EngineFailed, give, measured_engine
 from rifflux.evaluate import Cache, Collection, read_beir
 from rifflux.evaluate.measures import measured
 from rifflux.index import Index
+from rifflux.requests import HYBRID
 from rifflux.retrieve.fuse import FUSIONS
 from rifflux.retrieve.pipeline import NO_RERANKER
 from rifflux.retrieve.steps.rerank import RerankSettings
 from rifflux.retrieve.table import LEXICAL, SEMANTIC
-from rifflux.session.arguments import HYBRID
 
 MEASURES = {"p@5": "P@5", "ndcg@10": "nDCG@10", "mrr@10": "MRR@10"}
 BUNDLED, WARMING = "bundled", 10

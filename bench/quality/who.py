@@ -144,7 +144,7 @@ def _ways(index: Index) -> dict[str, Ask]:
     patient = replace(index.retrieve, settings=PATIENT)
     return {
         "retrieve": lambda text: [hit.key for hit in patient(text, top_k=DEPTH).reranked],
-        "search": lambda text: [hit.key for hit in index.search(text, top_k=DEPTH, group="document")],
+        "search": lambda text: [hit.key for hit in index.search(text, top_k=DEPTH, one_per_document=True)],
     }
 
 

@@ -37,8 +37,8 @@ from rifflux.evaluate.measures import Bootstrap, measured
 from rifflux.evaluate.retrieving import RETRIEVE
 from rifflux.evaluate.runs import WORKS, answers
 from rifflux.index import Index
+from rifflux.requests import HYBRID
 from rifflux.retrieve.pipeline import NO_RERANKER
-from rifflux.session.arguments import HYBRID
 from rifflux.types import Scores
 from rifflux.works.retrieval.steps import RetrievalSettings
 

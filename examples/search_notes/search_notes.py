@@ -16,7 +16,7 @@ def main(folder: str, question: str) -> int:
             for failure in report.failed:
                 print(f"not read: {failure.path}: {failure.reason}", file=sys.stderr)
 
-            results = index.search(question, top_k=3, group="document")
+            results = index.search(question, top_k=3, one_per_document=True)
             for hit in results:
                 line = f":{hit.lines[0]}" if hit.lines else ""
                 print(f"\n{hit.path}{line}  {hit.heading_path}  ({hit.quality})\n{hit.text}")

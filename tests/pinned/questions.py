@@ -58,14 +58,11 @@ def _listed(filter: Mapping[str, Any]) -> dict[str, Any]:
 def search(name: str, query: str, user: str = "", filter: Mapping[str, Any] | None = None, **options: Any) -> Case:
     """A search; MCP's own search knows only a mode and how many."""
     given = {"top_k": 4, **options}
-    calling = {name: value for name, value in given.items() if name != "one_per_document"}
-    if given.get("one_per_document"):
-        calling["group"] = "document"
     body = {"query": query, **given, "explain": True} | ({"filter": _listed(filter)} if filter else {})
     plain = not filter and set(given) <= {"top_k", "mode"}
     return Case(
         name,
-        lambda w: w.index(MAIN, user).search(query, filter=filter, **calling),
+        lambda w: w.index(MAIN, user).search(query, filter=filter, **given),
         None if user else ("search", query, *_words(given), *_words(filter or {})),
         ("POST", "/search", body) if set(body) <= _BODY else None,
         ("search_rifflux", {"query": query, **given}) if plain and not user else None,
@@ -83,7 +80,7 @@ def retrieve(name: str, query: str, user: str = "", db: str = WORKS, **options: 
         name,
         lambda w: w.index(db, user).retrieve(query, **given),
         ("retrieve", query, *_words(flags), *(("--user", user) if user else ())),
-        ("POST", "/retrieve", {"query": query, **body, "filters": filters}),
+        ("POST", "/retrieve", {"query": query, **body, "filter": filters}),
         None if user else ("retrieve", {"query": query, **_listed(given)}),
         user,
         db,

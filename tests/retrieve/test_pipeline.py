@@ -42,7 +42,7 @@ def scores(results: Results) -> list[tuple[str, float, float | None]]:
     return [(hit.key, hit.score, hit.relevance) for hit in results]
 
 
-@pytest.mark.parametrize("options", [{}, {"rerank": "features"}, {"diversify": True, "group": "document"}])
+@pytest.mark.parametrize("options", [{}, {"rerank": "features"}, {"diversify": True, "one_per_document": True}])
 def test_an_informative_number_changes_no_score(
     index: Index, monkeypatch: pytest.MonkeyPatch, options: dict[str, str]
 ) -> None:
@@ -60,7 +60,7 @@ def test_passages_are_read_once_for_all_steps(index: Index, monkeypatch: pytest.
     monkeypatch.setattr(
         type(index.admin.view.store.catalog), "hydrate", lambda self, *given: read.append(1) or hydrate(self, *given)
     )
-    index.search(QUESTION, rerank="features", collapse=True, group="document", diversify=True)
+    index.search(QUESTION, rerank="features", collapse=True, one_per_document=True, diversify=True)
     assert len(read) == 1
 
 

@@ -40,7 +40,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         {"rerank": "features"},
         {"collapse": True},
         {"diversify": 0.5},
-        {"group": "document"},
+        {"one_per_document": True},
     ],
 )
 def test_pages_continue_each_other_down_to_the_last(many: Index, asked: dict[str, Any]) -> None:

@@ -97,7 +97,7 @@ def appearances(analyzed: list[str], words: str) -> set[int]:
         {"mode": "semantic"},
         {"rerank": "features"},
         {"fusion": "linear", "min_score": 0.1},
-        {"group": "document", "diversify": True, "collapse": True},
+        {"one_per_document": True, "diversify": True, "collapse": True},
     ],
 )
 def test_a_search_reads_its_question_once(index: Index, calls: Counter[str], options: dict[str, Any]) -> None:

@@ -153,7 +153,7 @@ HTTP: tuple[tuple[str, dict[str, Any] | None], ...] = (
     ("/retrieve", {"query": QUERY, "mode": "survey", "cite": "bibtex"}),
     ("/retrieve", {"query": f"papers similar to {DOI}"}),
     ("/retrieve", {"query": TITLE, "mode": "prereq"}),
-    ("/retrieve", {"query": QUERY, "cite": "csl", "filters": {"date_range": {"end": "1900"}}}),
+    ("/retrieve", {"query": QUERY, "cite": "csl", "filter": {"date_range": {"end": "1900"}}}),
     ("/search", {"query": QUERY, "explain": True}),
     ("/search", {"query": QUERY, "explain": True, "mode": "lexical", "rerank": "features"}),
     ("/everything", {"query": QUERY, "explain": True}),

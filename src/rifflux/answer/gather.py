@@ -11,10 +11,10 @@ from operator import attrgetter
 from rifflux.errors import NotFound
 from rifflux.evidence.choose import Citable, Limits
 from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Packer
+from rifflux.requests import HYBRID
 from rifflux.retrieve.pipeline import Plan, Stopwatch
 from rifflux.retrieve.query.reading import collections_in
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates
-from rifflux.session.arguments import HYBRID
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.types import Document, Filter, Hit, Query, Scores, Trace

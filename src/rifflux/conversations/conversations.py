@@ -33,8 +33,9 @@ from rifflux.conversations.model import (
     message_of,
 )
 from rifflux.errors import Conflict, InvalidArgument, NotFound, NothingImported
+from rifflux.requests import HYBRID
 from rifflux.retrieve.table import LEXICAL
-from rifflux.session.arguments import HYBRID, checked_period, checked_text, checked_whole
+from rifflux.session.arguments import checked_period, checked_text, checked_whole
 from rifflux.session.intake import UNBOUNDED, Intake
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher

@@ -15,13 +15,14 @@ from rifflux.errors import InvalidArgument
 from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.evaluate.retrieving import RETRIEVE, Packed, Retriever, branches_of, checked_parts
 from rifflux.index import Index
+from rifflux.requests import HYBRID, HYBRID_RERANK, MOST_RESULTS
 from rifflux.retrieve.fuse import FUSIONS
 from rifflux.retrieve.fuse.spelled import fusion_of
 from rifflux.retrieve.pipeline import NO_RERANKER
 from rifflux.retrieve.steps.rerank import RERANKERS
 from rifflux.retrieve.steps.rerank.stage import checked_reranker
 from rifflux.retrieve.table import LEXICAL, SEMANTIC
-from rifflux.session.arguments import HYBRID, HYBRID_RERANK, MOST_RESULTS, checked_mode
+from rifflux.session.arguments import checked_mode
 from rifflux.session.profile import profile as find_profile
 from rifflux.types import Hit, Progress, Results, Scores
 

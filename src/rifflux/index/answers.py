@@ -22,8 +22,8 @@ def _sources(view: IndexView) -> Iterator[Source]:
     from rifflux.conversations.profile import CONVERSATIONS
     from rifflux.memories import Memories
     from rifflux.memories.profile import MEMORIES
+    from rifflux.requests import HYBRID
     from rifflux.retrieve.table import LEXICAL
-    from rifflux.session.arguments import HYBRID
     from rifflux.session.policies import HYBRID_SEARCH, Policies
 
     policies = Policies(view.store)

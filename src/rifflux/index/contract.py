@@ -35,7 +35,7 @@ class SearchService:
             pool=_twice,
             fusion=ReciprocalRank(k=k),
             reranker="none",
-            diversity=index.profile.diversity.but(group="chunk", diversify=0.0, collapse=False),
+            diversity=index.profile.diversity.but(one_per_document=False, diversify=0.0, collapse=False),
         ).without("anchors", "code", "prefix rank", "times", "relevance", "expansion")
         self._index = index.using(profile.scored_exactly())
 

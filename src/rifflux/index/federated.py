@@ -6,15 +6,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rifflux.requests import EverythingRequest, takes
 from rifflux.retrieve.fuse import Fuse, ReciprocalRank
 from rifflux.retrieve.pipeline import Plan, Stopwatch
 from rifflux.retrieve.query.reading import collections_in, within
 from rifflux.retrieve.table import SCORE, SEMANTIC, joined
-from rifflux.session.arguments import HYBRID, checked_deadline, checked_filter, checked_search
+from rifflux.session.arguments import checked_deadline, checked_filter, checked_query
 from rifflux.session.folders import resolved
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
@@ -73,28 +74,24 @@ class Everything:
     parts: Mapping[str, IndexView] = field(default_factory=dict)
     modes: Callable[[], Mapping[str, str]] = dict
 
-    def __call__(
-        self,
-        query: str,
-        *,
-        top_k: int = 20,
-        mode: str = HYBRID,
-        fusion: str | Fuse | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,
-        deadline_ms: float | None = None,
-    ) -> Results:
+    @takes(EverythingRequest)
+    def __call__(self, request: EverythingRequest) -> Results:
         """Return the best hits of all sources; each hit's trail names its source and its rank there.
 
         `fusion` says how words and meaning are fused within each source, as in a search of one.
         """
-        checked_search(query, top_k, None)
-        if self.parts and (checked_filter(filter).collections or collections_in(query)):
+        query = request.query
+        checked_query(query)
+        filter = checked_filter(request.filter)
+        if self.parts and (filter.collections or collections_in(query)):
             # What somebody said is in no collection.
             outside = replace(self, parts={}, sources=[each for each in self.sources if each.name not in self.parts])
-            return outside(query, top_k=top_k, mode=mode, fusion=fusion, filter=filter, deadline_ms=deadline_ms)
-        deadline = checked_deadline(deadline_ms)
+            return outside(**vars(request))
+        mode = request.mode
+        top_k = request.top_k
+        deadline = checked_deadline(request.deadline_ms)
         load = self.view.asking_once.load
-        asked = _Round(self, self.modes(), load, query, top_k, mode, fusion, checked_filter(filter), deadline)
+        asked = _Round(self, self.modes(), load, query, top_k, mode, request.fusion, filter, deadline)
         first, *others = sources = asked.sources()
         ignored = asked.options(first, mode).notes
         found = {first.name: asked.of(first)}

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import InvalidArgument
 from rifflux.index.index import Index
+from rifflux.requests import MOST_RESULTS
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.query.expand import known_synonyms
-from rifflux.session.arguments import MOST_RESULTS, checked_number, checked_place, checked_whole
+from rifflux.session.arguments import checked_number, checked_place, checked_whole
 from rifflux.session.current import CurrentEmbedder
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile

@@ -13,31 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from rifflux.errors import InvalidArgument
+from rifflux.requests import DATE, HYBRID, HYBRID_RERANK, LEXICAL, MODES, MOST_RESULTS, SEMANTIC
 from rifflux.retrieve.fuse import Fuse
-from rifflux.retrieve.table import LEXICAL, SEMANTIC
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import LONGEST_TITLE, Bound, Document, Filter, Link, Results
 
-HYBRID = "hybrid"
-#: The hybrid mode with the default reranker.
-HYBRID_RERANK = "hybrid-rerank"
-#: Every accepted name of a search mode, with the mode's own name.
-MODES: Mapping[str, str] = {
-    LEXICAL: LEXICAL,
-    SEMANTIC: SEMANTIC,
-    HYBRID: HYBRID,
-    HYBRID_RERANK: HYBRID,
-    **dict.fromkeys(("lex", "keyword", "bm25"), LEXICAL),
-    **dict.fromkeys(("vec", "vector"), SEMANTIC),
-}
-#: Those first that everybody knows.
-_SHOWN = (LEXICAL, SEMANTIC, HYBRID, *(name for name in MODES if name not in (LEXICAL, SEMANTIC, HYBRID)))
-MOST_RESULTS = 1000
-#: The last place that a page may reach down to.
-FURTHEST = 10_000
-#: Orders of a page, and the cutoffs that can be meant.
-RELEVANCE = "relevance"
-DATE = "date"
+#: The names of modes that everybody knows first.
+_MODES_IN_ORDER = (LEXICAL, SEMANTIC, HYBRID, *(name for name in MODES if name not in (LEXICAL, SEMANTIC, HYBRID)))
 #: What an engine can compare: SQLite's integers have 64 bits.
 _LARGEST = 2**63
 
@@ -67,21 +49,10 @@ def checked_query(query: str) -> None:
         raise InvalidArgument("the query is empty: say what to look for")
 
 
-def checked_search(query: str, top_k: int, min_score: float | None) -> None:
+def checked_search(query: str, top_k: int) -> None:
     """Refuse what cannot be searched for."""
     checked_query(query)
     checked_whole("top_k", top_k, 1, MOST_RESULTS)
-    if min_score is not None and (
-        isinstance(min_score, bool) or not isinstance(min_score, int | float) or math.isnan(min_score)
-    ):
-        raise InvalidArgument(f"min_score must be a number or None, not {min_score!r}")
-
-
-def checked_page(top_k: int, offset: int, sort: str) -> None:
-    """Refuse what is no part of a search's results."""
-    checked_whole("offset", offset, 0, FURTHEST - top_k)
-    if sort not in (RELEVANCE, DATE):
-        raise InvalidArgument(f"no order {sort!r}; sort by {RELEVANCE} or by {DATE}")
 
 
 def checked_whole(name: str, value: int, least: int, most: int) -> None:
@@ -121,7 +92,7 @@ def checked_mode(mode: str) -> str:
 
 def named_mode(mode: str, *, reranks: bool = True) -> str:
     """Return a name of a mode unchanged. Raises `InvalidArgument` for any other; names what reranks only if allowed."""
-    allowed = [name for name in _SHOWN if reranks or name != HYBRID_RERANK]
+    allowed = [name for name in _MODES_IN_ORDER if reranks or name != HYBRID_RERANK]
     if not isinstance(mode, str) or mode not in allowed:
         if mode != HYBRID_RERANK:
             reason = f"no mode {mode!r}"

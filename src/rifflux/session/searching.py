@@ -8,7 +8,8 @@ from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import ModelError
+from rifflux.errors import InvalidArgument, ModelError
+from rifflux.requests import FURTHEST, HYBRID, HYBRID_RERANK, RELEVANCE, SearchRequest, WhyRequest, takes
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
 from rifflux.retrieve.pipeline import NO_RERANKER, Plan
@@ -18,17 +19,12 @@ from rifflux.retrieve.steps.calibrate import at_least
 from rifflux.retrieve.steps.diversity import Diversity
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
 from rifflux.session.arguments import (
-    HYBRID,
-    HYBRID_RERANK,
-    MOST_RESULTS,
-    RELEVANCE,
     checked_deadline,
     checked_filter,
     checked_mode,
-    checked_page,
+    checked_query,
     checked_search,
     checked_text,
-    checked_whole,
     chosen_fusion,
     finish_of,
     for_symbol,
@@ -96,27 +92,8 @@ class Searcher:
         """
         return Searcher(self._whole, self.others).scoped_to((*collections, *collections_in(query)))
 
-    def search(
-        self,
-        query: str,
-        *,
-        top_k: int = 10,
-        mode: str = HYBRID,
-        fusion: str | Fuse | None = None,
-        rerank: str | Rerank | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,
-        deadline_ms: float | None = None,
-        min_score: float | None = None,
-        group: str | None = None,
-        diversify: bool | float | None = None,
-        collapse: bool | None = None,
-        rerank_top: int | None = None,
-        offset: int = 0,
-        sort: str = RELEVANCE,
-        cutoff: bool | float = False,
-        symbol: str = "",
-        boosts: Mapping[str, float] | None = None,
-    ) -> Results:
+    @takes(SearchRequest)
+    def search(self, request: SearchRequest) -> Results:
         """Find the `top_k` best chunks for a question, each with the reasons for its place.
 
         `mode` is `lexical` (by words), `semantic` (by meaning) or `hybrid`. Where a channel is missing, the answer
@@ -131,28 +108,37 @@ class Searcher:
         shows what is on it with the newest first.
         `boosts` are other factors for what the question names (see `rifflux.retrieve.steps.anchors.Anchors`).
         `symbol` leaves only the passages of source code that define this name; the query may be empty then.
-        `collapse` leaves out near-duplicates of better hits, `group="document"` all but a document's best hit, and
+        `collapse` leaves out near-duplicates of better hits, `one_per_document` all but a document's best hit, and
         `diversify` prefers hits that are unlike those above them: True, or how much that counts against being relevant,
         from 0 to 1. What is not given is as the profile has it.
         Raises `InvalidArgument` for an argument that cannot be meant.
         """
-        if symbol != "":
-            query, mode = for_symbol(query, symbol, mode)
-        checked_search(query, top_k, min_score)
-        checked_page(top_k, offset, sort)
-        finish = None if cutoff is False and sort == RELEVANCE else finish_of(cutoff, sort)
+        query = request.query
+        mode = request.mode
+        if request.symbol != "":
+            query, mode = for_symbol(query, request.symbol, mode)
+        checked_query(query)
+        most = FURTHEST - request.top_k
+        if request.offset > most:
+            raise InvalidArgument(f"offset must be a whole number from 0 to {most}, not {request.offset}")
+        finish = None
+        if request.cutoff is not False or request.sort != RELEVANCE:
+            finish = finish_of(request.cutoff, request.sort)
         diversity = self.profile.diversity
-        if (group, diversify, collapse) != (None, None, None):
-            diversity = diversity.but(group=group, diversify=diversify, collapse=collapse)
-        deadline = checked_deadline(deadline_ms)
-        limits = checked_filter(filter)
-        searcher = self.scoped_to((*limits.collections, *collections_in(query)), boosts)
-        options = replace(searcher.options(mode, fusion, rerank, diversity, rerank_top), symbol=symbol)
+        if (request.one_per_document, request.diversify, request.collapse) != (None, None, None):
+            diversity = diversity.but(
+                one_per_document=request.one_per_document, diversify=request.diversify, collapse=request.collapse
+            )
+        deadline = checked_deadline(request.deadline_ms)
+        limits = checked_filter(request.filter)
+        searcher = self.scoped_to((*limits.collections, *collections_in(query)), request.boosts)
+        options = searcher.options(mode, request.fusion, request.rerank, diversity, request.rerank_top)
+        options = replace(options, symbol=request.symbol)
         with searcher.store.memoized():
             parsed = searcher.parse(query, limits, deadline=deadline)
-            results, _ = searcher.results(parsed, top_k, options, offset)
-        if min_score is not None:
-            results = at_least(min_score, results)
+            results, _ = searcher.results(parsed, request.top_k, options, request.offset)
+        if request.min_score is not None:
+            results = at_least(request.min_score, results)
         if finish:
             return finish(results)
         return results
@@ -344,14 +330,14 @@ class Searcher:
 
     def hybrid_plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
         """Return a hybrid search ready to run, with its stages apart: for measuring and tuning them."""
-        checked_search(query, top_k, None)
+        checked_search(query, top_k)
         limits = checked_filter(filter)
         searcher = self.scoped_to((*limits.collections, *collections_in(query)))
         return searcher.plan(searcher.parse(query, limits), top_k)
 
     def classify(self, query: str) -> Understanding:
         """Return what sort of question this is for this index: one identifier, mixed or conceptual, and why."""
-        checked_search(query, 1, None)
+        checked_query(query)
         analyzer, others = self._analyzers(query)
         read = understand(query, analyzer, self._facets, held=self._is_phrase, others=others)
         chunks = self.store.counts()["chunks"]
@@ -370,8 +356,6 @@ class Searcher:
 
     def _reranker(self, choice: str | Rerank, top: int | None) -> Rerank | None:
         """Return the chosen reranker; kept, for its model and its memory serve the next search too."""
-        if top is not None:
-            checked_whole("rerank_top", top, 1, MOST_RESULTS)
         if choice == NO_RERANKER:
             return None
         from rifflux.retrieve.steps.rerank import reranker_of
@@ -450,19 +434,8 @@ class Searcher:
             parsed.clock.add("embed", start)
         return parsed, degraded
 
-    def why(
-        self,
-        query: str,
-        document: str,
-        *,
-        top_k: int = 10,
-        mode: str = HYBRID,
-        fusion: str | Fuse | None = None,
-        rerank: str | Rerank | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,
-        rerank_top: int | None = None,
-        boosts: Mapping[str, float] | None = None,
-    ) -> Verdict:
+    @takes(WhyRequest)
+    def why(self, request: WhyRequest) -> Verdict:
         """Tell why a document is among the `top_k` hits of a search, or which stage lost it and what would help.
 
         `document` is a key, path, absolute path or identifier, of which the best chunk is judged, or the id of one
@@ -471,22 +444,25 @@ class Searcher:
         from rifflux.retrieve.explain.inquiry import Inquiry, deep
         from rifflux.retrieve.query.reading import as_typed
 
-        checked_search(query, top_k, None)
-        limits = checked_filter(filter)
-        searcher = self.scoped_to((*limits.collections, *collections_in(query)), boosts)
+        query = request.query
+        checked_query(query)
+        limits = checked_filter(request.filter)
+        searcher = self.scoped_to((*limits.collections, *collections_in(query)), request.boosts)
         store = searcher.store
-        options = searcher.options(mode, fusion, rerank, self.profile.diversity, rerank_top)
-        hit = store.catalog.chunk(checked_text("the name of a document", document))
+        options = searcher.options(
+            request.mode, request.fusion, request.rerank, self.profile.diversity, request.rerank_top
+        )
+        hit = store.catalog.chunk(checked_text("the name of a document", request.document))
         if hit:
             name = hit.place
         else:
-            name = Reader(searcher.view).place_of(document)
+            name = Reader(searcher.view).place_of(request.document)
         chunks = store.catalog.chunks_of(*name)
-        plan = searcher.plan(searcher.parse(query, limits), top_k, options)
+        plan = searcher.plan(searcher.parse(query, limits), request.top_k, options)
         plan = deep(plan, chunks_of(store, plan))
         tells = searcher.view.visible.tells
         asked = [hit] if hit else chunks
-        verdict = Inquiry(plan, store, name, asked, len(chunks), top_k, tells, as_typed(plan.query))()
+        verdict = Inquiry(plan, store, name, asked, len(chunks), request.top_k, tells, as_typed(plan.query))()
         if verdict.hit:
             hit = searcher.view.redacted_hits([verdict.hit])[0]
         return replace(verdict, hit=hit if verdict.hit else None, namespace=parted(verdict.namespace)[0])

@@ -30,7 +30,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "not reranked": {"rerank": "none"},
     "linear": {"fusion": "linear"},
     "balanced": {"fusion": "balanced", "rerank": "none"},
-    "one of each": {"group": "document"},
+    "one of each": {"one_per_document": True},
 }
 
 

@@ -143,7 +143,7 @@ def repetitive(tmp_path) -> Iterator[Index]:  # type: ignore[no-untyped-def]
 
 class TestSearch:
     def test_a_page_is_full_while_there_are_documents(self, repetitive: Index) -> None:
-        results = repetitive.search("cache entries", top_k=15, group="document")
+        results = repetitive.search("cache entries", top_k=15, one_per_document=True)
         assert len({hit.key for hit in results}) == len(results) == 15
         assert results.trace.dropped["one per document"] > 0
 
@@ -156,10 +156,10 @@ class TestSearch:
         grouping = repetitive.using(replace(repetitive.profile, diversity=Diversity(group="document")))
         assert len({hit.key for hit in grouping.search("cache entries")}) == 10
         plain = repetitive.search("cache entries")
-        assert grouping.search("cache entries", group="chunk").hits == plain.hits
+        assert grouping.search("cache entries", one_per_document=False).hits == plain.hits
         assert plain.trace.dropped == {}
 
-    @pytest.mark.parametrize("wrong", [{"group": "page"}, {"diversify": 2}, {"diversify": "much"}])
+    @pytest.mark.parametrize("wrong", [{"one_per_document": "page"}, {"diversify": 2}, {"diversify": "much"}])
     def test_what_cannot_be_meant_is_refused(self, repetitive: Index, wrong: dict[str, object]) -> None:
         with pytest.raises(InvalidArgument):
             repetitive.search("cache", **wrong)  # type: ignore[arg-type]

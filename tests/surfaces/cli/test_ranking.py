@@ -54,7 +54,7 @@ def test_rrf_has_its_k_and_weights(notes: Any) -> None:
         ((), {"RIFFLUX_BOOSTS": '{"magic": 2}'}, "no boost 'magic'; choose from boost, title_boost"),
         (("--boost", "magic=2"), {}, "no boost 'magic'; choose from boost, title_boost"),
         (("--boost", "identified"), {}, "is not NAME=FACTOR"),
-        (("--sort", "size"), {}, "by relevance or by date"),
+        (("--sort", "size"), {}, "choose one of relevance, date"),
         (("--rerank", "maxsim", "--rerank-model", "m"), {}, "maxsim takes no model"),
     ],
 )

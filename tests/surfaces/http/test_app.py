@@ -13,7 +13,7 @@ import httpx2 as httpx
 import pytest
 
 from rifflux.index import open_index
-from rifflux.session.arguments import MODES
+from rifflux.requests import MODES
 from tests.support.commands import PATIENCE
 from tests.support.embedding_server import embedding_server
 from tests.support.server import Running, serving
@@ -136,7 +136,7 @@ class TestSearch:
             ({"fusion": "rrf:titles=1"}, "lexical=NUMBER, semantic=NUMBER"),
             ({"boosts": {"magic": 2}}, "no boost 'magic'"),
             ({"rerank": "magic"}, "rerank"),
-            ({"offset": 1001}, "offset"),
+            ({"offset": 10_001}, "offset"),
             ({"cutoff": 2}, "cutoff"),
             ({"sort": "size"}, "sort"),
         ],
@@ -175,7 +175,7 @@ class TestSearch:
             published = client.get("/openapi.json").json()["components"]["schemas"]
         assert reply.status_code == 200, reply.text
         assert reply.json()["mode"] == MODES[name]
-        schema = {"/search": "SearchIn", "/everything": "EverythingIn", "/why": "WhyIn"}[path]
+        schema = {"/search": "SearchRequest", "/everything": "EverythingRequest", "/why": "WhyRequest"}[path]
         assert name in published[schema]["properties"]["mode"]["enum"]
 
     @pytest.mark.parametrize(
@@ -524,7 +524,7 @@ def test_a_refused_request_is_no_question(service: Running, tokens: dict[str, st
 
     with service.client(tokens["root"]) as client:
         before = questions(client)
-        refused = {"filters": {"date_range": {"start": "yesterday"}}}
+        refused = {"filter": {"date_range": {"start": "yesterday"}}}
         assert client.post("/retrieve", json={"query": "a refused one", **refused}).status_code == 422
         for path in ("/search", "/everything"):
             asked = {"query": f"refused by {path}", "filter": {"since": "yesterday"}}
@@ -582,10 +582,10 @@ class TestWorks:
             ):
                 record = {"_id": key, "title": f"Title {key}", "text": "A text.", "authors": [name], "year": year}
                 ann.post("/works", json={"records": [record], "source": "who", "license": "CC0-1.0"})
-            by_name = {"query": "text", "filters": {"authors": ["Quarl, X."]}}
+            by_name = {"query": "text", "filter": {"authors": ["Quarl, X."]}}
             found = ann.post("/retrieve", json=by_name).json()["reranked"]
             assert {work["title"] for work in found} == {"Title one", "Title two"}
-            by_year = {"query": "text", "filters": {"authors": ["quarl"], "year": "1970-1979"}}
+            by_year = {"query": "text", "filter": {"authors": ["quarl"], "year": "1970-1979"}}
             assert [work["title"] for work in ann.post("/retrieve", json=by_year).json()["reranked"]] == ["Title one"]
             found = ann.post("/search", json={"query": "text", "filter": {"authors": ["Quarl"], "year": 1980}}).json()
             assert [hit["title"] for hit in found["results"]] == ["Title two"]
@@ -701,17 +701,17 @@ class TestWorks:
         with open_index(run.folder / "works.db", model="hash") as index:
             assert index.works.import_files(run.folder / "works.jsonl").added == 2
         with serving(run, "--db", "works.db", "--open") as service, service.client() as client:
-            asked = {"query": "cohomology of things", "filters": {"date_range": {"end": "2030"}}, "mode": "survey"}
+            asked = {"query": "cohomology of things", "filter": {"date_range": {"end": "2030"}}, "mode": "survey"}
             reply = client.post("/retrieve", json=asked)
             found = reply.json()
-            early = {"filters": {"date_range": {"end": "2001"}}}
+            early = {"filter": {"date_range": {"end": "2001"}}}
             titles = [
                 [each["title"] for each in client.post("/retrieve", json=asked | filters).json()["reranked"]]
-                for filters in (early, {"filters": {"until": "2001"}})
+                for filters in (early, {"filter": {"until": "2001"}})
             ]
             assert titles[0] == titles[1]
             assert len(titles[0]) == 1
-            both = {"filters": {"date_range": {"end": "2001"}, "since": "1990"}}
+            both = {"filter": {"date_range": {"end": "2001"}, "since": "1990"}}
             assert client.post("/retrieve", json=asked | both).status_code == 422
             assert set(found) == {"query", "mode", "candidates", "reranked", "evidence_pack", "diagnostics"}
             assert found["candidates"][0]["scores"]

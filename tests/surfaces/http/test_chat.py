@@ -83,7 +83,7 @@ def test_an_answer_comes_as_events_and_as_json(client: Any, server: StreamServer
     assert streamed.headers["cache-control"] == "no-store"
     found = events(streamed.text)
     assert [name for name, _ in found] == ["sources", "delta", "cited", "done"]
-    whole = client.post("/chat", json={"message": QUESTION, "stream": False}).json()
+    whole = client.post("/chat", json={"question": QUESTION, "stream": False}).json()
     del whole["milliseconds"], found[-1][1]["milliseconds"]
     assert whole == found[-1][1]
     assert whole["text"] == "Cache entries live for ten minutes. [1]"
@@ -201,7 +201,6 @@ def test_messages_are_taken_as_clients_send_them(client: Any, server: StreamServ
     "body",
     [
         {},
-        {"question": "a", "message": "b"},
         {"question": ""},
         {"question": "a" * 3_000},
         {"messages": [{"role": "assistant", "content": "a"}]},

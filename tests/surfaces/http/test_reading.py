@@ -136,16 +136,18 @@ class TestAround:
 def test_a_pack_is_checked(ask: Asker) -> None:
     answer = ask("POST", "/retrieve", json={"query": "herons", "cite": "bibtex"}).json()
     assert answer["evidence_pack"]["items"]
-    told = ask("POST", "/verify", json={"pack": answer["evidence_pack"]}).json()
+    told = ask("POST", "/verify", json={"evidence_pack": answer["evidence_pack"]}).json()
     assert (told["sound"], told["problems"]) == (True, [])
-    assert ask("POST", "/verify", json={"pack": answer}).json() == told
-    assert ask("POST", "/verify", json={"pack": answer, "replay": True}).json() == told | {"replayed": "agrees"}
+    assert ask("POST", "/verify", json={"evidence_pack": answer}).json() == told
+    assert ask("POST", "/verify", json={"evidence_pack": answer, "replay": True}).json() == told | {
+        "replayed": "agrees"
+    }
     forged = {**answer, "reranked": answer["reranked"][::-1], "mode": "survey"}
-    assert ask("POST", "/verify", json={"pack": forged}).json()["sound"]
-    assert not ask("POST", "/verify", json={"pack": forged, "replay": True}).json()["sound"]
+    assert ask("POST", "/verify", json={"evidence_pack": forged}).json()["sound"]
+    assert not ask("POST", "/verify", json={"evidence_pack": forged, "replay": True}).json()["sound"]
     answer["evidence_pack"]["items"][0]["text"] += "!"
-    assert not ask("POST", "/verify", json={"pack": answer}).json()["sound"]
-    assert ask("POST", "/verify", json={"pack": {"items": 3}}).status_code == 422
+    assert not ask("POST", "/verify", json={"evidence_pack": answer}).json()["sound"]
+    assert ask("POST", "/verify", json={"evidence_pack": {"items": 3}}).status_code == 422
 
 
 class TestVisit:

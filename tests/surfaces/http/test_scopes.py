@@ -303,7 +303,7 @@ class Made:
             return st.sampled_from(QUESTIONS)
         if name == "records":
             return st.lists(st.sampled_from(RECORDS), min_size=1, max_size=3)
-        if name == "pack":
+        if name == "evidence_pack":
             return st.sampled_from((PACK, {"items": [{"document": "bobs:w0"}]}))
         if name == "license":
             return st.sampled_from(("CC0-1.0", "CC-BY-4.0"))

@@ -123,7 +123,7 @@ def test_passages_stand_in_a_fence(agent: Agent) -> None:
     ("tool", "arguments", "told"),
     [
         ("retrieve", {"query": "x", "mode": "psychic"}, "choose one of lookup"),
-        ("retrieve", {"query": "x", "cite": "endnote"}, "bibtex or csl"),
+        ("retrieve", {"query": "x", "cite": "endnote"}, "bibtex"),
         ("retrieve", {"query": ""}, "empty"),
         ("retrieve", {"query": "x", "max_tokens": 0}, "max_tokens"),
         ("verify", {"evidence_pack": {}}, "not an evidence pack"),

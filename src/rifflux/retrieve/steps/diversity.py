@@ -198,10 +198,13 @@ class Diversity:
         if not isinstance(self.diversify, int | float) or not 0 <= self.diversify <= 1:
             raise InvalidArgument(f"diversify is True, False or a number from 0 to 1, not {self.diversify!r}")
 
-    def but(self, *, group: str | None, diversify: float | None, collapse: bool | None) -> Diversity:
+    def but(self, *, one_per_document: bool | None, diversify: bool | float | None, collapse: bool | None) -> Diversity:
         """Return the same with the given values in place."""
+        group = self.group
+        if one_per_document is not None:
+            group = DOCUMENT if one_per_document else CHUNK
         return Diversity(
-            self.group if group is None else group,
+            group,
             self.diversify if diversify is None else diversify,
             self.collapse if collapse is None else collapse,
         )

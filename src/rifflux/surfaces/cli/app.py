@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from rifflux.requests import Declared, SearchRequest, WhyRequest, alternatives
 from rifflux.surfaces.shared.config import Settings, load, open_configured, view_of
+from rifflux.surfaces.shared.declared import flattened
 
 if TYPE_CHECKING:
-    from rifflux import Filter, Index
+    from rifflux import Index
     from rifflux.service.registry import Registry
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -70,7 +73,8 @@ class Commands(typer.Typer):
 
 
 def _flat(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with the options of each group in place of the group."""
+    """Return the function with the options of each group, and the settings of each request, in place of it."""
+    function = flattened(function, option, _read)
     given = inspect.signature(function, eval_str=True).parameters.values()
     groups: dict[str, Any] = {each.name: each.annotation for each in given if is_dataclass(each.annotation)}
 
@@ -85,6 +89,60 @@ def _flat(function: Callable[..., Any]) -> Callable[..., Any]:
     named = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in flat]
     run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     return run
+
+
+def option(setting: Declared) -> inspect.Parameter:
+    """Return the argument or option of a setting: a list where several are allowed, a switch for what is true or false.
+
+    An option without a value is None, which stands for the default of the setting.
+    """
+    param = setting.param
+    help = f"{param.help}."
+    if int in setting.types and param.le is not None and "rom " not in help:
+        help = f"{param.help}, {param.bounds}."
+    if setting.positional:
+        default = inspect.Parameter.empty if setting.required else setting.default
+        about = typer.Argument(help=help, metavar=param.metavar)
+        return _parameter(setting.name, Annotated[str, about], default)
+    default = None if setting.default in ((), {}, False) else setting.default
+    if param.configured:
+        help += f"  [default: {default}]"
+        default = None
+    kind = _kind(setting)
+    names = param.option.replace("-k/", "-k ").split() or [f"--{setting.name.replace('_', '-')}"]
+    about = typer.Option(*names, help=help, metavar=param.metavar, show_default=bool(default))
+    if kind is bool:
+        default = bool(default) if None not in setting.types else default
+    return _parameter(setting.name, Annotated[kind if default is not None else kind | None, about], default)
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _kind(setting: Declared) -> Any:
+    """Return the type of an option's value."""
+    types = [each for each in setting.types if each is not NoneType]
+    if any(get_origin(each) in (tuple, Mapping) for each in types):
+        return list[str]
+    if setting.param.switch:
+        return bool
+    for kind in (float, str, int):
+        if kind in types:
+            return kind
+    return bool
+
+
+def _read(setting: Declared, given: Any) -> Any:
+    """Return the value of an option as the request takes it."""
+    if setting.param.configured and given is None:
+        return getattr(load(), setting.name)
+    pairs = next((each for each in setting.types if get_origin(each) is Mapping), None)
+    if pairs is None or given is None:
+        return given
+    if alternatives(get_args(pairs)[1]) == (float,):
+        return dict(_factor(each) for each in given)
+    return _pairs(given)
 
 
 def _options(group: Any) -> Iterator[inspect.Parameter]:
@@ -255,73 +313,16 @@ class WhoseCommonOptions(CommonOptions, WhoseOptions):
 class QuestionOptions(OpenOptions, WhoseOptions):
     """The options of a question, the same for `search` and for `why`, which explains it."""
 
-    top_k: Annotated[int | None, typer.Option("-k", "--top-k", help="How many results, 1 to 1000.  [default: 10]")] = (
-        None
-    )
-    mode: Annotated[str | None, typer.Option(help="lexical, semantic, hybrid or hybrid-rerank.  [default: hybrid]")] = (
-        None
-    )
-    fusion: Annotated[
-        str | None,
-        typer.Option(help="How the channels are fused: rrf, rrf:k=10, linear, ...  [default: the profile's]"),
-    ] = None
-    rerank: Annotated[
-        str | None,
-        typer.Option(
-            help="Reorder the best: features (if no NAME), maxsim, cross-encoder, llm or none.", metavar="[NAME]"
-        ),
-    ] = None
-    rerank_top: Annotated[int | None, typer.Option(help="How many are reordered.  [default: 20]", min=1)] = None
     rerank_model: RerankModel = None
-    boost: Annotated[
-        list[str] | None,
-        typer.Option(help="Another factor for what is named, such as identified=2.", metavar="NAME=FACTOR"),
-    ] = None
-    path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None
-    folder: InFolder = None
-    kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None
-    collection: OnlyIn = None
-    since: Since = None
-    until: Until = None
-    where: Annotated[list[str] | None, typer.Option(help="Only this metadata.", metavar="FIELD=VALUE")] = None
-    author: Author = None
-    venue: Venue = None
-    year: Year = None
     synonyms: Synonyms = None
 
-    def arguments(self) -> dict[str, Any]:
-        """Return what `Index.search` and `Index.why` take of these, settings included."""
-        settings = self.settings()
-        return {
-            "top_k": settings.top_k,
-            "mode": settings.mode,
-            "fusion": self.fusion,
-            "rerank": self._reranker(),
-            "filter": self.filter(),
-            "boosts": dict(_factor(each) for each in (self.boost or ())),
-        }
-
-    def _reranker(self) -> str | None:
-        """Return the requested reranker; naming a cross-encoder requests it."""
-        if self.rerank_model and self.rerank not in (None, "cross-encoder"):
-            raise typer.BadParameter(f"{self.rerank} takes no model: leave one out", param_hint="--rerank-model")
-        if self.rerank_model:
-            return "cross-encoder"
-        return self.rerank
-
-    def filter(self) -> Filter:
-        """Return what a result must satisfy."""
-        from rifflux import Filter
-
-        return Filter(
-            tuple(self.path or ()),
-            tuple(self.kind or ()),
-            self.since,
-            self.until,
-            _pairs(self.where or []),
-            collections=tuple(self.collection or ()),
-            folders=tuple(self.folder or ()),
-        ).of_works(self.author or (), self.venue or (), self.year)
+    def arguments(self, request: SearchRequest | WhyRequest) -> dict[str, Any]:
+        """Return the settings of a request; naming a cross-encoder chooses that reranker."""
+        if self.rerank_model is None:
+            return vars(request)
+        if request.rerank not in (None, "cross-encoder"):
+            raise typer.BadParameter(f"{request.rerank} takes no model: leave one out", param_hint="--rerank-model")
+        return vars(request) | {"rerank": "cross-encoder"}
 
 
 def _factor(item: str) -> tuple[str, float]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rifflux import Answer, AnswerEvent, Delta, Done, Failed, Index, Sources
+from rifflux import Answer, AnswerEvent, Delta, Done, Failed, Sources
+from rifflux.requests import AnswerRequest
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import InFolder, OnlyIn, OpenOptions, Since, Until, WhoseOptions, app
+from rifflux.surfaces.cli.app import OpenOptions, WhoseOptions, app
 from rifflux.surfaces.shared.answers import answer_json, event_json
 
 if TYPE_CHECKING:
@@ -19,38 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AskOptions(OpenOptions, WhoseOptions):
-    """How questions are answered, the same for `ask` and for `chat`."""
-
-    extract: Annotated[bool, typer.Option("--extract", help="Quote sentences, even where a chat model is set.")] = False
-    top_k: Annotated[int, typer.Option("-k", "--top-k", help="Documents to take evidence from.", min=1, max=10)] = 8
-    max_tokens: Annotated[int, typer.Option(help="Most tokens of evidence.", min=100)] = 3_000
-    path: Annotated[list[str] | None, typer.Option(help="Only paths that match, such as 'notes/**'.")] = None
-    folder: InFolder = None
-    kind: Annotated[list[str] | None, typer.Option(help="Only this kind: markdown, pdf, code, ...")] = None
-    collection: OnlyIn = None
-    since: Since = None
-    until: Until = None
-
-    def events(self, index: Index, question: str, history: Sequence[dict[str, str]] = ()) -> Iterator[AnswerEvent]:
-        """Give the events of an answer."""
-        from rifflux import Filter
-
-        limits = Filter(
-            tuple(self.path or ()),
-            tuple(self.kind or ()),
-            self.since,
-            self.until,
-            collections=tuple(self.collection or ()),
-            folders=tuple(self.folder or ()),
-        )
-        return index.answering(
-            question,
-            history,
-            filter=limits,
-            top_k=self.top_k,
-            max_tokens=self.max_tokens,
-            extract=self.extract,
-        )
+    """Which index answers, and how it is opened and printed: the same for `ask` and for `chat`."""
 
 
 @app.command(
@@ -61,8 +31,9 @@ rifflux ask "who moves the cache" --json > answer.json && rifflux verify answer.
 RIFFLUX_CHAT_URL=http://localhost:11434/v1 RIFFLUX_CHAT_MODEL=llama3.2 rifflux ask 'explain caching'""",
 )
 def ask(
-    how: AskOptions,
     question: Annotated[str, typer.Argument(help="What to answer from what is indexed.")],
+    request: AnswerRequest,
+    here: AskOptions,
     events: Annotated[bool, typer.Option("--events", help="Print each event as it comes, a line of JSON.")] = False,
     fail_empty: Annotated[bool, typer.Option("--fail-empty", help="Exit status 1 if it is refused.")] = False,
 ) -> None:
@@ -71,14 +42,14 @@ def ask(
     Sentences are quoted word for word; where a chat model is set (chat_url, chat_model), it writes them, and what
     stands in no source is left out. A question that nothing answers is refused, with the nearest passages.
     """
-    with how.opened() as index:
+    with here.opened() as index:
         if events:
-            answer = _printed_events(how.events(index, question))
-        elif how.json:
-            answer = answered(how.events(index, question))
+            answer = _printed_events(index.answering(question, **vars(request)))
+        elif here.json:
+            answer = answered(index.answering(question, **vars(request)))
             show.print_json(answer_json(answer))
         else:
-            answer = printed(how.events(index, question))
+            answer = printed(index.answering(question, **vars(request)))
     if fail_empty and answer.refused:
         raise typer.Exit(1)
 

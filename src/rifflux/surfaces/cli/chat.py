@@ -7,6 +7,7 @@ import sys
 import typer
 
 from rifflux import RiffluxError
+from rifflux.requests import AnswerRequest
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import app
 from rifflux.surfaces.cli.ask import AskOptions, answered, printed
@@ -26,12 +27,12 @@ AGAIN = "/new"
 
 printf 'how long do cache entries live\\nand jobs?\\n' | rifflux chat --json"""
 )
-def chat(how: AskOptions) -> None:
+def chat(request: AnswerRequest, here: AskOptions) -> None:
     """Answer questions as they are typed, a line each, until /quit or the end of the input.
 
     A question that leans on the last one is completed, and what was searched for is shown. /new forgets what was said.
     """
-    with how.opened() as index:
+    with here.opened() as index:
         history: list[dict[str, str]] = []
         while (line := _line()) is not None:
             question = line.strip()
@@ -41,15 +42,15 @@ def chat(how: AskOptions) -> None:
                 history = [] if question else history
                 continue
             try:
-                events = how.events(index, question, history)
-                if how.json:
+                events = index.answering(question, history, **vars(request))
+                if here.json:
                     answer = answered(events)
                 else:
                     answer = printed(events)
             except RiffluxError as error:  # the next question may do better
                 show.note(with_cure(error, CURES))
                 continue
-            if how.json:
+            if here.json:
                 show.print_json(answer_json(answer), one_line=True)
             said = answer.text or answer.reason
             history += [{"role": "user", "content": question}, {"role": "assistant", "content": said}]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json as codec
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from rifflux.evidence.pack import TITLE_ONLY
+from rifflux.requests import RetrieveRequest
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Author, CommonOptions, OnlyIn, Since, Synonyms, Until, Venue, WorksOf, Year, app
+from rifflux.surfaces.cli.app import CommonOptions, Synonyms, WorksOf, app
 from rifflux.surfaces.cli.cures import CURES
 from rifflux.surfaces.shared.cures import with_cure
 from rifflux.surfaces.shared.packs import retrieval_json
@@ -37,61 +36,18 @@ rifflux retrieve 'what did Dijkstra write on semaphores?'
 
 rifflux retrieve semaphores --author 'Dijkstra, E. W.' --venue CACM --year 1965-1975"""
 )
-def retrieve(
-    here: CommonOptions,
-    query: Annotated[str, typer.Argument(help="What to find works about.")],
-    mode: Annotated[
-        str | None,
-        typer.Option(help="lookup, survey, compare, prereq, related, generic or keywords.  [default: as it is worded]"),
-    ] = None,
-    top_k: Annotated[int, typer.Option("--top-k", "-k", help="Most works.", min=1, max=100)] = 10,
-    since: Since = None,
-    until: Until = None,
-    subject: Annotated[list[str] | None, typer.Option(help="Only with this tag, such as math.AG.")] = None,
-    source: Annotated[list[str] | None, typer.Option(help="Only from this list that was imported.")] = None,
-    author: Author = None,
-    venue: Venue = None,
-    year: Year = None,
-    collection: OnlyIn = None,
-    max_tokens: Annotated[int, typer.Option(help="Most tokens of evidence.", min=1)] = 4_000,
-    cite: Annotated[str, typer.Option(help="Add the cited works: bibtex or csl.", metavar="FORMAT")] = "",
-    offset: Annotated[int, typer.Option(help="Leave out so many works: the next page of as many.", min=0)] = 0,
-    min_relevance: Annotated[
-        float | None,
-        typer.Option(help="Least relevance of a work that is packed.  [default: 0.3, or as its intent is configured]"),
-    ] = None,
-    works_only: Annotated[bool, typer.Option("--works-only", help="Leave out files, notes and uploads.")] = False,
-    synonyms: Synonyms = None,
-    user: WorksOf = "",
-) -> None:
+def retrieve(request: RetrieveRequest, here: CommonOptions, synonyms: Synonyms = None, user: WorksOf = "") -> None:
     """Find research works by words, meaning and citations, and pack evidence to cite.
 
     Of repeated authors and venues, the list holds the best works as long as others answer too; --offset shows the rest.
     No text is shown of works without a license that permits it.
     """
     with here.opened(user, synonyms=synonyms) as index:
-        found = index.retrieve(
-            query,
-            mode=mode,
-            top_k=top_k,
-            since=since,
-            until=until,
-            subjects=tuple(subject or ()),
-            sources=tuple(source or ()),
-            authors=tuple(author or ()),
-            venues=tuple(venue or ()),
-            year=year,
-            collections=tuple(collection or ()),
-            max_tokens=max_tokens,
-            cite=cite,
-            offset=offset,
-            min_relevance=min_relevance,
-            works_only=works_only,
-        )
+        found = index.retrieve(**request.arguments())
         if here.json:
             show.print_json(retrieval_json(found))
         else:
-            print_retrieval(found, index.profile.analyzer, offset)
+            print_retrieval(found, index.profile.analyzer, request.offset)
 
 
 def print_retrieval(found: Retrieval, analyzer: Analyzer, offset: int = 0) -> None:

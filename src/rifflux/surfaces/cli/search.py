@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rifflux.requests import SearchRequest
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import Explain, Query, QuestionOptions, RerankByDefault, app
+from rifflux.surfaces.cli.app import Explain, QuestionOptions, RerankByDefault, app
 from rifflux.surfaces.shared.nouns import search_json
 
 if TYPE_CHECKING:
@@ -35,60 +36,19 @@ rifflux search --symbol parse_header""",
     cls=RerankByDefault,
 )
 def search(
-    asked: QuestionOptions,
-    query: Query = "",
-    symbol: Annotated[
-        str, typer.Option(help="Only source code that defines this name.", metavar="NAME", show_default=False)
-    ] = "",
-    deadline_ms: Annotated[
-        float | None, typer.Option("--deadline-ms", help="Leave out what models have not done by then.", metavar="MS")
-    ] = None,
-    min_score: Annotated[
-        float | None, typer.Option(help="Leave out hits of less relevance, 0 to 1: from .7 medium, from .85 high.")
-    ] = None,
-    offset: Annotated[int, typer.Option(help="Leave out so many, for a later page.", min=0)] = 0,
-    sort: Annotated[str, typer.Option(help="relevance, or date: what is on the page with the newest first.")] = (
-        "relevance"
-    ),
-    cutoff: Annotated[
-        float | None,
-        typer.Option(
-            help="End the page behind the last hit with this share of the best relevance, such as .5.",
-            metavar="SHARE",
-            min=0,
-            max=1,
-        ),
-    ] = None,
-    one_per_document: Annotated[
-        bool, typer.Option("--one-per-document", help="Only the best passage of each document.")
-    ] = False,
-    diversify: Annotated[
-        bool, typer.Option("--diversify", help="Prefer passages that are unlike those above them.")
-    ] = False,
-    collapse: Annotated[bool, typer.Option("--collapse", help="Leave out near-duplicates of better passages.")] = False,
+    request: SearchRequest,
+    here: QuestionOptions,
     explain: Explain = False,
     full: Annotated[bool, typer.Option("--full", help="Print whole passages.")] = False,
     fail_empty: Annotated[bool, typer.Option("--fail-empty", help="Exit status 1 if nothing is found.")] = False,
 ) -> None:
     """Find the best passages for a question, by words and by meaning."""
-    with asked.opened() as index:
-        results = index.search(
-            query,
-            **asked.arguments(),
-            deadline_ms=deadline_ms,
-            min_score=min_score,
-            group="document" if one_per_document else None,
-            diversify=diversify or None,
-            collapse=collapse or None,
-            offset=offset,
-            sort=sort,
-            cutoff=False if cutoff is None else cutoff,
-            symbol=symbol,
-        )
-        if asked.json:
+    with here.opened() as index:
+        results = index.search(**here.arguments(request))
+        if here.json:
             show.print_json(search_json(results))
         else:
-            print_results(results, index.profile.analyzer, offset, explain=explain, full=full)
+            print_results(results, index.profile.analyzer, request.offset, explain=explain, full=full)
     if fail_empty and not results:
         raise typer.Exit(1)
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
+from rifflux.requests import WhyRequest
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import QuestionOptions, RerankByDefault, app, local
 from rifflux.surfaces.shared.verdicts import verdict_json, verdict_lines
@@ -17,17 +14,11 @@ from rifflux.surfaces.shared.verdicts import verdict_json, verdict_lines
 rifflux why "cache ttl" notes/cache.md -k 5 --fusion rrf --kind markdown""",
     cls=RerankByDefault,
 )
-def why(
-    asked: QuestionOptions,
-    query: Annotated[str, typer.Argument(help="The question, as in search.")],
-    document: Annotated[
-        str, typer.Argument(help="A document's path, key or identifier, or a chunk id.", metavar="DOCUMENT")
-    ],
-) -> None:
+def why(request: WhyRequest, here: QuestionOptions) -> None:
     """Tell why a document ranks where it does for a question, or what keeps it off the page and what would help."""
-    with asked.opened() as index:
-        verdict = index.why(query, local(document, index), **asked.arguments())
-    if asked.json:
+    with here.opened() as index:
+        verdict = index.why(**here.arguments(request) | {"document": local(request.document, index)})
+    if here.json:
         show.print_json(verdict_json(verdict))
         return
     console = show.console()

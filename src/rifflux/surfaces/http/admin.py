@@ -16,7 +16,7 @@ from rifflux.store import Erased
 from rifflux.surfaces.http.auth import Admin, Asked, User
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Request
+from rifflux.surfaces.http.shapes import Body
 from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.shapes import Shape
 
@@ -32,7 +32,7 @@ class SettingsOut(Shape):
     own_texts: bool = Field(description="Texts of your own works that no license opens are shown to you alone")
 
 
-class SettingsIn(Request):
+class SettingsIn(Body):
     """What shall be different; what is left out stays."""
 
     hybrid_search: bool | None = None
@@ -44,7 +44,7 @@ class SettingsIn(Request):
     facts: Literal["owner", "everyone", "nobody"] | None = None
 
 
-class OwnSettingsIn(Request):
+class OwnSettingsIn(Body):
     """What shall be different for the caller alone."""
 
     own_texts: bool

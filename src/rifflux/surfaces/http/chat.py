@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import Request as Incoming
 from fastapi import Response
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.concurrency import run_in_threadpool
 
 from rifflux import AnswerEvent, Done, Failed, InvalidArgument, Sources
+from rifflux.requests import AnswerRequest, Param
 from rifflux.surfaces.http.auth import Asked, User, address_of
 from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
-from rifflux.surfaces.http.shapes import MAX_QUERY, FilterIn, Request, Text
+from rifflux.surfaces.http.shapes import MAX_QUERY
 from rifflux.surfaces.http.streaming import CHAT_S, GIVEN_UP_S, Events, EventStream
 from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.answers import answer_json
-from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.shapes import AnswerShape
 
 router = make_router(tags=["answers"])
@@ -68,57 +68,36 @@ class MessageIn(BaseModel):
         return "\n".join(part.text for part in self.content or () if part.type == "text")
 
 
-class ChatIn(Request):
-    """A question: as `question`, as `message`, or as the last of `messages`, which are the conversation so far."""
+Question = Annotated[
+    Annotated[str, Param(least=1, most=MAX_QUERY)] | None,
+    Param(help="What to answer", least=1, most=MAX_QUERY, examples=("how long do cache entries live",)),
+]
+Messages = Annotated[
+    Sequence[MessageIn],
+    Param(
+        help="The conversation so far; without a question, its last message is it. Only users and assistants count",
+        most=MOST_MESSAGES,
+    ),
+]
+Stream = Annotated[
+    bool | None,
+    Param(help="As server-sent events, or else as JSON; null: as the Accept header prefers, else as events"),
+]
 
-    question: Text | None = Field(default=None, examples=["how long do cache entries live"])
-    message: Text | None = Field(default=None, description="Another name of the question")
-    messages: list[MessageIn] = Field(
-        default=[],
-        max_length=MOST_MESSAGES,
-        description="What was said before; without a question, the last message is it. Only users and assistants count",
-    )
-    filter: FilterIn | None = None
-    top_k: int = Field(default=8, ge=1, le=10, description="Documents that evidence is taken from, at most")
-    max_tokens: int = Field(default=3_000, ge=100, le=20_000, description="Most tokens of evidence")
-    deadline_ms: float | None = Field(
-        default=None, gt=0, le=CHAT_S * 1000, description="Leave out what models have not done in so many milliseconds"
-    )
-    extract: bool = Field(default=False, description="Quote sentences, even where a model could write")
-    stream: bool | None = Field(
-        default=None,
-        description="As server-sent events, or else as JSON; null: as the Accept header prefers, else as events",
-    )
 
-    @model_validator(mode="after")
-    def _asks(self) -> ChatIn:
-        if self.question and self.message:
-            raise ValueError("question and message are the same: send one of them")
-        if not (self.question or self.message or self.messages):
-            raise ValueError("ask something: send a question, a message, or messages")
-        return self
-
-    def asked(self) -> tuple[str, list[dict[str, str]]]:
-        """Return the question and the messages before it. Raises `InvalidArgument`."""
-        said = [{"role": each.role, "content": each.text} for each in self.messages]
-        question = self.question or self.message
-        if question is None:
-            if self.messages[-1].role != "user":
-                raise InvalidArgument("the last of the messages is the question: it must be a user's")
-            question = said.pop()["content"]
-            if not question.strip() or len(question) > MAX_QUERY:
-                raise InvalidArgument(f"the last message is the question: it has 1 to {MAX_QUERY:,} characters")
-        return question, said
-
-    def arguments(self) -> JsonObject:
-        """Return the arguments for the index, without the question and the history."""
-        return {
-            "filter": self.filter.filter() if self.filter else None,
-            "top_k": self.top_k,
-            "max_tokens": self.max_tokens,
-            "deadline_ms": self.deadline_ms or CHAT_S * 1000,
-            "extract": self.extract,
-        }
+def question_of(question: str | None, messages: Sequence[MessageIn]) -> tuple[str, list[dict[str, str]]]:
+    """Return the question and the turns before it. Raises `InvalidArgument`."""
+    history = [{"role": each.role, "content": each.text} for each in messages]
+    if question:
+        return question, history
+    if not messages:
+        raise InvalidArgument("there is no question: send question or messages")
+    if messages[-1].role != "user":
+        raise InvalidArgument("the last of the messages is the question: it must be a user's")
+    question = history.pop()["content"]
+    if not question.strip() or len(question) > MAX_QUERY:
+        raise InvalidArgument(f"the last message is the question: it has 1 to {MAX_QUERY:,} characters")
+    return question, history
 
 
 @router.post(
@@ -132,18 +111,27 @@ class ChatIn(Request):
         }
     },
 )
-async def chat(asked: ChatIn, service: Asked, caller: User, request: Incoming) -> Response:
+async def chat(
+    request: AnswerRequest,
+    service: Asked,
+    caller: User,
+    incoming: Incoming,
+    question: Question = None,
+    messages: Messages = (),
+    stream: Stream = None,
+) -> Response:
     """Answer from what the caller has, each sentence with its citations: quoted, or in the words of a chat model.
 
     A model's sentences are kept as far as they stand in a source. Where little speaks for any passage, the answer is
     refused, with the nearest ones. A user may have two answers under way at a time, over all workers of the service.
     """
-    question, history = asked.asked()
+    asked, history = question_of(question, messages)
+    settings = vars(request) | {"deadline_ms": min(request.deadline_ms or CHAT_S * 1000, CHAT_S * 1000)}
     index = service.of(caller)
-    lease = await run_in_threadpool(_lease, service, caller, request)
+    lease = await run_in_threadpool(_lease, service, caller, incoming)
 
     def begin(gone: Callable[[], bool]) -> Iterator[AnswerEvent]:
-        for event in index.answering(question, history, gone=gone, **asked.arguments()):
+        for event in index.answering(asked, history, gone=gone, **settings):
             service.counters.answered(event)
             yield told_to_clients(event)
 
@@ -152,14 +140,14 @@ async def chat(asked: ChatIn, service: Asked, caller: User, request: Incoming) -
     begun = False
     try:
         first = await _first(events)
-        service.asked(caller, question)
-        if asked.stream is not None:
-            begun = asked.stream
+        service.asked(caller, asked)
+        if stream is not None:
+            begun = stream
         else:
-            begun = not _prefers_json(request.headers.get("accept", ""))
+            begun = not _prefers_json(incoming.headers.get("accept", ""))
         if begun:
             return EventStream(first, events, service.failed)
-        return await _whole(first, events, service, request)
+        return await _whole(first, events, service, incoming)
     finally:
         if not begun:
             events.stop()

@@ -12,7 +12,7 @@ from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Request
+from rifflux.surfaces.http.shapes import Body
 from rifflux.surfaces.shared.nouns import collection_json
 from rifflux.surfaces.shared.shapes import CollectionShape, Shape
 
@@ -21,21 +21,21 @@ router = make_router(tags=["collections"])
 Member = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_USER)]
 
 
-class CollectionIn(Request):
+class CollectionIn(Body):
     """A new collection."""
 
     name: str = Field(min_length=1, max_length=100, examples=["wiki"])
     description: str = Field(default="", max_length=2_000, description="Agents are told with what they find in it")
 
 
-class CollectionChange(Request):
+class CollectionChange(Body):
     """What shall be different; what is left out stays."""
 
     name: str | None = Field(default=None, min_length=1, max_length=100)
     description: str | None = Field(default=None, max_length=2_000)
 
 
-class ReaderIn(Request):
+class ReaderIn(Body):
     """What a reader may do."""
 
     write: bool = Field(default=False, description="Change what it holds, too")
@@ -54,7 +54,7 @@ class GroupOut(Shape):
     members: list[str]
 
 
-class GroupIn(Request):
+class GroupIn(Body):
     """The users of a group, instead of those that it had."""
 
     members: list[Member] = Field(max_length=10_000)

@@ -16,7 +16,7 @@ from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Date, Deadline, Diagnostics, Fusion, Name, Request, Text
+from rifflux.surfaces.http.shapes import Body, Date, Deadline, Diagnostics, Fusion, Name, Text
 from rifflux.surfaces.http.uploads import bodies, file_of
 from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
@@ -28,7 +28,7 @@ Project = Annotated[str | None, Query(max_length=1_000)]
 Words = Annotated[str, Field(max_length=500_000, description="What is said")]
 
 
-class ConversationIn(Request):
+class ConversationIn(Body):
     """A new conversation; it gets an id if none is given."""
 
     id: Name | None = None
@@ -38,7 +38,7 @@ class ConversationIn(Request):
     created_at: Date = None
 
 
-class ConversationEdit(Request):
+class ConversationEdit(Body):
     """What shall be different; what is left out stays."""
 
     title: str | None = Field(default=None, max_length=1_000)
@@ -46,7 +46,7 @@ class ConversationEdit(Request):
     archived: bool | None = None
 
 
-class MessageIn(Request):
+class MessageIn(Body):
     """A new message; it gets an id, and the time, if none is given."""
 
     id: Name | None = None
@@ -63,7 +63,7 @@ class NewMessage(MessageIn):
     conversation_id: Name
 
 
-class MessageEdit(Request):
+class MessageEdit(Body):
     """What shall be different; what is left out stays."""
 
     text: Words | None = None
@@ -73,7 +73,7 @@ class MessageEdit(Request):
     source: str | None = Field(default=None, max_length=1_000)
 
 
-class SearchMessagesIn(Request):
+class SearchMessagesIn(Body):
     """A question to one's conversations; either date may be left out."""
 
     query: Text = Field(examples=["what did we decide about caching"])
@@ -91,7 +91,7 @@ class SearchMessagesIn(Request):
     explain: bool = False
 
 
-class ConversationsFile(Request):
+class ConversationsFile(Body):
     """A file of conversations: an export of a service, also as a zip, JSON Lines, messages with role and content."""
 
     format: Name | None = Field(default=None, description="openai, slack, jsonl, ...; left out: as it looks")

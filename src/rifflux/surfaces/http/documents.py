@@ -18,7 +18,7 @@ from rifflux.surfaces.http.paging import After, Limit, Next
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
-from rifflux.surfaces.http.shapes import Date, Name, Request
+from rifflux.surfaces.http.shapes import Body, Date, Name
 from rifflux.surfaces.http.uploads import bodies, body_of
 from rifflux.surfaces.http.wording import Told
 from rifflux.surfaces.shared.nouns import JsonObject, document_at_json, document_json
@@ -36,7 +36,7 @@ ABOUT_LANGUAGE = "Decides how words become terms, as in `rifflux index --languag
 ABOUT_METADATA = "To filter by: texts, numbers, truth values, and lists of them"
 
 
-class _Fields(Request):
+class _Fields(Body):
     """The attributes of a document, and its collection."""
 
     collection: Collection = ""

@@ -13,7 +13,7 @@ from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Deadline, Diagnostics, Fusion, Name, Request, Text
+from rifflux.surfaces.http.shapes import Body, Deadline, Diagnostics, Fusion, Name, Text
 from rifflux.surfaces.http.wording import Told
 from rifflux.surfaces.shared.nouns import nouns_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
@@ -33,7 +33,7 @@ MinConfidence = Annotated[
 ]
 
 
-class MemoryIn(Request):
+class MemoryIn(Body):
     """Something to remember."""
 
     text: str = Field(min_length=1, max_length=4_000, examples=["Ann takes her tea without milk"])
@@ -45,7 +45,7 @@ class MemoryIn(Request):
     supersedes: Name | None = Field(default=None, description="The memory that it takes the place of")
 
 
-class MemoryEdit(Request):
+class MemoryEdit(Body):
     """What shall be different; what is left out stays."""
 
     text: str | None = Field(default=None, min_length=1, max_length=4_000)
@@ -90,7 +90,7 @@ class SavedOut(Shape):
     degraded: list[Told] = Field(default=[], description="Why it is found by words alone for now")
 
 
-class RecallIn(Request):
+class RecallIn(Body):
     """What to recall."""
 
     query: Text = Field(examples=["how does she take her tea"])

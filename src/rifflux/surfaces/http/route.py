@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.http.auth import admit, caller, credentials_of
+from rifflux.surfaces.http.bodies import with_body
 from rifflux.surfaces.http.repeats import once, repeatable
 
 
@@ -42,9 +43,17 @@ class Route(APIRoute):
         return admitted
 
 
-def make_router(prefix: str = "", *, tags: list[str]) -> APIRouter:
+class Router(APIRouter):
+    """A router of functions that may take a request in place of a body."""
+
+    def add_api_route(self, path: str, endpoint: Callable[..., Any], **about: Any) -> None:
+        """Add a function as a route."""
+        super().add_api_route(path, with_body(endpoint), **about)
+
+
+def make_router(prefix: str = "", *, tags: list[str]) -> Router:
     """Return a router whose routes are of this class."""
-    return APIRouter(prefix=prefix, tags=[*tags], route_class=Route)
+    return Router(prefix=prefix, tags=[*tags], route_class=Route)
 
 
 def _parts(dependant: Dependant) -> Iterator[Dependant]:

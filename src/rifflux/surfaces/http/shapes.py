@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import NoneType, UnionType
-from typing import Annotated, Literal, Union, get_args, get_origin
+from typing import Annotated, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from rifflux import Filter
-from rifflux.session.arguments import MODES, named_mode
 from rifflux.surfaces.http.wording import Told
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.shapes import Shape
@@ -32,7 +30,7 @@ Deadline = Annotated[
 ]
 
 
-class Request(BaseModel):
+class Body(BaseModel):
     """A request: an unknown field is an error, so that a misspelt one is noticed."""
 
     model_config = ConfigDict(extra="forbid")
@@ -100,39 +98,6 @@ ERRORS: dict[int | str, JsonObject] = {
 Year = Annotated[int | str | None, Field(description="One or several: 1974, 1970-1979, 1970-", examples=["1970-1979"])]
 
 
-class FilterIn(Request):
-    """What a result must satisfy."""
-
-    paths: list[Name] = Field(default=[], max_length=100, description="Globs over paths, such as notes/**")
-    folders: list[Name] = Field(default=[], max_length=100, description="First parts of paths, as /facets names them")
-    kinds: list[Name] = Field(default=[], max_length=100)
-    since: Date = Field(default=None, description="Not older than this ISO 8601 date")
-    until: Date = Field(default=None, description="Not newer than this ISO 8601 date")
-    metadata: dict[Name, Scalar | Annotated[list[Scalar], Field(max_length=MOST_VALUES)]] = Field(
-        default={}, max_length=20, description="A value, or several of which one suffices, by field"
-    )
-    collections: list[Name] = Field(
-        default=[], max_length=100, description="Only in these, as /collections names them", examples=[["wiki"]]
-    )
-    authors: list[Name] = Field(default=[], max_length=50, description="Only works by one of these, in any spelling")
-    venues: list[Name] = Field(default=[], max_length=50, description="Only works in one of these journals or the like")
-    year: Year = None
-
-    def filter(self) -> Filter:
-        """Return the filter as the index takes it."""
-        inside = tuple(self.collections)
-        given = Filter(
-            tuple(self.paths),
-            tuple(self.kinds),
-            self.since,
-            self.until,
-            self.metadata,
-            collections=inside,
-            folders=tuple(self.folders),
-        )
-        return given.of_works(self.authors, self.venues, self.year)
-
-
 Fusion = Annotated[
     str | None,
     Field(
@@ -141,44 +106,6 @@ Fusion = Annotated[
         examples=["linear:by-specificity"],
     ),
 ]
-
-
-Mode = Annotated[
-    str,
-    AfterValidator(named_mode),
-    Field(
-        description="lexical (or lex, keyword, bm25): by words; semantic (or vec, vector): by meaning; "
-        "hybrid: by both; hybrid-rerank: by both, with the best reranked",
-        json_schema_extra={"enum": [*MODES]},
-    ),
-]
-
-
-class RankedIn(Request):
-    """A question, and how its answers are ranked."""
-
-    query: Text = Field(examples=["how long do cache entries live"])
-    top_k: int = Field(default=10, ge=1, le=100)
-    mode: Mode = "hybrid"
-    fusion: Fusion = None
-    rerank: Literal["none", "features", "maxsim", "cross-encoder", "llm"] | None = Field(
-        default=None, description="Reorder the best; null: as it is configured"
-    )
-    rerank_top: int | None = Field(default=None, ge=1, le=100, description="How many are reordered")
-    boosts: dict[Name, float] | None = Field(
-        default=None,
-        max_length=10,
-        description="Other factors for what the question names",
-        examples=[{"identified": 2}],
-    )
-    filter: FilterIn | None = None
-
-    def arguments(self) -> JsonObject:
-        """Return the arguments for the index, without the question."""
-        named = ("top_k", "mode", "fusion", "rerank", "rerank_top", "boosts")
-        return {name: getattr(self, name) for name in named} | {
-            "filter": self.filter.filter() if self.filter else None,
-        }
 
 
 class Diagnostics(Shape):

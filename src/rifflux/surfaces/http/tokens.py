@@ -12,14 +12,14 @@ from rifflux.store import Token
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Request
+from rifflux.surfaces.http.shapes import Body
 from rifflux.surfaces.shared.shapes import Shape
 from rifflux.types.nouns import noun_json
 
 router = make_router("/tokens", tags=["administration"])
 
 
-class TokenIn(Request):
+class TokenIn(Body):
     """A new token."""
 
     user: str | None = Field(

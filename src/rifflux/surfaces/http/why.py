@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from rifflux.requests import WhyRequest
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Diagnostics, Name, RankedIn, Request, Text
+from rifflux.surfaces.http.shapes import Body, Diagnostics, Text
 from rifflux.surfaces.shared.nouns import trace_json
 from rifflux.surfaces.shared.shapes import ClassifiedShape, VerdictShape
 from rifflux.surfaces.shared.verdicts import verdict_json
 from rifflux.types.nouns import noun_json
 
 router = make_router(tags=["search"])
-
-
-class WhyIn(RankedIn):
-    """A question as for /search, and the document to explain."""
-
-    document: Name = Field(description="The document's key, path or identifier, or a chunk's id", examples=["cache.md"])
 
 
 class WhyOut(VerdictShape):
@@ -29,13 +24,13 @@ class WhyOut(VerdictShape):
 
 
 @router.post("/why", summary="Tell why a document ranks where it does")
-def why(asked: WhyIn, service: Asked, caller: User) -> WhyOut:
+def why(request: WhyRequest, service: Asked, caller: User) -> WhyOut:
     """Tell which stage placed a document, or lost it, and what would bring it among the results."""
-    verdict = service.of(caller).why(asked.query, asked.document, **asked.arguments())
+    verdict = service.of(caller).why(**vars(request))
     return WhyOut.of(verdict_json(verdict) | {"diagnostics": Diagnostics.of(trace_json(verdict.trace))})
 
 
-class ClassifyIn(Request):
+class ClassifyIn(Body):
     """A question."""
 
     query: Text = Field(examples=["what does error E404 mean"])

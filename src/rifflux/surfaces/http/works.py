@@ -16,7 +16,7 @@ from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Name, Request
+from rifflux.surfaces.http.shapes import Body, Name
 from rifflux.surfaces.http.uploads import bodies, file_of
 from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.nouns import JsonObject, work_json
@@ -31,7 +31,7 @@ Format = Literal["jsonl", "arxiv", "openalex", "csl", "semanticscholar", "bibtex
 Source = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
-class WorksIn(Request):
+class WorksIn(Body):
     """Works as `records`, or as the `content` of a file in a `format`; the body's limit of size holds for either."""
 
     records: list[JsonObject] = Field(
@@ -59,7 +59,7 @@ class WorksIn(Request):
         return self.content or "\n".join(json.dumps(each) for each in self.records)
 
 
-class WorksFile(Request):
+class WorksFile(Body):
     """A file of works: .jsonl, .json, .bib, .tex or .pdf, the first two also as .gz."""
 
     source: Source | None = Field(default=None, description="As above; left out: after the name of the file")
@@ -99,7 +99,7 @@ class WorkOut(Shape):
     cited_by: list[LinkedOut]
 
 
-class ExportIn(Request):
+class ExportIn(Body):
     """Which works to cite, and how."""
 
     works: list[Name] = Field(min_length=1, max_length=MOST_CITED, description="Identifiers", examples=[["zotero:a"]])
@@ -177,7 +177,7 @@ class DoubtsOut(Shape):
     doubts: list[DoubtOut]
 
 
-class DecisionIn(Request):
+class DecisionIn(Body):
     """What two works are to each other."""
 
     one: Name = Field(examples=["zotero:serre55"])

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from types import MethodType
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import or_
+from types import MethodType, NoneType
+from typing import Annotated, Any, TypeAlias, cast, get_args, get_origin
 
 from anyio import to_thread
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, ToolAnnotations
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from rifflux import RiffluxError
+from rifflux.requests import Declared, alternatives
 from rifflux.surfaces.mcp.desk import Desk
+from rifflux.surfaces.shared.declared import flattened
 from rifflux.surfaces.shared.nouns import JsonObject
 
 #: Tools whose answers are described key by key.
@@ -59,14 +63,71 @@ def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annota
     An agent reads the docstring of the function.
     """
     about = inspect.getdoc(function)
-    made = _Tool.from_function(MethodType(function, desk), title=title, description=about, annotations=annotations)
-    made.parameters = _without(made.parameters, "title") | {"additionalProperties": False}
+    method = MethodType(flattened(function, parameter), desk)
+    made = _Tool.from_function(method, title=title, description=about, annotations=annotations)
+    made.parameters = _compact(_without(made.parameters, "title")) | {"additionalProperties": False}
     told = ("title",) if made.name in CONTRACT else ("title", "description")
     made.fn_metadata.output_schema = _without(made.fn_metadata.output_schema, *told)
     # "3", true and 2.0 are no whole numbers.
     made.fn_metadata.arg_model.model_config["strict"] = True
     made.fn_metadata.arg_model.model_rebuild(force=True)
     return made
+
+
+def parameter(setting: Declared) -> inspect.Parameter:
+    """Return a setting as an argument of a tool; its bounds are published here and checked by the request."""
+    param = setting.param
+    extra: dict[str, Any] = {"minimum": param.ge, "maximum": param.le}
+    extra = {name: value for name, value in extra.items() if value is not None}
+    if param.choices:
+        extra["enum"] = [*param.choices, *(None for each in setting.types if each is NoneType)]
+    about = Field(description=param.help, json_schema_extra=extra)
+    lists = any(get_origin(each) in (tuple, Mapping) for each in setting.types)
+    kind = reduce(or_, (_published(each) for each in setting.types))
+    return inspect.Parameter(
+        setting.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[kind | None if lists else kind, about],
+        default=_default(setting, lists),
+    )
+
+
+def _default(setting: Declared, lists: bool) -> Any:
+    if setting.required:
+        return inspect.Parameter.empty
+    if lists:
+        return None
+    return setting.default
+
+
+def _published(kind: Any) -> Any:
+    """Return a type as JSON has it, plain enough for a model to read."""
+    if get_origin(kind) is tuple:
+        return list[str]
+    if get_origin(kind) is Mapping:
+        values = alternatives(get_args(kind)[1])
+        return dict[str, values[0] if len(values) == 1 else Any]  # type: ignore[misc]
+    return kind
+
+
+def _compact(schema: Any) -> Any:
+    """Return a schema of arguments with nullable types as lists of types, and without the default null."""
+    if isinstance(schema, list):
+        return [_compact(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    short = {key: _compact(value) for key, value in schema.items() if (key, value) != ("default", None)}
+    either = short.get("anyOf", ())
+    if len(either) > 1 and either[-1] == {"type": "null"} and all(_is_plain(each) for each in either):
+        del short["anyOf"]
+        for each in either:
+            short |= {key: value for key, value in each.items() if key != "type"}
+        return {"type": [each["type"] for each in either], **short}
+    return short
+
+
+def _is_plain(schema: Mapping[str, Any]) -> bool:
+    return isinstance(schema.get("type"), str)
 
 
 def _without(schema: Any, *names: str) -> Any:

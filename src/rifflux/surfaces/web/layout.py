@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from rifflux.surfaces.http.auth import User
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Request
+from rifflux.surfaces.http.shapes import Body
 from rifflux.surfaces.web.markup import layout
 
 router = make_router(tags=["page"])
@@ -19,7 +19,7 @@ MOST_TEXTS = 500
 MOST_CHARACTERS = 400_000
 
 
-class LayoutIn(Request):
+class LayoutIn(Body):
     """Texts of one kind."""
 
     texts: list[Annotated[str, StringConstraints(max_length=MOST_CHARACTERS)]] = Field(max_length=MOST_TEXTS)

@@ -19,13 +19,14 @@ from rifflux.evidence.choose import REACH, Limits
 from rifflux.evidence.pack import EvidencePack, Packer, PackRequest, digest, sealed
 from rifflux.models.guarded import CachingEmbedder
 from rifflux.models.workers import Workers
+from rifflux.requests import FURTHEST
 from rifflux.retrieve.pipeline import RERANK, Outcome, Phase, Stopwatch
 from rifflux.retrieve.table import BEGINS, RELEVANCE, Candidates, page
 from rifflux.session.arguments import (
-    FURTHEST,
     checked_budget,
     checked_deadline,
     checked_filter,
+    checked_query,
     checked_search,
     checked_share,
     checked_whole,
@@ -153,7 +154,7 @@ class WorksRetriever:
         Raises `InvalidArgument`.
         """
         arguments = _given(locals())
-        checked_search(query, top_k, None)
+        checked_search(query, top_k)
         checked_budget(max_tokens)
         checked_whole("offset", offset, 0, FURTHEST)
         if min_relevance is not None:
@@ -222,7 +223,7 @@ class WorksRetriever:
 
         Raises `InvalidArgument`.
         """
-        checked_search(query, 1, None)
+        checked_query(query)
         alone = replace(self, searcher=Searcher(self.searcher.refreshed(query).view.asking_once))
         with alone.searcher.store.memoized():
             return alone._meant(query, Filter(), mode, Stopwatch(), None).decision

@@ -94,8 +94,9 @@ def test_no_more_rows_are_read_than_the_page_and_the_reranker_need(
         return hydrate(ranking, *trails)
 
     monkeypatch.setattr(type(index.admin.store.catalog), "hydrate", lambda _, *given: counted(*given))
-    for top_k, group in ((3, None), (12, None), (3, "document")):
-        index.search("cache", top_k=top_k, rerank=Rerank(Features(index.admin.view.resources), top=7), group=group)
+    for top_k, single in ((3, None), (12, None), (3, True)):
+        rerank = Rerank(Features(index.admin.view.resources), top=7)
+        index.search("cache", top_k=top_k, rerank=rerank, one_per_document=single)
     # What groups looks at everything that was found.
     assert read[:2] == [7, 12]
     assert read[2] == 40

@@ -80,7 +80,7 @@ function drawn(turn, beside) {
       told && h("div", {class: "row soft"}, told.refused ? "" : told.by === "extract" ? "Quoted word for word" : `By ${told.by}; every sentence stands in its source`,
         told.withdrawn.length > 0 && `· ${some(told.withdrawn.length, "sentence")} withdrawn`, told.tokens > 0 && `· ${count(told.tokens)} tokens`, told.searched !== told.question && `· searched for “${told.searched}”`),
       told && h("div", {class: "acts"}, act("Save evidence", () => save("evidence.json", JSON.stringify(told.pack, null, 1), "application/json"), "plain"),
-        act("Verify", async () => { const {sound, items, problems} = await post("verify", {pack: told.pack}); say(sound ? `${some(items, "passage")} checked: each is as it is indexed` : problems.join("; "), true); }, "plain"),
+        act("Verify", async () => { const {sound, items, problems} = await post("verify", {evidence_pack: told.pack}); say(sound ? `${some(items, "passage")} checked: each is as it is indexed` : problems.join("; "), true); }, "plain"),
         h("a", {class: "button plain", href: address({q: turn.question})}, "Search instead")));
   };
   return {said: h("article", {class: "stack"}, h("div", {class: "said user", dir: "auto"}, turn.question), answer, foot), draw};

@@ -25,7 +25,7 @@ export async function show(place, given, {signal}) {
 
 async function find(place, given, signal) {
   const one = (name) => given.get(name) || null;
-  const asked = {query: given.get("q"), mode: one("mode"), works_only: true, filters: {since: one("since"), until: one("until")}};
+  const asked = {query: given.get("q"), mode: one("mode"), works_only: true, filter: {since: one("since"), until: one("until")}};
   const told = await post("retrieve", asked, signal), pack = told.evidence_pack;
   const name = asked.query.replace(/\W+/g, "-").slice(0, 40), sound = h("div");
   const cited = async (cite) => (await post("retrieve", {...asked, cite})).evidence_pack.bibliography;
@@ -38,7 +38,7 @@ async function find(place, given, signal) {
         h("div", {class: "chips"}, act("Save pack", () => save(`${name}.json`, JSON.stringify(pack, null, 1), "application/json")),
           act("BibTeX", async () => save(`${name}.bib`, Object.values(await cited("bibtex")).join("\n\n"), "text/plain")),
           act("CSL", async () => save(`${name}.csl.json`, JSON.stringify(Object.values(await cited("csl")), null, 1), "application/json")),
-          act("Verify", async () => fill(sound, checked(await post("verify", {pack}))))), sound,
+          act("Verify", async () => fill(sound, checked(await post("verify", {evidence_pack: pack}))))), sound,
         pack.uncertain && note("Little speaks for it."),
         h("ol", {class: "hits"}, pack.items.map((item) => h("li", {class: "hit"},
           h("h3", {dir: "auto"}, `[${item.number}] `, h("a", {href: address({doc: item.document, chunk: item.chunk_id, q: asked.query})}, item.title)),
@@ -70,7 +70,7 @@ function checking() {
     form(null, input("file", "A pack that was saved", {type: "file", accept: ".json", required: true}), "Check", async ({file}) => {
       let pack;
       try { pack = JSON.parse(await file.text()); } catch { throw new Error("That is no JSON: choose a pack that was saved."); }
-      fill(answer, checked(await post("verify", {pack})));
+      fill(answer, checked(await post("verify", {evidence_pack: pack})));
       say("checked");
     }), answer);
 }

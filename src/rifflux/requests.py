@@ -1,0 +1,610 @@
+"""The settings of every call, each declared once with its type, default, bounds and help.
+
+A request is a frozen dataclass. Python signatures (`takes`), HTTP bodies, tools for agents, options of the command line
+and the reference pages are derived from its fields, so a setting means the same on every surface.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, replace
+from functools import cache, wraps
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Concatenate,
+    ParamSpec,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from rifflux.errors import InvalidArgument
+from rifflux.types.filter import Filter
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.fuse import Fuse
+    from rifflux.retrieve.steps.rerank import Rerank
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Caller = TypeVar("Caller")
+RequestType = TypeVar("RequestType", bound="Request")
+
+LEXICAL = "lexical"
+SEMANTIC = "semantic"
+HYBRID = "hybrid"
+#: The hybrid mode with the default reranker.
+HYBRID_RERANK = "hybrid-rerank"
+#: Every accepted name of a search mode, with the mode's own name.
+MODES: Mapping[str, str] = {
+    LEXICAL: LEXICAL,
+    SEMANTIC: SEMANTIC,
+    HYBRID: HYBRID,
+    HYBRID_RERANK: HYBRID,
+    **dict.fromkeys(("lex", "keyword", "bm25"), LEXICAL),
+    **dict.fromkeys(("vec", "vector"), SEMANTIC),
+}
+MOST_RESULTS = 1_000
+#: The last rank that a page may reach.
+FURTHEST = 10_000
+#: Values that one field of a filter accepts.
+MOST_VALUES = 1_000
+RELEVANCE = "relevance"
+DATE = "date"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Param:
+    """What is published about a setting, and its bounds.
+
+    `noun` is what messages call one of the `choices`; `aliases` are further choices that are not advertised everywhere.
+    `least` and `most` are numbers of characters or entries; they bound what an HTTP body may hold. `parts` is the
+    dataclass of settings that this one stands for: an object in an HTTP body, single settings elsewhere; `body_only`
+    ones exist in bodies alone. `option` is the spelling on the command line, where a `switch` takes no value and a
+    `configured` setting defaults to the one of that name in the configuration.
+    """
+
+    help: str = ""
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    choices: tuple[str, ...] = ()
+    noun: str = ""
+    aliases: tuple[str, ...] = ()
+    least: int | None = None
+    most: int | None = None
+    examples: tuple[Any, ...] = ()
+    parts: type | None = None
+    body_only: bool = False
+    option: str = ""
+    metavar: str | None = None
+    switch: bool = False
+    configured: bool = False
+
+    @property
+    def bounds(self) -> str:
+        """Return the bounds in words: `from 1 to 100`, `above 0`."""
+        if self.gt is not None:
+            return f"above {self.gt:g}"
+        if self.le is None:
+            return f"of {self.ge:g} or more"
+        return f"from {self.ge:g} to {self.le:g}"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A setting: its name, the types that a surface can send, what is published about it, and its default."""
+
+    name: str
+    type: Any
+    param: Param
+    default: Any
+    positional: bool = False
+    types: tuple[Any, ...] = ()
+
+    @property
+    def required(self) -> bool:
+        """Return True for a setting without a default."""
+        return self.default is MISSING
+
+
+def alternatives(hint: Any) -> tuple[Any, ...]:
+    """Return the members of a union, or a lone type, without annotations."""
+    if get_origin(hint) is Annotated:
+        return alternatives(get_args(hint)[0])
+    if get_origin(hint) in (Union, UnionType):
+        return tuple(one for member in get_args(hint) for one in alternatives(member))
+    return (hint,)
+
+
+@cache
+def declared(request: type) -> tuple[Declared, ...]:
+    """Return the settings of a request in their order, positional ones first."""
+    # A surface sends the name of a fusion or reranker; only Python passes the object.
+    hints = get_type_hints(request, localns={"Fuse": str, "Rerank": str}, include_extras=True)
+    found = [
+        declaration(each.name, hints[each.name], _default(each), positional=not each.kw_only)
+        for each in fields(request)
+    ]
+    return tuple(sorted(found, key=lambda setting: not setting.positional))
+
+
+def declaration(name: str, hint: Any, default: Any = MISSING, *, positional: bool = False) -> Declared:
+    """Return the declaration of an annotated setting; the outermost `Param` counts."""
+    param = Param()
+    while get_origin(hint) is Annotated:
+        hint, *notes = get_args(hint)
+        param = next((note for note in reversed(notes) if isinstance(note, Param)), param)
+    return Declared(name, hint, param, default, positional, alternatives(hint))
+
+
+def _default(each: Any) -> Any:
+    if each.default_factory is not MISSING:
+        return each.default_factory()
+    return each.default
+
+
+@dataclass(frozen=True)
+class Request:
+    """The base of requests: a value out of bounds raises `InvalidArgument` where the request is made."""
+
+    def __post_init__(self) -> None:
+        kind: Any = type(self)
+        for each in declared(kind):
+            value = getattr(self, each.name)
+            param = each.param
+            if value == each.default and not isinstance(value, bool):
+                continue
+            if param.choices and isinstance(value, str) and value not in (*param.choices, *param.aliases):
+                choices = ", ".join(param.choices)
+                raise InvalidArgument(f"no {param.noun or each.name} {value!r}; choose one of {choices}")
+            if set(each.types) <= {bool, NoneType} and not isinstance(value, bool | None):
+                raise InvalidArgument(f"{each.name} is true or false, not {value!r}")
+            if param.ge is None and param.gt is None and param.le is None:
+                continue
+            fractional = float in each.types
+            least = -math.inf if param.ge is None else param.ge
+            most = math.inf if param.le is None else param.le
+            is_number = isinstance(value, int | float if fractional else int) and not isinstance(value, bool)
+            if not is_number or not least <= value <= most or (param.gt is not None and not value > param.gt):
+                kind_of_number = "a number" if fractional else "a whole number"
+                raise InvalidArgument(f"{each.name} must be {kind_of_number} {param.bounds}, not {value!r}")
+
+
+def takes(
+    request: Callable[P, RequestType],
+) -> Callable[[Callable[[Caller, RequestType], R]], Callable[Concatenate[Caller, P], R]]:
+    """Return a decorator for a method of a request: callers pass the request's settings as arguments."""
+
+    def decorate(method: Callable[[Caller, RequestType], R]) -> Callable[Concatenate[Caller, P], R]:
+        @wraps(method)
+        def call(self: Caller, /, *values: P.args, **named: P.kwargs) -> R:
+            return method(self, request(*values, **named))
+
+        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        settings = [
+            each.replace(annotation=each.annotation.removeprefix("Annotated[").partition(", Param(")[0])
+            for each in inspect.signature(request).parameters.values()
+        ]
+        returns = inspect.signature(method).return_annotation
+        call.__signature__ = inspect.Signature([first, *settings], return_annotation=returns)  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+# Types and settings that several requests share
+
+Text = Annotated[str, Param(least=1, most=2_000)]
+Name = Annotated[str, Param(least=1, most=1_000)]
+Scalar = Annotated[str, Param(most=1_000)] | int | float | bool
+Share = Annotated[float, Param(ge=0, le=1)]
+QueryText = Annotated[
+    Text,
+    Param(
+        help='Words, a "phrase", -without, prefix*, field:value',
+        most=2_000,
+        examples=("how long do cache entries live",),
+    ),
+]
+TOP_K = Param(help="Most results", ge=1, le=MOST_RESULTS, option="-k/--top-k")
+TopK = Annotated[int, TOP_K]
+MODE = Param(
+    help="lexical: by words; semantic: by meaning; hybrid: by both; hybrid-rerank: by both, the best reranked",
+    choices=(LEXICAL, SEMANTIC, HYBRID, HYBRID_RERANK),
+    aliases=("lex", "keyword", "bm25", "vec", "vector"),
+)
+Fusion = Annotated[
+    "str | Fuse | None",
+    Param(
+        help="How words and meaning are fused: rrf, linear, balanced or adaptive, with knobs as in rrf:k=10; "
+        "by default as configured",
+        most=100,
+        examples=("linear:by-specificity",),
+    ),
+]
+Deadline = Annotated[
+    float | None,
+    Param(help="Milliseconds after which the answer omits what models have not finished", gt=0, le=3_600_000),
+]
+Since = Annotated[
+    str | None, Param(help="Not older than this ISO 8601 date", most=40, examples=("2026-01-01",), metavar="DATE")
+]
+Until = Annotated[
+    str | None, Param(help="Not newer than this ISO 8601 date", most=40, examples=("2026-01-01",), metavar="DATE")
+]
+Authors = Annotated[
+    tuple[Name, ...],
+    Param(
+        help="Only works by one of these authors, in any spelling, or by ORCID iD",
+        most=50,
+        examples=(["Dijkstra, E. W."],),
+        option="--author",
+        metavar="NAME",
+    ),
+]
+Venues = Annotated[
+    tuple[Name, ...],
+    Param(help="Only works in one of these journals or the like", most=50, option="--venue", metavar="NAME"),
+]
+Year = Annotated[
+    int | str | None,
+    Param(
+        help="Only works of this year, or of several: 1974, 1970-1979, 1970-", examples=("1970-1979",), metavar="YEAR"
+    ),
+]
+Collections = Annotated[
+    tuple[Name, ...],
+    Param(
+        help="Only in these collections, such as wiki or bob/wiki",
+        most=100,
+        examples=(["wiki"],),
+        option="--collection",
+        metavar="NAME",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterSettings(Request):
+    """What a result must satisfy."""
+
+    paths: Annotated[
+        tuple[Name, ...], Param(help="Only paths that match, such as notes/**", most=100, option="--path")
+    ] = ()
+    folders: Annotated[
+        tuple[Name, ...],
+        Param(
+            help="Only in these folders: first parts of paths, such as src or guide/src", most=100, option="--folder"
+        ),
+    ] = ()
+    kinds: Annotated[
+        tuple[Name, ...], Param(help="Only these kinds, such as markdown, pdf, code or note", most=100, option="--kind")
+    ] = ()
+    since: Since = None
+    until: Until = None
+    metadata: Annotated[
+        Mapping[Name, Scalar | Annotated[tuple[Scalar, ...], Param(most=MOST_VALUES)]],
+        Param(
+            help="Only documents with this metadata: a value, or several of which one suffices, by field",
+            most=20,
+            option="--where",
+            metavar="FIELD=VALUE",
+        ),
+    ] = field(default_factory=dict)
+    collections: Collections = ()
+    authors: Authors = ()
+    venues: Venues = ()
+    year: Year = None
+
+    def filter(self) -> Filter:
+        """Return the filter that an index takes."""
+        return Filter(
+            paths=tuple(self.paths),
+            kinds=tuple(self.kinds),
+            since=self.since,
+            until=self.until,
+            metadata=self.metadata,
+            collections=tuple(self.collections),
+            folders=tuple(self.folders),
+        ).of_works(self.authors, self.venues, self.year)
+
+
+@dataclass(frozen=True)
+class RankedRequest(Request):
+    """How the answers to a question are found and filtered."""
+
+    _: KW_ONLY
+    top_k: TopK = 10
+    mode: Annotated[str, MODE] = HYBRID
+    fusion: Fusion = None
+    filter: Annotated[
+        Filter | Mapping[str, Any] | None, Param(help="What a result must satisfy", parts=FilterSettings)
+    ] = None
+
+
+@dataclass(frozen=True)
+class RerankedRequest(RankedRequest):
+    """How the answers to a question are found, filtered and reordered; its defaults can be configured."""
+
+    _: KW_ONLY
+    top_k: Annotated[int, replace(TOP_K, configured=True)] = 10
+    mode: Annotated[str, replace(MODE, configured=True)] = HYBRID
+    rerank: Annotated[
+        str | Rerank | None,
+        Param(
+            help="Reorder the best: features, maxsim, cross-encoder, llm or none; by default as configured",
+            choices=("features", "maxsim", "cross-encoder", "llm", "none"),
+            noun="reranker",
+            metavar="[NAME]",
+        ),
+    ] = None
+    rerank_top: Annotated[int | None, Param(help="Number of results that are reordered", ge=1, le=MOST_RESULTS)] = None
+    boosts: Annotated[
+        Mapping[Name, float] | None,
+        Param(
+            help="Other factors for what the question names, such as identified: 2",
+            most=10,
+            examples=({"identified": 2},),
+            option="--boost",
+            metavar="NAME=FACTOR",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class SearchRequest(RerankedRequest):
+    """A search for passages."""
+
+    query: QueryText = ""
+    _: KW_ONLY
+    deadline_ms: Deadline = None
+    min_score: Annotated[
+        float | None, Param(help="Least relevance, 0 to 1: from .7 on medium, from .85 on high", ge=0, metavar="SCORE")
+    ] = None
+    one_per_document: Annotated[bool | None, Param(help="Only the best passage of each document")] = None
+    diversify: Annotated[
+        bool | Share | None,
+        Param(help="Prefer passages unlike those above them: true, or how much that counts, 0 to 1", switch=True),
+    ] = None
+    collapse: Annotated[bool | None, Param(help="Leave out near-duplicates of better passages")] = None
+    offset: Annotated[int, Param(help="Skip so many results, for a later page", ge=0, le=FURTHEST)] = 0
+    sort: Annotated[
+        str, Param(help="relevance, or date: the same results, newest first", choices=(RELEVANCE, DATE))
+    ] = RELEVANCE
+    cutoff: Annotated[
+        bool | Share,
+        Param(help="End where relevance falls off: true, or the least share of the best, such as .5", metavar="SHARE"),
+    ] = False
+    symbol: Annotated[
+        str, Param(help="Only source code that defines this name; the query may be empty", most=1_000, metavar="NAME")
+    ] = ""
+
+
+@dataclass(frozen=True)
+class WhyRequest(RerankedRequest):
+    """Why a document is where it is for a question."""
+
+    query: QueryText
+    document: Annotated[
+        Name,
+        Param(
+            help="A document's path, key or identifier, or a chunk id",
+            most=1_000,
+            examples=("cache.md",),
+            metavar="DOCUMENT",
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class EverythingRequest(RankedRequest):
+    """A search of knowledge, files, notes, tasks and conversations at once."""
+
+    query: QueryText
+    _: KW_ONLY
+    top_k: TopK = 20
+    deadline_ms: Deadline = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DateRange(Request):
+    """The first and the last date, both inclusive."""
+
+    start: Since = None
+    end: Until = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkFilterSettings(Request):
+    """What works must satisfy. Both dates are inclusive."""
+
+    since: Since = None
+    until: Until = None
+    date_range: Annotated[
+        DateRange | None, Param(help="since and until in one object", parts=DateRange, body_only=True)
+    ] = None
+    subjects: Annotated[
+        tuple[Name, ...],
+        Param(help="Only with these tags, such as math.AG or msc:14F05", most=50, option="--subject"),
+    ] = ()
+    sources: Annotated[
+        tuple[Name, ...], Param(help="Only from these lists that were imported", most=50, option="--source")
+    ] = ()
+    authors: Authors = ()
+    venues: Venues = ()
+    year: Year = None
+    collections: Collections = ()
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of a retrieval. Raises `InvalidArgument` for dates that are given twice."""
+        settings = dict(vars(self))
+        dates = settings.pop("date_range")
+        if dates and (self.since or self.until):
+            raise InvalidArgument("date_range is since and until: send it, or those")
+        if dates:
+            settings |= {"since": dates.start, "until": dates.end}
+        return settings
+
+
+@dataclass(frozen=True)
+class RetrieveRequest(Request):
+    """A retrieval of works, with evidence to cite."""
+
+    query: Annotated[
+        Text,
+        Param(
+            help="What to find works about, in plain words or formulas",
+            most=2_000,
+            examples=("foundational papers on parsing of context free languages",),
+        ),
+    ]
+    _: KW_ONLY
+    filter: Annotated[WorkFilterSettings | None, Param(help="What works must satisfy", parts=WorkFilterSettings)] = None
+    mode: Annotated[
+        str | None,
+        Param(
+            help="The intent: lookup, survey, compare, prereq, related, generic or keywords; by default recognized",
+            choices=("lookup", "survey", "compare", "prereq", "related", "generic", "keywords"),
+        ),
+    ] = None
+    top_k: Annotated[int, replace(TOP_K, help="Most works")] = 10
+    max_tokens: Annotated[int, Param(help="Most tokens of evidence", ge=1, le=100_000)] = 4_000
+    cite: Annotated[
+        str | None,
+        Param(
+            help="Add the cited works to the evidence, in this format: bibtex or csl",
+            choices=("bibtex", "csl"),
+            noun="citation format",
+            metavar="FORMAT",
+        ),
+    ] = None
+    offset: Annotated[int, Param(help="Skip so many works, for a later page", ge=0, le=FURTHEST)] = 0
+    min_relevance: Annotated[
+        float | None,
+        Param(help="Least relevance of evidence, 0 to 1; by default 0.3, or as configured for the intent", ge=0, le=1),
+    ] = None
+    works_only: Annotated[bool, Param(help="Leave out files, notes and uploads")] = False
+    deadline_ms: Deadline = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of a retrieval. Raises `InvalidArgument`."""
+        settings = dict(vars(self))
+        filter = settings.pop("filter") or WorkFilterSettings()
+        return settings | filter.arguments() | {"cite": self.cite or ""}
+
+
+@dataclass(frozen=True)
+class AnswerRequest(Request):
+    """How a question is answered."""
+
+    _: KW_ONLY
+    filter: Annotated[
+        Filter | Mapping[str, Any] | None, Param(help="What evidence must satisfy", parts=FilterSettings)
+    ] = None
+    top_k: Annotated[int, replace(TOP_K, help="Most documents to take evidence from", le=10)] = 8
+    max_tokens: Annotated[int, Param(help="Most tokens of evidence", ge=100, le=20_000)] = 3_000
+    deadline_ms: Deadline = None
+    extract: Annotated[bool, Param(help="Quote sentences, even where a chat model could write")] = False
+
+
+MOST_FOUND = 100
+Project = Annotated[str | None, Param(help="Only in conversations of this project", most=1_000)]
+Archived = Annotated[
+    bool | None, Param(help="Only archived conversations, or only current ones", option="--archived/--current")
+]
+
+
+@dataclass(frozen=True)
+class MessagesRequest(Request):
+    """A search for messages in one's conversations; either date may be left out."""
+
+    query: QueryText
+    _: KW_ONLY
+    top_k: Annotated[int, replace(TOP_K, help="Most messages", le=MOST_FOUND)] = 20
+    conversation_id: Annotated[
+        Name | None, Param(help="Only in this conversation", least=1, most=1_000, option="--conversation", metavar="ID")
+    ] = None
+    since: Since = None
+    until: Until = None
+    role: Annotated[str | None, Param(help="Only what this role said, such as assistant", least=1, most=100)] = None
+    project: Project = None
+    archived: Archived = None
+    neighbors: Annotated[int, Param(help="Turns to return before and after each message", ge=0, le=20)] = 0
+    fusion: Fusion = None
+    deadline_ms: Deadline = None
+
+
+Category = Annotated[str | None, Param(help="Only of this category", least=1, most=1_000)]
+MinImportance = Annotated[int | None, Param(help="Only of this importance or more", ge=1, le=10)]
+MinConfidence = Annotated[float | None, Param(help="Only of this confidence or more; by default .7", ge=0, le=1)]
+Expiry = Annotated[
+    str | None,
+    Param(
+        help="ISO 8601 date after which it is forgotten, or never",
+        most=40,
+        examples=("2027-01-01", "never"),
+        option="--expires",
+        metavar="DATE|never",
+    ),
+]
+SourceText = Annotated[str | None, Param(help="Where it comes from, such as a message's id", most=1_000)]
+
+
+@dataclass(frozen=True)
+class RecallRequest(Request):
+    """A search of what is remembered about a user."""
+
+    query: Annotated[
+        Text, Param(help="What to recall, in plain words", most=2_000, examples=("how does she take her tea",))
+    ]
+    _: KW_ONLY
+    top_k: Annotated[int, replace(TOP_K, help="Most memories", le=MOST_FOUND)] = 10
+    category: Category = None
+    min_importance: MinImportance = None
+    min_confidence: MinConfidence = None
+    fusion: Fusion = None
+    deadline_ms: Deadline = None
+
+
+@dataclass(frozen=True)
+class MemoryRequest(Request):
+    """Something to remember."""
+
+    content: Annotated[
+        str,
+        Param(
+            help="One statement that makes sense by itself, in plain words",
+            least=1,
+            most=4_000,
+            examples=("Ann takes her tea without milk",),
+        ),
+    ]
+    _: KW_ONLY
+    category: Annotated[str, Param(help="Such as fact, preference, context, task or event", least=1, most=100)] = "fact"
+    importance: Annotated[int, Param(help="From 1 to 10; below 7 it is not saved", ge=1, le=10)] = 7
+    confidence: Annotated[float, Param(help="From 0 to 1; below .7 it is not saved", ge=0, le=1)] = 1.0
+    expires_at: Expiry = None
+    source: SourceText = None
+    supersedes: Annotated[
+        Name | None, Param(help="Id of the memory that this one replaces", least=1, most=1_000, metavar="ID")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryChanges(Request):
+    """What to change of a memory; what is left out stays."""
+
+    content: Annotated[str | None, Param(help="The new statement", least=1, most=4_000)] = None
+    category: Annotated[str | None, Param(help="The new category", least=1, most=100)] = None
+    importance: Annotated[int | None, Param(help="From 1 to 10", ge=1, le=10)] = None
+    confidence: Annotated[float | None, Param(help="From 0 to 1", ge=0, le=1)] = None
+    expires_at: Expiry = None
+    source: SourceText = None
