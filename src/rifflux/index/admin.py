@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument, OutOfScope
-from rifflux.index.delegation import delegated
 from rifflux.service.collections import user_of
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
 from rifflux.session.reading import Feedback
 from rifflux.session.searching import Searcher
-from rifflux.session.session import IndexView
+from rifflux.session.session import IndexView, delegated
 from rifflux.session.writing import Writer
 from rifflux.store import PART, Store
 from rifflux.types import Progress

@@ -10,12 +10,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import OutOfScope
-from rifflux.index.delegation import delegated
 from rifflux.retrieve.table import LEXICAL
 from rifflux.session.profile import Profile
 from rifflux.session.reading import Feedback, Reader
 from rifflux.session.searching import Searcher
-from rifflux.session.session import IndexView, Kept
+from rifflux.session.session import IndexView, Kept, delegated
 from rifflux.session.writing import Writer
 from rifflux.types import Filter, IndexReport, Scope
 

@@ -8,8 +8,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property, partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from rifflux.errors import Cure, InvalidArgument, ModelMismatch, OutOfScope
 from rifflux.retrieve.query.expand import Synonyms
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from rifflux.session.license_policy import LicensePolicy
 
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
+Part = TypeVar("Part")
 Looked = TypeVar("Looked", Freshness, Freshness | None)
 
 
@@ -426,3 +429,21 @@ class IndexView:
         except ModelMismatch:
             # One that was chosen does not fit the second time either.
             return work()
+
+
+class Viewing(Protocol):
+    """Holds a view of an index."""
+
+    _view: IndexView
+
+
+def delegated(
+    part: Callable[[IndexView], Part], method: Callable[Concatenate[Part, P], R]
+) -> Callable[Concatenate[Viewing, P], R]:
+    """Return a method that calls one of a part of the view, with its signature and its documentation."""
+
+    @wraps(method)
+    def call(self: Viewing, /, *arguments: P.args, **named: P.kwargs) -> R:
+        return method(part(self._view), *arguments, **named)
+
+    return call
