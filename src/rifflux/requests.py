@@ -288,6 +288,9 @@ class FilterSettings(Request):
     kinds: Annotated[
         tuple[Name, ...], Param(help="Only these kinds, such as markdown, pdf, code or note", most=100, option="--kind")
     ] = ()
+    not_kinds: Annotated[
+        tuple[Name, ...], Param(help="Leave out these kinds, such as code", most=100, option="--not-kind")
+    ] = ()
     since: Since = None
     until: Until = None
     metadata: Annotated[
@@ -309,6 +312,7 @@ class FilterSettings(Request):
         return Filter(
             paths=tuple(self.paths),
             kinds=tuple(self.kinds),
+            not_kinds=tuple(self.not_kinds),
             since=self.since,
             until=self.until,
             metadata=self.metadata,
