@@ -62,6 +62,8 @@ UNNAMED = {
         "Sequence",
         "BinaryIO",
         "DataFrame",
+        "SearchRequest",
+        "WhyRequest",
         "Found",  # what a page holds, a type variable
         "Path",
         "date",

@@ -40,7 +40,7 @@ LIMITS: dict[str, tuple[float, float]] = {
     "question to hit: modules": (55, 40),
     "question to hit: functions": (384, 280),
     "retrieve of two works: modules": (85, 60),
-    "retrieve of two works: functions": (573, 430),
+    "retrieve of two works: functions": (579, 430),
     "one Markdown file to a stored vector: modules": (52, 40),
     "one Markdown file to a stored vector: functions": (296, 230),
     "scoped import of two messages: modules": (53, 45),

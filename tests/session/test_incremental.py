@@ -237,9 +237,9 @@ class TestDocuments:
             (Document("a", "text", created_at=5), "created_at"),  # type: ignore[arg-type]
             (Document("a", "text", metadata=None), "metadata"),  # type: ignore[arg-type]
             (Document("a", "text", links=["b"]), "links"),  # type: ignore[list-item]
-            (3, "paths and Document"),
-            (None, "paths and Document"),
-            ("", "paths and Document"),
+            (3, "paths, Document"),
+            (None, "paths, Document"),
+            ("", "paths, Document"),
         ],
     )
     def test_what_cannot_be_stored_is_refused_before_anything_is(self, index: Index, bad: Any, named: str) -> None:

@@ -12,12 +12,10 @@ import pytest
 
 import rifflux
 from rifflux import Document, Index
-from rifflux.index import federated
 from rifflux.retrieve.query import reading
 from rifflux.retrieve.steps.rerank import features
 from rifflux.session import credits, searching
 from rifflux.text.analyzer import Analyzer
-from rifflux.works.retrieval import retriever
 
 #: A hybrid search of a page of ten may run so many statements, of which one asks for the caller's collections.
 MOST_STATEMENTS = 13
@@ -49,12 +47,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         counting(module, "understand")
     for module in (reading, searching):
         counting(module, "classify")
-    for module in (searching, retriever, federated):
-        counting(module, "checked_search")
     return counted
 
 
-ONCE = {"checked_search": 1, "understand": 1, "classify": 1}
+ONCE = {"understand": 1, "classify": 1}
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ def test_the_table_compares_what_is_asked(rifflux: Any, folder: Path, tmp_path: 
         ([], "--from-feedback"),
         (["nowhere"], "no folder nowhere"),
         (["small", "--from-feedback"], "--from-feedback"),
-        (["small", "--qrels", "dev"], "there are: test"),
+        (["small", "--qrels", "dev"], "name one of test"),
         (["small", "--run", "fusion=none"], "no fusion 'none'"),
         (["small", "--run", "lexical", "--run", "lexical"], "different names"),
         (["small", "--scope", "tema"], "no metadata 'tema'"),
