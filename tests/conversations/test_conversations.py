@@ -81,8 +81,8 @@ def test_a_page_is_full_although_a_filter_leaves_little(conversations: Conversat
     for day in range(1, 29):
         talk(conversations, f"t{day}", *["cache cache cache"] * 4, day=day)
     talk(conversations, "z", "a weak mention of one cache among many other words", day=30)
-    assert found(conversations, "cache", conversation_id="z", limit=1) == ["z0"]
-    assert len(found(conversations, "cache", limit=100)) == 100
+    assert found(conversations, "cache", conversation_id="z", top_k=1) == ["z0"]
+    assert len(found(conversations, "cache", top_k=100)) == 100
     assert len(found(conversations, "cache")) == 20
 
 
@@ -207,7 +207,7 @@ def test_only_windows_that_hold_an_edited_message_are_embedded_anew() -> None:
         conversations.edit("a", title="Named", archived=True)
         conversations.edit_message("a", "m7", source="elsewhere")
         assert seen == []
-        assert len(found(conversations, "named", archived=True, limit=100)) == 20
+        assert len(found(conversations, "named", archived=True, top_k=100)) == 20
 
 
 def test_an_archived_conversation_takes_its_messages_along(conversations: Conversations) -> None:
