@@ -83,7 +83,8 @@ def stepped(step: Step, plan: Plan, hits: Sequence[Hit]) -> list[Hit]:
 
 def asked(text: str, deadline: float | None = None) -> Plan:
     """A question as a plan hands it to steps."""
-    query = Query(text, semantic_text=text, tokens=((text, tuple(analyzer().terms(text))),))
+    read = tuple((token, tuple(analyzer().terms_of(token))) for _, found in analyzer().words(text) for token in found)
+    query = Query(text, semantic_text=text, tokens=read)
     return Plan(query, Execution(deadline=deadline))
 
 

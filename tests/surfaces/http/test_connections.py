@@ -86,7 +86,7 @@ def test_small_answers_are_sent_at_once_on_every_connection(run: Any, tmp_path: 
     (tmp_path / "sitecustomize.py").write_text(WATCHED)
     path = f"{tmp_path}{os.pathsep}{run.environment['PYTHONPATH']}"
     watched = replace(run, settings={"PYTHONPATH": path})
-    with serving(watched, "--db", "index.db", "--workers", workers, "--host", "localhost") as service:
+    with serving(watched, "--db", "index.db", "--workers", workers, "--host", "localhost", cold=True) as service:
         addresses = service.awaited(lambda line: line["event"] == "starting")["addresses"]
         for _ in range(10):
             assert [httpx.get(f"{each}/health").status_code for each in addresses] == [200] * len(addresses)
@@ -264,7 +264,7 @@ def test_more_connections_than_a_worker_holds_are_refused(run: Any) -> None:
 def test_what_nobody_foresaw_is_found_in_the_log(run: Any, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(HOSTILE)
     path = f"{tmp_path}{os.pathsep}{run.environment['PYTHONPATH']}"
-    with serving(replace(run, settings={"PYTHONPATH": path}), "--db", "index.db") as service:
+    with serving(replace(run, settings={"PYTHONPATH": path}), "--db", "index.db", cold=True) as service:
         with service.client() as client:
             reply = client.get("/version")
         assert reply.status_code == 500

@@ -227,7 +227,7 @@ def _result(found: JsonObject, query: str) -> JsonObject:
     return {
         **found,
         "parts": [*words],
-        "address": urlencode({"doc": found["document"], "chunk": found["chunk_id"], "q": query}),
+        "address": urlencode({"doc": found["document"], "chunk": found["id"], "q": query}),
     }
 
 
