@@ -176,6 +176,7 @@ SPECIAL = {
     "rifflux.ingest.walk.find": "FoundFile Skipped",
     "rifflux.models.loading": "KnownModel",
     "rifflux.models.guarded": "ModelCallFailed",
+    "rifflux.requests": "SearchRequest WhyRequest",
     "rifflux.retrieve.explain.verdict": "Change QueryTerm",
     "rifflux.retrieve.fuse": "Fuse",
     "rifflux.retrieve.steps.rerank": "Rerank",

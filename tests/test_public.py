@@ -62,8 +62,6 @@ UNNAMED = {
         "Sequence",
         "BinaryIO",
         "DataFrame",
-        "SearchRequest",
-        "WhyRequest",
         "Found",  # what a page holds, a type variable
         "Path",
         "date",

@@ -6,6 +6,7 @@ import inspect
 
 import pytest
 
+import rifflux
 from rifflux.errors import InvalidArgument
 from rifflux.requests import FilterSettings, SearchRequest
 from rifflux.surfaces.cli.app import option
@@ -38,3 +39,11 @@ def test_a_method_that_takes_a_request_has_its_settings_as_arguments() -> None:
     from rifflux import Index
 
     assert {"query", "top_k", "filter", "symbol"} <= set(inspect.signature(Index.search).parameters)
+
+
+def test_a_signature_shows_the_types_that_callers_pass() -> None:
+    parameters = inspect.signature(rifflux.Index.search).parameters
+    assert parameters["top_k"].annotation == "int"
+    assert parameters["query"].annotation == "str"
+    assert parameters["fusion"].annotation == "str | Fuse | None"
+    assert not [each for each in parameters.values() if "Param" in str(each) or "replace" in str(each)]

@@ -6,6 +6,7 @@ and the reference pages are derived from its fields, so a setting means the same
 
 from __future__ import annotations
 
+import ast
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from typing import (
     Annotated,
     Any,
     Concatenate,
+    ForwardRef,
     ParamSpec,
     TypeVar,
     Union,
@@ -163,7 +165,7 @@ class Request:
             if value == each.default and not isinstance(value, bool):
                 continue
             if param.choices and isinstance(value, str) and value not in (*param.choices, *param.aliases):
-                choices = ", ".join(param.choices)
+                choices = ", ".join((*param.choices, *param.aliases))
                 raise InvalidArgument(f"no {param.noun or each.name} {value!r}; choose one of {choices}")
             if set(each.types) <= {bool, NoneType} and not isinstance(value, bool | None):
                 raise InvalidArgument(f"{each.name} is true or false, not {value!r}")
@@ -178,6 +180,36 @@ class Request:
                 raise InvalidArgument(f"{each.name} must be {kind_of_number} {param.bounds}, not {value!r}")
 
 
+class _PlainTypes(ast.NodeTransformer):
+    """Replaces annotated types, and names of such types in this module, by the types themselves."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        if isinstance(node.value, ast.Name) and node.value.id == "Annotated" and isinstance(node.slice, ast.Tuple):
+            plain: ast.AST = self.visit(node.slice.elts[0])
+            return plain
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        alias = globals().get(node.id)
+        if get_origin(alias) not in (Annotated, Union, UnionType):
+            return node
+        names = [_name_of(each) for each in alternatives(alias)]
+        return ast.parse(" | ".join(names), mode="eval").body
+
+
+def _name_of(hint: Any) -> str:
+    if isinstance(hint, ForwardRef):
+        return hint.__forward_arg__
+    if hint is NoneType:
+        return "None"
+    return str(getattr(hint, "__name__", hint))
+
+
+def _without_notes(annotation: str) -> str:
+    """Return an annotation as a signature shows it: the types that Python callers pass."""
+    return ast.unparse(_PlainTypes().visit(ast.parse(annotation, mode="eval")))
+
+
 def takes(
     request: Callable[P, RequestType],
 ) -> Callable[[Callable[[Caller, RequestType], R]], Callable[Concatenate[Caller, P], R]]:
@@ -190,7 +222,7 @@ def takes(
 
         first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
         settings = [
-            each.replace(annotation=each.annotation.removeprefix("Annotated[").partition(", Param(")[0])
+            each.replace(annotation=_without_notes(each.annotation))
             for each in inspect.signature(request).parameters.values()
         ]
         returns = inspect.signature(method).return_annotation

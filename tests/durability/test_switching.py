@@ -178,13 +178,13 @@ def test_a_question_that_is_embedded_when_the_switch_happens_is_embedded_again(
 ) -> None:
     nearest, switches = index.admin.store.semantic.nearest, ["hash:256"]
 
-    def late(*arguments: Any) -> Any:
+    def late(*arguments: Any, **settings: Any) -> Any:
         if switches:
             with rifflux.open(db) as other:
                 other.admin.switch(switches.pop())
-        return nearest(*arguments)
+        return nearest(*arguments, **settings)
 
-    monkeypatch.setattr(type(index.admin.store.semantic), "nearest", lambda _, *given: late(*given))
+    monkeypatch.setattr(type(index.admin.store.semantic), "nearest", lambda _, *given, **named: late(*given, **named))
     assert index.search(WORD, mode="semantic")[0].key == "d7"
     assert index.admin.embedder.dimension == 256
 

@@ -131,7 +131,7 @@ class TestSaving:
         assert memories.edit(memory.id, importance=9).version == 2
         memories.edit(memory.id, confidence=0.5)
         assert contents(memories.search("mint")) == []
-        with pytest.raises(NotFound, match="memory"):
+        with pytest.raises(NotFound, match="list the memories"):
             memories.edit("none", importance=9)
         for wrong in ({"text": " "}, {"importance": 0}, {"confidence": 2.0}, {"expires_at": "soon"}):
             with pytest.raises(InvalidArgument):
@@ -258,7 +258,7 @@ class TestRecalling:
 
     def test_forgotten_is_gone(self, memories: Memories) -> None:
         memory = memories.add("Ann likes tea").memory
-        with pytest.raises(NotFound, match="memory"):
+        with pytest.raises(NotFound, match="list the memories"):
             memories.forget(memory.id, "none")
         assert memories.forget(memory.id) == 1
         assert contents(memories.search("tea")) == []

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 import rifflux
-from rifflux import Document, Index
+from rifflux import Document, Index, session
+from rifflux.index import federated
 from rifflux.retrieve.query import reading
 from rifflux.retrieve.steps.rerank import features
-from rifflux.session import credits, searching
+from rifflux.session import arguments, credits, searching
 from rifflux.text.analyzer import Analyzer
 
 #: A hybrid search of a page of ten may run so many statements, of which one asks for the caller's collections.
@@ -47,10 +48,12 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         counting(module, "understand")
     for module in (reading, searching):
         counting(module, "classify")
+    for module in (arguments, searching, session.reading, federated):
+        counting(module, "checked_query")
     return counted
 
 
-ONCE = {"understand": 1, "classify": 1}
+ONCE = {"checked_query": 1, "understand": 1, "classify": 1}
 
 
 @pytest.fixture

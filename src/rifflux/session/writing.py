@@ -323,7 +323,7 @@ class Writer:
         try:
             return Embedded(self.view.again_if_switched(embed))
         except ModelError as error:
-            reason = f"no vectors for now: {error}; text is kept, and found by words"
+            reason = f"no vectors for now: {error}; they are made later; text is kept, and found by words"
             return Embedded(max(self._embedded() - before, 0), (reason,))
 
     def _embedded(self) -> int:

@@ -57,7 +57,10 @@ def browsing(run: Any, *arguments: str, **more: str) -> Iterator[tuple[str, str]
 def test_the_address_opens_it_once_and_nobody_else_gets_in(run: Any) -> None:
     with browsing(run, "--no-window") as (host, secret):
         assert host.startswith("http://127.0.0.1:")
-        with httpx.Client(base_url=host) as mine, httpx.Client(base_url=host) as other:
+        with (
+            httpx.Client(base_url=host, timeout=PATIENCE) as mine,
+            httpx.Client(base_url=host, timeout=PATIENCE) as other,
+        ):
             assert mine.get("/me").status_code == 401
             assert mine.post("/session", json={"pass": secret}).status_code == 204
             assert mine.get("/me").json()["role"] == "admin"
@@ -67,7 +70,10 @@ def test_the_address_opens_it_once_and_nobody_else_gets_in(run: Any) -> None:
 
 
 def test_it_is_as_a_user_has_it(run: Any) -> None:
-    with browsing(run, "--no-window", "--user", "ann") as (host, secret), httpx.Client(base_url=host) as mine:
+    with (
+        browsing(run, "--no-window", "--user", "ann") as (host, secret),
+        httpx.Client(base_url=host, timeout=PATIENCE) as mine,
+    ):
         assert mine.post("/session", json={"pass": secret}).status_code == 204
         assert mine.get("/me").json()["user"] == "ann"
         assert mine.get("/stats").json()["documents"] == 0
