@@ -48,7 +48,8 @@ def serving(db: Path, *arguments: str) -> Iterator[str]:
 
 def kill_worker() -> int:
     """End one worker of the service that this process started, as the system does when memory is short; its id."""
-    victim = next(pid for pid in children(os.getpid(), depth=2) if _is_worker(pid))
+    starter = next(pid for pid in children(os.getpid(), depth=3) if _forks_workers(pid))
+    victim = children(starter, depth=1)[0]
     os.kill(victim, signal.SIGKILL)
     return victim
 
@@ -60,8 +61,8 @@ def children(pid: int, depth: int) -> list[int]:
     return own + [below for child in own if depth > 1 for below in children(child, depth - 1)]
 
 
-def _is_worker(pid: int) -> bool:
-    return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+def _forks_workers(pid: int) -> bool:
+    return b"forkserver" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 @dataclass(frozen=True, slots=True)
