@@ -87,8 +87,10 @@ def _mentioned(thing: Any) -> Iterator[str]:
             if name == "__call__" or not name.startswith("_"):
                 yield from _mentioned(getattr(member, "fget", None) or getattr(member, "func", None) or member)
     elif inspect.isfunction(thing):
-        for annotation in inspect.get_annotations(thing).values():
-            yield from _named(annotation)
+        signature = inspect.signature(thing)
+        for annotation in (*(each.annotation for each in signature.parameters.values()), signature.return_annotation):
+            if annotation is not inspect.Signature.empty:
+                yield from _named(annotation)
 
 
 @pytest.mark.parametrize("name", rifflux.__all__)

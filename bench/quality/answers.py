@@ -1,275 +1,222 @@
-"""Answer questions that have an answer, questions whose documents were taken out, and nonsense.
+"""Answer a set of questions and compare the answers with gold patterns; print what is right and where it is lost.
 
-    python -m bench answers DATA [--seed 0] [--draws 1] [--keep FOLDER] [--docs rust-book] [--only NAME] [--index INDEX]
+    python -m bench answers QUESTIONS FOLDER [FOLDER ...] [--keep INDEX] [--show] [--record FILE]
 
-For each draw, by its seed:
+QUESTIONS has a question in each line, in JSON:
 
-    answerable  20 questions each of scifact and srd5e, and the names of 20 pages of a folder of documentation. The
-                gold passage is held where an answer quotes a document that is judged relevant
-    near miss   10 other questions of each; all documents that are judged relevant to them are taken out of the index.
-                What is left may still answer: nobody judged that
-    nonsense    30 questions: made-up words, placeholder text, words of other questions shuffled
+    id, kind    a name, and what is asked: fact, howto, compare, list, followup, unanswerable, or any other word
+    question    and `previous`, the question that it follows
+    gold        patterns (case does not matter) that stand in a right answer: all of them, or `need` of them
+    forbidden   patterns that stand in no right answer
+    file        the end of the gold document's path, alternatives parted by `|`
 
-Sentences are quoted, no model is asked. Printed are, beside what they should be, the share of the answerable that are
-answered with the gold passage, and the shares refused or answered of each sort; how often the wordings `X?`, `Tell me
-about X` and `Explain X` are refused or answered alike; what the least relevance of the best passage would do at other
-values; and with INDEX, the time until the first event, for warm questions of the collections.
+An answer is right if it has enough of the gold and nothing forbidden, partly right if it has some of it, else wrong. A
+right answer is lost in retrieval if no passage that was found has enough of the gold, in the evidence if none of the
+pack together has, by refusal if the question is refused, and else in the choice of what is quoted. `--record` writes
+each answer down: the first run over a set is the one that counts, and a file that is there is not written again.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
+import json
 import re
 import statistics
-import string
 import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import rifflux
-from bench.quality.kept import Kept, markdown
-from bench.shared import questions as some_questions
-from bench.shared import sample
+from bench.quality.kept import markdown
 from rifflux import Answer, Index
-from rifflux.answer import sufficient
 from rifflux.answer.gather import Evidence, gather
-from rifflux.evaluate import read_beir
 from rifflux.index.answers import answerer
 from rifflux.types import Filter
 
-ANSWERABLE, NEAR, NONSENSE = "answerable", "near miss", "nonsense"
-EACH, MISSED, MADE_UP = 20, 10, 30
-WORDINGS = ("{}", "{}?", "Tell me about {}", "Explain {}")
-LEAST = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
-LOREM = ("lorem", "ipsum", "dolor", "sit", "amet", "consectetur", "adipiscing", "elit", "sed", "do", "eiusmod")
-#: A page with fewer characters is a list of links.
-SHORTEST = 400
-#: The title in a page's front matter, and the heading that it begins with, behind comments and anchors.
-_FRONT = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
-_TITLE = re.compile(r"^title: *[\"']?(.+?)[\"']? *$", re.MULTILINE)
-_BEGINS = re.compile(r"(?:\s|<[^>]*>)*^#{1,3} (.+)$", re.MULTILINE)
+RIGHT = "right"
+PARTLY = "partly"
+WRONG = "wrong"
+REFUSED = "refused"
+VERDICTS = (RIGHT, PARTLY, WRONG, REFUSED)
+LOSSES = ("retrieval", "evidence", "refusal", "choice")
+UNANSWERABLE = "unanswerable"
+#: A right answer of at most so many characters is counted once more.
+SHORT = 500
+_MARK = re.compile(r"\s*\[\d+\]")
+_SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question of a sort, the index it is asked in, and the documents that answer it."""
+class GoldQuestion:
+    """A question with the patterns and documents of its answer; see the module for what they mean."""
 
-    sort: str
-    source: str
-    text: str
-    gold: frozenset[str] = frozenset()
+    id: str
+    kind: str
+    question: str
+    gold: Sequence[str] = ()
+    need: int | None = None
+    forbidden: Sequence[str] = ()
+    file: str = ""
+    previous: str = ""
 
+    @property
+    def required(self) -> int:
+        """Return the number of gold patterns that a right answer has."""
+        return self.need or len(self.gold)
 
-@dataclass
-class Source:
-    """A collection: its questions with the documents that answer them, its index, and one without some documents."""
+    def matches(self, text: str) -> int:
+        """Return the number of gold patterns that stand in a text."""
+        plain = _plain(text)
+        return sum(bool(re.search(pattern, plain, re.IGNORECASE)) for pattern in self.gold)
 
-    name: str
-    asked: Sequence[tuple[str, frozenset[str]]]
-    index: Index
-    without: dict[int, Index] = field(default_factory=dict)
+    def verdict(self, text: str) -> str:
+        """Return whether the text of an answer is right, partly right or wrong."""
+        matched = self.matches(text)
+        plain = _plain(text)
+        if any(re.search(pattern, plain, re.IGNORECASE) for pattern in self.forbidden):
+            return WRONG
+        if self.gold and matched >= self.required:
+            return RIGHT
+        return PARTLY if matched else WRONG
 
-    def lacking(self, seed: int, gold: Sequence[str], folder: Path, closing: ExitStack) -> Index:
-        """Return the index without some documents."""
-        path = folder / f"{self.name}-{seed}.db"
-        self.index.admin.backup(path)
-        index = closing.enter_context(rifflux.open(path, model=self.index.admin.embedder))
-        index.remove(*gold)
-        self.without[seed] = index
-        return index
+    def is_gold(self, key: str) -> bool:
+        """Return True if a document is one that answers."""
+        return any(key.endswith(each) for each in self.file.split("|") if each)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question as it was answered in each wording."""
+class JudgedAnswer:
+    """A question with its answer, the verdict on it, and the stage in which a right answer was lost."""
 
-    question: Question
-    answers: Sequence[Answer]
-    evidence: Evidence
-
-    @property
-    def answered(self) -> bool:
-        return not self.answers[0].refused
+    question: GoldQuestion
+    answer: Answer
+    verdict: str
+    lost: str = ""
 
     @property
-    def holds_gold(self) -> bool:
-        """Return True if the answer quotes a document that is judged relevant."""
-        keys = {item.number: item.key for item in self.answers[0].pack.items}
-        return any(keys[each.number] in self.question.gold for each in self.answers[0].citations)
-
-    @property
-    def alike(self) -> bool:
-        return len({answer.refused for answer in self.answers}) == 1
+    def citations(self) -> list[bool]:
+        """Return for each citation whether it is of a document that answers."""
+        keys = {item.number: item.key for item in self.answer.pack.items}
+        return [self.question.is_gold(keys[each.number]) for each in self.answer.citations]
 
 
 def main() -> None:
-    """Print how well answers hold, and what they cost in time."""
-    arguments = _arguments()
-    with ExitStack() as closing:
-        temporary = closing.enter_context(tempfile.TemporaryDirectory())
-        kept = closing.enter_context(Kept(arguments.keep or Path(temporary)))
-        sources = [*_sources(arguments.data, arguments.docs, kept, arguments.only)]
-        found = list[Asked]()
-        for seed in range(arguments.seed, arguments.seed + arguments.draws):
-            found += _asked(seed, sources, Path(temporary), closing)
-        print("\n".join(_figures(found)), "\n", sep="")
-        print("\n".join(_by_source(found)), "\n", sep="")
-        print("\n".join(_curve(found)))
-        for each in found if arguments.show else ():
-            right = each.answered == (each.question.sort == ANSWERABLE) and (not each.question.gold or each.holds_gold)
-            if not right and not (each.question.sort == NEAR and not each.answered):
-                print(f"{each.question.sort}, {each.question.source}: {each.question.text!r}: {each.answers[0].text!r}")
-    if arguments.index:
-        _first_events(arguments.index, arguments.data)
-
-
-def _arguments() -> argparse.Namespace:
+    """Print how well the answers to a set of questions match its gold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--draws", type=int, default=1, help="with this seed and those after it")
-    parser.add_argument("--keep", type=Path, help="folder of indexes")
-    parser.add_argument("--docs", default="rust-book", help="folder of Markdown in DATA/docs")
-    parser.add_argument("--only", help="of the collections, this one")
-    parser.add_argument("--index", type=Path, help="index to measure the first event in")
-    parser.add_argument("--show", action="store_true", help="print what went wrong")
-    return parser.parse_args()
-
-
-def _sources(data: Path, docs: str, kept: Kept, only: str | None) -> Iterator[Source]:
-    for name in ("scifact", "srd5e") if only is None else {only} & {"scifact", "srd5e"}:
-        collection = read_beir(data / name)
-        asked = [
-            (each.text, frozenset(key for key, grade in each.grades.items() if grade > 0))
-            for each in collection.questions
+    parser.add_argument("questions", type=Path)
+    parser.add_argument("folders", type=Path, nargs="*", help="what is indexed; nothing for an index that is there")
+    parser.add_argument("--keep", type=Path, help="the index, made if it is not there")
+    parser.add_argument("--show", action="store_true", help="print what is not right")
+    parser.add_argument("--record", type=Path, help="write the answers down")
+    arguments = parser.parse_args()
+    if arguments.record and arguments.record.exists():
+        parser.error(f"{arguments.record} is there: the first run over a set is the one that counts")
+    questions = [*_read(arguments.questions)]
+    with tempfile.TemporaryDirectory() as temporary:
+        path = arguments.keep or Path(temporary) / "answers.db"
+        with rifflux.open(path) as index:
+            if arguments.folders:
+                index.add(*arguments.folders)
+            judged = [_judged(index, each) for each in questions]
+    print("\n".join(_figures(judged)))
+    if arguments.show:
+        print("\n".join(_failures(judged)))
+    if arguments.record:
+        lines = [
+            json.dumps({"id": each.question.id, "verdict": each.verdict, "lost": each.lost, "text": each.answer.text})
+            for each in judged
         ]
-        yield Source(name, asked, kept.records(data / name / "corpus.jsonl"))
-    if only not in (None, docs):
-        return
-    tree = data / "docs" / docs
-    yield Source(docs, [*_pages(tree)], kept.files(tree, docs))
+        arguments.record.write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def _pages(tree: Path) -> Iterator[tuple[str, frozenset[str]]]:
-    """Give the name of each page of a folder that no other page has: that it begins with, else its file's."""
-    named: dict[str, list[str]] = {}
-    for path in sorted(tree.rglob("*.md")):
-        text = path.read_text("utf-8")
-        if len(text) >= SHORTEST:
-            front = _FRONT.match(text)
-            name = (front and _TITLE.search(front[1])) or _BEGINS.match(text, front.end() if front else 0)
-            written = name[1] if name else path.stem.replace("-", " ")
-            plain = re.sub(r"[`*]|<[^>]*>|\s*\{[^}]*\}$", "", written).strip(" ?")
-            named.setdefault(plain, []).append(path.relative_to(tree).as_posix())
-    yield from ((name, frozenset(paths)) for name, paths in named.items() if len(paths) == 1)
+def _read(path: Path) -> Iterator[GoldQuestion]:
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        yield GoldQuestion(
+            row["id"],
+            row["kind"],
+            row["question"],
+            row.get("gold") or (),
+            row.get("need"),
+            row.get("forbidden") or (),
+            row.get("file") or "",
+            row.get("previous") or "",
+        )
 
 
-def _asked(seed: int, sources: Sequence[Source], folder: Path, closing: ExitStack) -> Iterator[Asked]:
-    choice, words = random.Random(seed), set[str]()
-    for source in sources:
-        drawn = sample(choice, list(source.asked), EACH + MISSED)
-        words.update(word for text, _ in drawn for word in text.split())
-        for text, gold in drawn[:EACH]:
-            yield _answered(Question(ANSWERABLE, source.name, text, gold), source.index)
-        lacking = source.lacking(seed, sorted(frozenset().union(*(gold for _, gold in drawn[EACH:]))), folder, closing)
-        for text, gold in drawn[EACH:]:
-            yield _answered(Question(NEAR, source.name, text, gold), lacking)
-    for number, text in enumerate([*_nonsense(sorted(words), choice)][:: 1 if len(sources) > 1 else 3]):
-        source = sources[number % len(sources)]
-        yield _answered(Question(NONSENSE, source.name, text), source.index)
+def _judged(index: Index, question: GoldQuestion) -> JudgedAnswer:
+    history = []
+    if question.previous:
+        before = index.answer(question.previous)
+        history = [("user", question.previous), ("assistant", before.text or before.reason)]
+    answer = index.answer(question.question, history)
+    if answer.refused:
+        verdict = REFUSED
+    else:
+        verdict = question.verdict(answer.text)
+    if question.kind == UNANSWERABLE or verdict == RIGHT:
+        return JudgedAnswer(question, answer, verdict)
+    return JudgedAnswer(question, answer, verdict, _lost(index, question, answer))
 
 
-def _nonsense(words: Sequence[str], choice: random.Random) -> Iterator[str]:
-    for _ in range(MADE_UP // 3):
-        yield " ".join("".join(choice.choices(string.ascii_lowercase, k=6)) for _ in range(3))
-        yield " ".join(choice.sample(LOREM, choice.randint(3, 7)))
-        yield " ".join(choice.sample(words, choice.randint(3, 7)))
-
-
-def _answered(question: Question, index: Index) -> Asked:
-    asked = question.text.rstrip(" .?")
-    answers = [index.answer(wording.format(asked)) for wording in WORDINGS]
+def _lost(index: Index, question: GoldQuestion, answer: Answer) -> str:
+    """Return the stage in which a right answer was lost."""
     found = answerer(index.admin.view)
-    evidence = gather(found.sources, question.text, Filter(), found.citing, top_k=8, max_tokens=3_000, deadline=None)
-    return Asked(question, answers, evidence)
+    evidence: Evidence = gather(
+        found.sources, answer.searched, Filter(), found.citing, top_k=8, max_tokens=3_000, deadline=None
+    )
+    if question.matches("\n\n".join(hit.text for each in evidence.found for hit in each.hits)) < question.required:
+        return "retrieval"
+    if question.matches("\n\n".join(item.text for item in evidence.pack.items)) < question.required:
+        return "evidence"
+    return "refusal" if answer.refused else "choice"
 
 
 # What is printed
 
 
-def _figures(found: Sequence[Asked]) -> Iterator[str]:
-    def of(sort: str) -> list[Asked]:
-        return [each for each in found if each.question.sort == sort]
-
-    rows = [
-        ("answerable: the answer holds the gold passage", [each.holds_gold for each in of(ANSWERABLE)], "≥ 0.85"),
-        ("answerable: refused", [not each.answered for each in of(ANSWERABLE)], "≤ 0.10"),
-        ("near misses: answered", [each.answered for each in of(NEAR)], "≤ 0.25"),
-        ("nonsense: answered", [each.answered for each in of(NONSENSE)], "≤ 0.03"),
-        ("alike in all wordings", [each.alike for each in found], ""),
-    ]
-    cells = ((what, _share(values), str(len(values)), wanted) for what, values, wanted in rows)
-    yield from markdown(("", "share", "of", "wanted"), cells)
-
-
-def _by_source(found: Sequence[Asked]) -> Iterator[str]:
-    names = list(dict.fromkeys(each.question.source for each in found))
-
-    def row(name: str) -> list[str]:
-        own = [each for each in found if each.question.source == name]
-        answerable = [each for each in own if each.question.sort == ANSWERABLE]
-        return [
-            name,
-            _share([each.holds_gold for each in answerable]),
-            _share([not each.answered for each in answerable]),
-            _share([each.answered for each in own if each.question.sort == NEAR]),
-            _share([each.answered for each in own if each.question.sort == NONSENSE]),
-        ]
-
-    yield from markdown(("", "gold", "refused", "near misses", "nonsense"), map(row, names))
+def _figures(judged: Sequence[JudgedAnswer]) -> Iterator[str]:
+    answerable = [each for each in judged if each.question.kind != UNANSWERABLE]
+    others = [each for each in judged if each.question.kind == UNANSWERABLE]
+    kinds = list(dict.fromkeys(each.question.kind for each in answerable))
+    rows = [(kind, [each for each in answerable if each.question.kind == kind]) for kind in kinds]
+    rows.append(("all", answerable))
+    yield from markdown(("", "questions", *VERDICTS, *LOSSES), (_row(name, own) for name, own in rows))
+    citations = [is_gold for each in answerable for is_gold in each.citations]
+    lengths = [len(_MARK.sub("", each.answer.text)) for each in answerable if each.verdict != REFUSED]
+    short = sum(each.verdict == RIGHT and len(_MARK.sub("", each.answer.text)) <= SHORT for each in answerable)
+    times = [each.answer.milliseconds["answer"] for each in judged]
+    yield ""
+    yield from markdown(
+        ("", "figure", "of"),
+        [
+            ("unanswerable refused", str(sum(each.verdict == REFUSED for each in others)), str(len(others))),
+            (f"right in at most {SHORT} characters", str(short), str(len(answerable))),
+            ("citations of the gold's document", str(sum(citations)), str(len(citations))),
+            ("characters of an answer, median", _median(lengths), str(len(lengths))),
+            ("milliseconds of an answer, median", _median(times), str(len(times))),
+        ],
+    )
 
 
-def _curve(found: Sequence[Asked]) -> Iterator[str]:
-    """Tell what is refused and answered by relevance alone, and by all that is asked for, at other least values."""
-
-    def rates(answered: Mapping[int, bool]) -> list[str]:
-        rows = []
-        for sort in (ANSWERABLE, NEAR, NONSENSE):
-            own = [answered[place] for place, each in enumerate(found) if each.question.sort == sort]
-            rows.append(_share([not value for value in own] if sort == ANSWERABLE else own))
-        return rows
-
-    def row(least: float) -> list[str]:
-        alone = {place: each.evidence.pack.confidence >= least for place, each in enumerate(found)}
-        in_use = vars(sufficient)["HIGH"]
-        vars(sufficient)["HIGH"] = least
-        try:
-            together = {place: not sufficient.refusal(each.evidence) for place, each in enumerate(found)}
-        finally:
-            vars(sufficient)["HIGH"] = in_use
-        return [f"{least:.2f}", *rates(alone), *rates(together)]
-
-    head = ("least relevance", *(f"{what}{how}" for how in ("", ", all") for what in ("refused", "near", "nonsense")))
-    yield from markdown(head, map(row, LEAST))
+def _row(name: str, judged: Sequence[JudgedAnswer]) -> list[str]:
+    verdicts = [sum(each.verdict == verdict for each in judged) for verdict in VERDICTS]
+    losses = [sum(each.lost == loss for each in judged) for loss in LOSSES]
+    return [name, str(len(judged)), *(str(count) for count in (*verdicts, *losses))]
 
 
-def _share(values: Sequence[bool]) -> str:
-    return f"{statistics.mean(values):.3f}" if values else ""
+def _failures(judged: Iterable[JudgedAnswer]) -> Iterator[str]:
+    for each in judged:
+        expected = REFUSED if each.question.kind == UNANSWERABLE else RIGHT
+        if each.verdict != expected:
+            text = _plain(each.answer.text) or each.answer.reason
+            yield f"\n{each.question.id}: {each.verdict} {each.lost}: {each.question.question}\n    {text}"
 
 
-def _first_events(path: Path, data: Path) -> None:
-    """Print the time until the first event of an answer, in milliseconds."""
-    texts, times = [*some_questions(data, 15)], list[float]()
-    with rifflux.open(path) as index:
-        for text in texts[:20]:
-            next(iter(index.answering(text)))
-        for text in texts:
-            start = time.perf_counter()
-            next(iter(index.answering(text)))
-            times.append((time.perf_counter() - start) * 1000)
-        half, most = statistics.median(times), statistics.quantiles(times, n=20)[-1]
-        print(f"\n{index.status().chunks:,} passages: first event after {half:.0f} ms (p50), {most:.0f} ms (p95)")
+def _median(values: Sequence[float]) -> str:
+    return f"{statistics.median(values):.0f}" if values else ""
+
+
+def _plain(text: str) -> str:
+    return _SPACE.sub(" ", _MARK.sub("", text))

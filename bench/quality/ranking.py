@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 
 from bench.shared import NAMES, SCOPES
-from rifflux.evaluate import MEASURES, Cache, Outcome, Run, ablation, compare, page, parse_run, read_beir, table
+from rifflux.evaluate import MEASURES, Cache, Run, RunOutcome, ablation, compare, page, parse_run, read_beir, table
 from rifflux.evaluate.report import LABELS
 
 
@@ -61,14 +61,14 @@ def _runs(modes: list[str]) -> Iterator[Run]:
             yield named.get(mode) or parse_run(mode)
 
 
-def _compared(data: Path, name: str, runs: tuple[Run, ...], cache: Cache) -> list[Outcome]:
+def _compared(data: Path, name: str, runs: tuple[Run, ...], cache: Cache) -> list[RunOutcome]:
     folder, _, qrels = name.partition(":")
     collection = read_beir(data / folder, qrels or "test", scope=SCOPES.get(folder))
     print(f"{name} …", file=sys.stderr)
     return compare(collection, runs, cache.opener(collection, runs), left_out=lambda why: print(why, file=sys.stderr))
 
 
-def _markdown(outcomes: list[Outcome], modes: list[str]) -> str:
+def _markdown(outcomes: list[RunOutcome], modes: list[str]) -> str:
     """A table for each measure: collections by runs, with their mean."""
     command = f"python -m bench ranking DATA --modes {','.join(modes)} --markdown bench/results/quality.md"
     text = f"# Quality\n\nMade by `{command}`.\nA document counts at its best chunk.\n"

@@ -31,7 +31,7 @@ from rifflux.index import Index
 from rifflux.session.searching import Searcher
 from rifflux.text.stopwords import stop_words
 from rifflux.works import Work
-from rifflux.works.retrieval.steps import RetrievalSettings
+from rifflux.works.retrieval.stages import RetrievalSettings
 
 LICENSE = "CC0-1.0"
 #: What is measured must not depend on how busy the machine is.
@@ -206,9 +206,9 @@ def _ordinary(folder: Path, index: Index) -> None:
 
 def _titles(index: Index, works: Mapping[str, Work]) -> None:
     """Print in how many titles a name is read, as they are and in small letters."""
-    names = Searcher(index.admin.view).credits
+    searcher = Searcher(index.admin.view)
     for told, change in (("titles", str), ("titles in small letters", str.casefold)):
-        read = [names.read(change(work.title)) for work in works.values()]
+        read = [searcher.credits_in(change(work.title)) for work in works.values()]
         some = [each for each in read if each]
         sure = [each for each in some if any(credit.sure for credit in each.credits)]
         print(f"\n{told}: {len(read)}, with a name that lifts {len(some)}, with one that is sure {len(sure)}")

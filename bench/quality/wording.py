@@ -22,14 +22,16 @@ import numpy as np
 
 from rifflux.models import Embedder
 from rifflux.types import Ids, Scores, Vectors
-from rifflux.works.intent.features import GAP, features_of, known_words
 from rifflux.works.intent.similarity import (
     ARRAYS,
     EXAMPLES,
     FITTED,
+    GAP,
     Example,
     ExampleModel,
     digest_of,
+    features_of,
+    known_words,
     read_examples,
     unit,
 )

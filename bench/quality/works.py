@@ -40,7 +40,7 @@ from rifflux.index import Index
 from rifflux.requests import HYBRID
 from rifflux.retrieve.pipeline import NO_RERANKER
 from rifflux.types import Scores
-from rifflux.works.retrieval.steps import RetrievalSettings
+from rifflux.works.retrieval.stages import RetrievalSettings
 
 COLLECTIONS = ("cacm", "stacks", "stacks:terms")
 #: What they are called in the table; others by their judgements.

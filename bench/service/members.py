@@ -32,8 +32,8 @@ from bench.service.load import percentile
 from bench.service.meaning import SENTENCE, Meaning
 from bench.shared import cached
 from rifflux import Document
-from rifflux.session.current import info_of
 from rifflux.session.searching import Searcher
+from rifflux.session.vectors import info_of
 from rifflux.session.writing import Writer
 from rifflux.store import PART, Store
 

@@ -64,7 +64,7 @@ class Asking:
         for stage, milliseconds in diagnostics["milliseconds"].items():
             self.stages[stage].append(milliseconds)
         self.answered += 1
-        self.reasons.update(diagnostics["degraded"])
+        self.reasons.update(notice["text"] for notice in diagnostics["degraded"])
         self.degraded += bool(diagnostics["degraded"])
         self.cited += diagnostics["counts"].get("cited", 0) > 0
         self.scored += any(work["components"] for work in answer["reranked"])

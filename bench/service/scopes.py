@@ -122,7 +122,7 @@ def search_words(built: Built, count: int, seed: int) -> Searched:
             here, there = alone.ask(request), crowded.ask(request)
             notes = there["body"]["diagnostics"]["notes"]
             found.words += 1
-            found.corrected += any("also searched" in note for note in notes)
+            found.corrected += any(note["code"] == "query.variants" for note in notes)
             if here != there:
                 found.differing.append(question)
             asked = set(_WORD.findall(question.lower())) | terms_of([question])

@@ -36,14 +36,14 @@ from rifflux.conversations import Conversation, Message, Thread
 from rifflux.memories import Memories
 from rifflux.service.accounts import Accounts
 from rifflux.session.policies import HYBRID_SEARCH
-from rifflux.store.sqlite.connection.background import BackgroundBuilder
+from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.surfaces.cli import main
 from rifflux.surfaces.http.app import create_app
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.surfaces.mcp.server import server
 from rifflux.surfaces.mcp.workspace import Workspace
 from rifflux.text.analyzer import analyzer
-from rifflux.works.retrieval.steps import RetrievalSettings
+from rifflux.works.retrieval.stages import RetrievalSettings
 
 __all__ = [
     "ANN",

@@ -41,8 +41,8 @@ from rifflux.conversations.writing import MessagePreparer
 from rifflux.index import Index, open_index
 from rifflux.ingest.chunking import chunk_id, identity_of
 from rifflux.service.accounts import Accounts
-from rifflux.session.current import info_of
 from rifflux.session.policies import HYBRID_SEARCH
+from rifflux.session.vectors import info_of
 from rifflux.store import DocumentChange, Placed, open_store
 from rifflux.types import Scope, Vectors
 

@@ -48,7 +48,7 @@ from rifflux.index import Index, open_index
 from rifflux.models import load_embedder
 from rifflux.service.accounts import Accounts
 from rifflux.service.collections import Rights
-from rifflux.session.current import info_of
+from rifflux.session.vectors import info_of
 from rifflux.session.writing import Writer
 from rifflux.store import EVERYONE, ModelInfo, open_store
 from rifflux.types import Scope
@@ -202,7 +202,9 @@ class Day:
         return f"{self.chance.choice(self.lines)} {self.chance.getrandbits(32):x}"
 
     def _note(self, kind: str, user: int, answer: Mapping[str, Any]) -> None:
-        self.degraded.update(answer.get("diagnostics", answer)["degraded"])
+        for reason in answer.get("diagnostics", answer)["degraded"]:
+            # Searches give notices, stored documents and messages plain sentences.
+            self.degraded[reason["text"] if isinstance(reason, dict) else reason] += 1
         if kind == "message":
             self.written.append((self.clients[user], f"/conversations/{self.talks[user]}/messages/{answer['id']}"))
         elif kind == "memory" and answer["memory"]:

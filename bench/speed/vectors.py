@@ -27,7 +27,7 @@ import numpy as np
 import rifflux
 from bench.shared import MARK, SHARES, questions, tell, timed
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection import background
+from rifflux.store.sqlite.connection import derived
 from rifflux.store.sqlite.connection.connect import connect
 from rifflux.store.sqlite.connection.engine import current, location_of
 from rifflux.store.sqlite.query import best
@@ -177,7 +177,7 @@ def recall(found: Sequence[Ranking], exact: Sequence[Ranking]) -> float:
 
 def _following(store: SqliteStore, asked: Sequence[Vectors]) -> None:
     # What follows in the background otherwise shall wait until it is measured.
-    background.PAUSE = background.LONGEST_WAIT = 3600.0
+    derived.PAUSE = derived.LONGEST_WAIT = 3600.0
     for count in (1, 1000):
         with store.transaction():
             changed = change(f"bench {count}", *[f"text {number}" for number in range(count)])

@@ -37,15 +37,15 @@ DENSE_CALLS = ("map", "partial", "itemgetter", "attrgetter", "chain")
 
 #: Figure: its ceiling and its target.
 LIMITS: dict[str, tuple[float, float]] = {
-    "question to hit: modules": (55, 40),
-    "question to hit: functions": (384, 280),
-    "retrieve of two works: modules": (85, 60),
-    "retrieve of two works: functions": (574, 430),
-    "one Markdown file to a stored vector: modules": (52, 40),
-    "one Markdown file to a stored vector: functions": (296, 230),
-    "scoped import of two messages: modules": (53, 45),
-    "scoped import of two messages: functions": (265, 230),
-    "class names used twice": (13, 0),
+    "question to hit: modules": (46, 40),
+    "question to hit: functions": (320, 280),
+    "retrieve of two works: modules": (70, 60),
+    "retrieve of two works: functions": (506, 430),
+    "one Markdown file to a stored vector: modules": (40, 40),
+    "one Markdown file to a stored vector: functions": (249, 230),
+    "scoped import of two messages: modules": (40, 45),
+    "scoped import of two messages: functions": (219, 230),
+    "class names used twice": (0, 0),
     "tuple assignments, rate": (1, 1),
     "conditional expressions, rate": (12, 12),
     "map, partial, itemgetter, chain, rate": (3, 3),
@@ -54,8 +54,8 @@ LIMITS: dict[str, tuple[float, float]] = {
     "public names": (88, 90),
     "circles of imports": (0, 0),
     "imports of the root from surfaces": (0, 0),
-    "banned words in names": (59, 0),
-    "banned words in docstrings": (91, 0),
+    "banned words in names": (0, 0),
+    "banned words in docstrings": (0, 0),
 }
 
 

@@ -181,7 +181,7 @@ class NothingImported(InvalidArgument):
 
 
 class OutOfScope(RiffluxError):
-    """A view of one owner's rows was asked for what is not that owner's to ask."""
+    """A view of one owner's rows was used for what is not that owner's to do."""
 
     code = "out_of_scope"
 
@@ -205,7 +205,7 @@ class MissingExtra(RiffluxError):
 
 
 class Unreadable(RiffluxError):
-    """One file could not be read; its message is the reason shown to the user."""
+    """One file could not be read; its message is the reason for the user."""
 
     code = "unreadable"
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, replace
 from functools import cache, wraps
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -31,8 +31,13 @@ from rifflux.errors import InvalidArgument
 from rifflux.types.filter import Filter
 
 if TYPE_CHECKING:
+    from datetime import date
+    from typing import TypeAlias
+
     from rifflux.retrieve.fuse import Fuse
     from rifflux.retrieve.steps.rerank import Rerank
+
+    Seconds: TypeAlias = float
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -126,11 +131,17 @@ def alternatives(hint: Any) -> tuple[Any, ...]:
     return (hint,)
 
 
+#: A surface sends the name of a fusion or reranker, and times as texts; only Python passes objects.
+_SENT_AS_TEXT: dict[str, Any] = dict.fromkeys(("Fuse", "Rerank", "Seconds", "date"), str)
+
+
 @cache
 def declared(request: type) -> tuple[Declared, ...]:
     """Return the settings of a request in their order, positional ones first."""
-    # A surface sends the name of a fusion or reranker; only Python passes the object.
-    hints = get_type_hints(request, localns={"Fuse": str, "Rerank": str}, include_extras=True)
+    # A surface sends the name of a fusion or reranker, and times as texts; only Python passes objects.
+    hints = get_type_hints(
+        request, localns={"Fuse": str, "Rerank": str, "Seconds": str, "date": str}, include_extras=True
+    )
     found = [
         declaration(each.name, hints[each.name], _default(each), positional=not each.kw_only)
         for each in fields(request)
@@ -144,6 +155,9 @@ def declaration(name: str, hint: Any, default: Any = MISSING, *, positional: boo
     while get_origin(hint) is Annotated:
         hint, *notes = get_args(hint)
         param = next((note for note in reversed(notes) if isinstance(note, Param)), param)
+    if isinstance(hint, ForwardRef):
+        holder = SimpleNamespace(__annotations__={name: hint})
+        hint = get_type_hints(holder, globalns=globals(), localns=_SENT_AS_TEXT)[name]
     return Declared(name, hint, param, default, positional, alternatives(hint))
 
 
@@ -190,11 +204,14 @@ class _PlainTypes(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id == "Seconds":
+            return ast.Name("float")
         alias = globals().get(node.id)
         if get_origin(alias) not in (Annotated, Union, UnionType):
             return node
         names = [_name_of(each) for each in alternatives(alias)]
-        return ast.parse(" | ".join(names), mode="eval").body
+        plain: ast.AST = self.generic_visit(ast.parse(" | ".join(names), mode="eval").body)
+        return plain
 
 
 def _name_of(hint: Any) -> str:
@@ -253,6 +270,13 @@ MODE = Param(
     choices=(LEXICAL, SEMANTIC, HYBRID, HYBRID_RERANK),
     aliases=("lex", "keyword", "bm25", "vec", "vector"),
 )
+RERANK = Param(
+    help="Reorder the best: features, maxsim, cross-encoder, llm or none; by default as configured",
+    choices=("features", "maxsim", "cross-encoder", "llm", "none"),
+    noun="reranker",
+    metavar="[NAME]",
+)
+Reranker = Annotated["str | Rerank | None", RERANK]
 Fusion = Annotated[
     "str | Fuse | None",
     Param(
@@ -266,12 +290,10 @@ Deadline = Annotated[
     float | None,
     Param(help="Milliseconds after which the answer omits what models have not finished", gt=0, le=3_600_000),
 ]
-Since = Annotated[
-    str | None, Param(help="Not older than this ISO 8601 date", most=40, examples=("2026-01-01",), metavar="DATE")
-]
-Until = Annotated[
-    str | None, Param(help="Not newer than this ISO 8601 date", most=40, examples=("2026-01-01",), metavar="DATE")
-]
+SINCE = Param(help="Not older than this ISO 8601 date", most=40, examples=("2026-01-01",), metavar="DATE")
+UNTIL = Param(help="Not newer than this ISO 8601 date", most=40, examples=("2026-01-01",), metavar="DATE")
+Since = Annotated[str | None, SINCE]
+Until = Annotated[str | None, UNTIL]
 Authors = Annotated[
     tuple[Name, ...],
     Param(
@@ -373,15 +395,7 @@ class RerankedRequest(RankedRequest):
     _: KW_ONLY
     top_k: Annotated[int, replace(TOP_K, configured=True)] = 10
     mode: Annotated[str, replace(MODE, configured=True)] = HYBRID
-    rerank: Annotated[
-        str | Rerank | None,
-        Param(
-            help="Reorder the best: features, maxsim, cross-encoder, llm or none; by default as configured",
-            choices=("features", "maxsim", "cross-encoder", "llm", "none"),
-            noun="reranker",
-            metavar="[NAME]",
-        ),
-    ] = None
+    rerank: Reranker = None
     rerank_top: Annotated[int | None, Param(help="Number of results that are reordered", ge=1, le=MOST_RESULTS)] = None
     boosts: Annotated[
         Mapping[Name, float] | None,
@@ -424,20 +438,23 @@ class SearchRequest(RerankedRequest):
     ] = ""
 
 
+AboutDocument = Annotated[
+    Name,
+    Param(
+        help="A document's path, key or identifier, or a chunk id",
+        most=1_000,
+        examples=("cache.md",),
+        metavar="DOCUMENT",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class WhyRequest(RerankedRequest):
     """Why a document is where it is for a question."""
 
     query: QueryText
-    document: Annotated[
-        Name,
-        Param(
-            help="A document's path, key or identifier, or a chunk id",
-            most=1_000,
-            examples=("cache.md",),
-            metavar="DOCUMENT",
-        ),
-    ]
+    document: AboutDocument
 
 
 @dataclass(frozen=True)
@@ -549,3 +566,122 @@ class AnswerRequest(Request):
     max_tokens: Annotated[int, Param(help="Most tokens of evidence", ge=100, le=20_000)] = 3_000
     deadline_ms: Deadline = None
     extract: Annotated[bool, Param(help="Quote sentences, even where a chat model could write")] = False
+
+
+# Conversations and memories
+
+#: The most messages or memories that a search returns.
+MOST_FOUND = 100
+FirstMoment = Annotated["str | date | None", SINCE]
+LastMoment = Annotated["str | date | None", UNTIL]
+MostMessages = Annotated[int, replace(TOP_K, help="Most messages", le=MOST_FOUND)]
+ConversationId = Annotated[
+    Name | None, Param(help="Only in this conversation", least=1, most=1_000, option="--conversation", metavar="ID")
+]
+Role = Annotated[str | None, Param(help="Only what this role says, such as assistant", least=1, most=100)]
+Project = Annotated[str | None, Param(help="Only in conversations of this project", most=1_000)]
+Archived = Annotated[
+    bool | None, Param(help="Only archived conversations, or only current ones", option="--archived/--current")
+]
+Neighbors = Annotated[int, Param(help="Turns to return before and after each message", ge=0, le=20)]
+
+
+@dataclass(frozen=True)
+class MessagesRequest(Request):
+    """A search for messages in one's conversations; either date may be left out."""
+
+    query: QueryText
+    _: KW_ONLY
+    top_k: MostMessages = 20
+    conversation_id: ConversationId = None
+    since: FirstMoment = None
+    until: LastMoment = None
+    role: Role = None
+    project: Project = None
+    archived: Archived = None
+    neighbors: Neighbors = 0
+    fusion: Fusion = None
+    deadline_ms: Deadline = None
+
+
+MemoryText = Annotated[
+    str,
+    Param(
+        help="One statement that makes sense by itself, in plain words",
+        least=1,
+        most=4_000,
+        examples=("Ann takes her tea without milk",),
+    ),
+]
+CATEGORY = Param(help="Such as fact, preference, context, task or event", least=1, most=100)
+IMPORTANCE = Param(help="From 1 to 10; below 7 it is not saved", ge=1, le=10)
+CONFIDENCE = Param(help="From 0 to 1; below .7 it is not saved", ge=0, le=1)
+RecallText = Annotated[
+    Text, Param(help="What to recall, in plain words", most=2_000, examples=("how does she take her tea",))
+]
+MostMemories = Annotated[int, replace(TOP_K, help="Most memories", le=MOST_FOUND)]
+Category = Annotated[str | None, replace(CATEGORY, help="Only of this category")]
+MinImportance = Annotated[int | None, replace(IMPORTANCE, help="Only of this importance or more")]
+MinConfidence = Annotated[float | None, replace(CONFIDENCE, help="Only of this confidence or more; by default .7")]
+Expiry = Annotated[
+    "str | Seconds | None",
+    Param(
+        help="ISO 8601 date after which it is forgotten, or never",
+        most=40,
+        examples=("2027-01-01", "never"),
+        option="--expires",
+        metavar="DATE|never",
+    ),
+]
+MemorySource = Annotated[str | None, Param(help="Where it comes from, such as a message's id", most=1_000)]
+
+
+@dataclass(frozen=True)
+class RecallRequest(Request):
+    """A search of what is remembered about a user."""
+
+    query: RecallText
+    _: KW_ONLY
+    top_k: MostMemories = 10
+    category: Category = None
+    min_importance: MinImportance = None
+    min_confidence: MinConfidence = None
+    rerank: Annotated[
+        str | None,
+        replace(
+            RERANK,
+            help="Reorder the best by features, maxsim, cross-encoder, llm or none instead of likeness, recency, use "
+            "and importance",
+            metavar="NAME",
+        ),
+    ] = None
+    fusion: Fusion = None
+    deadline_ms: Deadline = None
+
+
+@dataclass(frozen=True)
+class MemoryRequest(Request):
+    """Something to remember."""
+
+    text: MemoryText
+    _: KW_ONLY
+    category: Annotated[str, CATEGORY] = "fact"
+    importance: Annotated[int, IMPORTANCE] = 7
+    confidence: Annotated[float, CONFIDENCE] = 1.0
+    expires_at: Expiry = None
+    source: MemorySource = None
+    supersedes: Annotated[
+        Name | None, Param(help="Id of the memory that this one replaces", least=1, most=1_000, metavar="ID")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryChanges(Request):
+    """What to change of a memory; what is left out stays."""
+
+    text: Annotated[str | None, Param(help="The new statement", least=1, most=4_000)] = None
+    category: Annotated[str | None, replace(CATEGORY, help="The new category")] = None
+    importance: Annotated[int | None, replace(IMPORTANCE, help="From 1 to 10")] = None
+    confidence: Annotated[float | None, replace(CONFIDENCE, help="From 0 to 1")] = None
+    expires_at: Expiry = None
+    source: MemorySource = None

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Hit, Index
+from rifflux.answer import sufficient
 from rifflux.answer.gather import FIRST, _agreed
-from rifflux.answer.sufficient import SAME, _is_about, _likeness, _Passage
-from rifflux.retrieve.table import HIGH, LEXICAL, SEMANTIC, Candidates, joined
+from rifflux.answer.sufficient import BY_MEANING, BY_WORDS
+from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, joined
 from rifflux.types import Ranking
 
 PAGES = {
@@ -46,34 +47,24 @@ def test_what_is_named_is_answered(index: Index, question: str, page: str) -> No
     assert page in {answer.pack.items[citation.number - 1].key for citation in answer.citations}
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["Granting access to a bucket", "Kerberos", "Roles of packets"],
-    ids=["pointed to", "unknown", "mentioned"],
-)
-def test_what_is_only_mentioned_is_refused(index: Index, question: str) -> None:
+@pytest.mark.parametrize("question", ["Kerberos", "How do penguins sleep?"], ids=["name", "sentence"])
+def test_what_nothing_speaks_of_is_refused(index: Index, question: str) -> None:
     assert index.answer(question).refused
 
 
-def _passage(document: str, relevance: float, *, named: float = 1.0, is_titled: bool = False) -> _Passage:
-    return _Passage(("", document), relevance, 1.0, named, 0.0, 1, is_titled)
+def test_what_may_not_answer_is_quoted_as_the_closest_passage(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sufficient, "ANSWERED", 1.1)
+    answer = index.answer("Which disks read faster?")
+    assert not answer.refused
+    assert "answer.closest" in {note.code for note in answer.notes}
+    assert len(answer.sentences) == 1
 
 
-def test_a_section_of_the_name_that_several_documents_have_must_be_relevant() -> None:
-    assert _is_about([_passage("a", 0.7)], HIGH)
-    assert not _is_about([_passage("a", 0.7), _passage("b", 0.7)], HIGH)
-    assert _is_about([_passage("a", 0.7), _passage("b", 0.9)], HIGH)
-    assert _is_about([_passage("a", 0.7, is_titled=True), _passage("b", 0.7)], HIGH)
-    assert not _is_about([_passage("a", 0.7, named=0.8)], HIGH)
-    assert not _is_about([_passage("a", 0.9, named=SAME - 0.01)], HIGH)
-
-
-def test_a_name_with_common_words_besides_is_the_same() -> None:
-    worths = {"clairvoy": 6.0, "potion": 5.0, "about": 0.5}
-    assert _likeness({"clairvoy"}, {"clairvoy", "about"}, worths) >= SAME
-    assert _likeness({"clairvoy"}, {"clairvoy", "potion"}, worths) < SAME
-    assert _likeness({"clairvoy"}, {"clairvoy"}, worths) == 1
-    assert _likeness({"clairvoy"}, {"potion"}, worths) == 0
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=2), st.integers(0, 1))
+def test_more_evidence_never_makes_an_answer_less_likely(signals: list[float], place: int) -> None:
+    more = [value + 0.1 * (at == place) for at, value in enumerate(signals)]
+    for calibration in (BY_MEANING, BY_WORDS):
+        assert 0 < calibration.probability(*signals) <= calibration.probability(*more) < 1
 
 
 def _hit(document: str) -> Hit:

@@ -200,7 +200,7 @@ def test_only_windows_that_hold_an_edited_message_are_embedded_anew() -> None:
         conversations.put(Thread(Conversation("a"), messages))
         seen.clear()
         conversations.edit_message("a", "m7", text="something else")
-        assert [text.rpartition("\n")[2] for text in seen] == [
+        assert sorted(text.rpartition("\n")[2] for text in seen) == [
             "user: something else", "user: turn number 8", "user: turn number 9"
         ]  # fmt: skip
         seen.clear()
@@ -289,7 +289,7 @@ def test_an_import_is_kept_though_the_model_fails(tmp_path: Path) -> None:
         conversations = index.scoped(Scope("ann")).conversations
         report = conversations.import_files(path, embed=True)
         assert (report.added, report.embedded, found(conversations, "kingfisher")) == (1, 0, ["m000001"])
-        assert "text is kept" in report.degraded[0]
+        assert "text is kept" in report.degraded[0].text
         assert "SECRET" not in str(report)
 
 
@@ -362,5 +362,5 @@ def test_what_cannot_be_meant_is_refused(conversations: Conversations) -> None:
 
 def test_a_search_by_words_that_finds_nothing_says_that_meaning_is_off(conversations: Conversations) -> None:
     talk(conversations, "a", "please cancel my subscription")
-    assert "searched by their words alone" in conversations.search("terminate").trace.notes[-1]
+    assert conversations.search("terminate").trace.notes[-1].code == "messages.lexical"
     assert conversations.search("subscription").trace.notes == ()

@@ -13,7 +13,7 @@ import pytest
 
 import rifflux
 from rifflux.errors import InvalidArgument, UnusableIndex
-from rifflux.evaluate import STANDARD, Cache, Collection, Outcome, Run, ablation, compare, parse_run, read_beir
+from rifflux.evaluate import STANDARD, Cache, Collection, Run, RunOutcome, ablation, compare, parse_run, read_beir
 from rifflux.evaluate import build as building
 from rifflux.models import load_embedder
 from tests.support.collection import DOCUMENTS, write_collection
@@ -28,7 +28,7 @@ def cache(tmp_path: Path) -> Iterator[Cache]:
         yield cache
 
 
-def _compared(collection: Collection, cache: Cache, *runs: Run, **options: Any) -> list[Outcome]:
+def _compared(collection: Collection, cache: Cache, *runs: Run, **options: Any) -> list[RunOutcome]:
     return compare(collection, runs, cache.opener(collection, runs), **options)
 
 

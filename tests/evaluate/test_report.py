@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from rifflux.evaluate import JudgedQuestion, Outcome, page, table, works_table
+from rifflux.evaluate import JudgedQuestion, RunOutcome, page, table, works_table
 from rifflux.evaluate.report import means
 
 HOSTILE = '<script>alert("x")</script> & \x1b[31m \ud800 ]]>'
 
 
-def _outcome(run: str, *values: float, collection: str = "small", p: float | None = None) -> Outcome:
+def _outcome(run: str, *values: float, collection: str = "small", p: float | None = None) -> RunOutcome:
     scores = np.array(values)
     questions = tuple(JudgedQuestion(f"q{n}", f"question {n} {HOSTILE}", {"a": 1}) for n in range(len(values)))
-    return Outcome(
+    return RunOutcome(
         collection, "test", run, questions, dict.fromkeys(("ndcg@10", "recall@20", "mrr@10", "p@5"), scores),
         milliseconds=np.full(len(values), 2.0), interval=(scores.min(), scores.max()),
         differences=None if p is None else scores - 0.5, p_value=p, degraded={HOSTILE: 2} if p else {},
@@ -35,7 +35,7 @@ OUTCOMES = [
 ]
 
 
-def _printed(outcomes: list[Outcome], width: int = 120) -> str:
+def _printed(outcomes: list[RunOutcome], width: int = 120) -> str:
     console = Console(file=StringIO(), width=width, force_terminal=False)
     console.print(table(outcomes))
     assert isinstance(console.file, StringIO)

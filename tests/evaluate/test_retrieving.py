@@ -14,8 +14,8 @@ from rifflux.errors import InvalidArgument
 from rifflux.evaluate import (
     Cache,
     Collection,
-    Outcome,
     Run,
+    RunOutcome,
     ablation,
     compare,
     parse_run,
@@ -65,7 +65,9 @@ def cache(tmp_path: Path) -> Iterator[Cache]:
         yield cache
 
 
-def _compared(collection: Collection, cache: Cache, *runs: Run, ignore_identical: bool = False) -> dict[str, Outcome]:
+def _compared(
+    collection: Collection, cache: Cache, *runs: Run, ignore_identical: bool = False
+) -> dict[str, RunOutcome]:
     index_of = cache.opener(collection, runs, profile="works")
     return {each.run: each for each in compare(collection, runs, index_of, ignore_identical=ignore_identical)}
 

@@ -497,8 +497,8 @@ class TestTheFirstPage:
         assert authors == [3, 3]
         assert len({hit.title for page in pages for hit in page}) == 15
         first = told(*mine, *others)
-        (note,) = [note for note in first.trace.notes if "others stand in for" in note]
-        assert note.endswith("stand in for: 3; they come first at offset 10")
+        (note,) = [note for note in first.trace.notes if note.code == "works.repeated"]
+        assert note.data == {"moved": 3, "offset": 10}
         scores = [hit.score for hit in first.reranked]
         assert scores == sorted(scores, reverse=True)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.evidence.passages import is_contents, sentences_for
+from rifflux.evidence.choose import is_contents, sentences_for
 from rifflux.index import open_index
 from rifflux.works import Passage, Work
 from rifflux.works.export import verify

@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 
 from rifflux.errors import RiffluxError
 from rifflux.evidence.pack import digest, pack_digest
-from rifflux.evidence.replay import differences
+from rifflux.evidence.verify import differences
 from rifflux.index import Index, open_index
 from rifflux.session.searching import NO_QUERY_VECTOR
 from rifflux.store.sqlite.connection import derived
-from rifflux.store.sqlite.connection.background import BackgroundBuilder
+from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.lexical import postings_index, word_index
 from rifflux.store.sqlite.semantic import vector_index
 from rifflux.surfaces.shared.packs import checked_json, read_pack, retrieval_json
 from rifflux.types import Cure, Notice
 from rifflux.types.nouns import noun_json
-from rifflux.works.retrieval.steps import RetrievalSettings
+from rifflux.works.retrieval.stages import RetrievalSettings
 from tests.evidence.test_pack import WORKS
 from tests.support.commands import PATIENCE
 from tests.support.exploring import examples
@@ -394,7 +394,7 @@ def test_an_index_that_changed_since_is_told_as_that() -> None:
         index.works.add(replace(WORKS[9], title="A new one", identifiers=()))
         found = checked_json(index, json.dumps(told), replay=True)
         assert (found["replayed"], found["problems"], found["sound"]) == ("changed", [], True)
-        assert "the index has changed since it was asked" in found["note"]
+        assert "the index has changed since the pack was made" in found["note"]
         told["evidence_pack"]["confidence"] = 0.999
         assert not checked_json(index, json.dumps(told), replay=True)["sound"]
 
@@ -415,8 +415,8 @@ def test_numbers_are_compared_to_six_digits_and_nothing_else_is() -> None:
     assert [*differences({"score": 0.1234567}, {"score": 0.123457})] != []
     assert [*differences([1, True], [True, 1])] != []
     assert [*differences({"a": 1}, {"b": 1})] == [
-        "b: nothing is claimed, asked again it is 1",
-        "a: 1 is claimed, asked again it is nothing",
+        "b: nothing is claimed, repeated it is 1",
+        "a: 1 is claimed, repeated it is nothing",
     ]
 
 

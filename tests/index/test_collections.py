@@ -39,7 +39,8 @@ class TestReading:
         index.add(HERON)
         ann = of(index, "ann")
         nothing = ann.search("heron")
-        assert "rifflux collections share library --with ann" in nothing.trace.notes[-1]
+        notice = nothing.trace.notes[-1]
+        assert (notice.cure, notice.data) == (rifflux.Cure.GIVE, {"user": "ann"})
         index.collections.share("library", "ann")
         assert found(ann) == {"heron": "/library"}
         index.collections.unshare("library", "ann")

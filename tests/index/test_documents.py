@@ -129,7 +129,7 @@ class TestPutting:
         monkeypatch.setattr("rifflux.ingest.embed.embed_changes", fail)
         stored = ann.documents.put(Document("bird", "heron"))
         assert (stored.chunks, stored.embedded_chunks) == (1, 0)
-        assert "found by words" in stored.degraded[0]
+        assert "found by words" in stored.degraded[0].text
         assert [hit.key for hit in ann.search("heron")] == ["bird"]
         monkeypatch.undo()
         assert ann.documents.put(Document("bird", "heron")).degraded == ()
@@ -138,7 +138,7 @@ class TestPutting:
 
     def test_vectors_that_take_too_long_follow(self, index: Index) -> None:
         stored = of(index, "ann").documents.put(Document("bird", "heron"), embed_seconds=0)
-        assert "still to come" in stored.degraded[0]
+        assert "still to come" in stored.degraded[0].text
 
 
 class TestUploading:

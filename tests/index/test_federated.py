@@ -10,7 +10,7 @@ import pytest
 
 from rifflux import Index, InvalidArgument
 from rifflux.index import open_index
-from rifflux.index.federated import Everything, Source, quality_of, widened
+from rifflux.index.federated import Everything, FederatedSource, quality_of, widened
 from rifflux.types import Document, Filter, Scope
 
 KINDS = {"knowledge": "knowledge", "files": "markdown", "notes": "note", "tasks": "task", "conversations": "message"}
@@ -26,7 +26,7 @@ def index() -> Iterator[Index]:
 
 def asked_of_all(index: Index) -> Everything:
     """Everything, with a first source that holds nothing: no early return."""
-    first = Source("nothing", 1.0, Filter(kinds=("none",)))
+    first = FederatedSource("nothing", 1.0, Filter(kinds=("none",)))
     everything = index.everything
     return replace(everything, sources=(first, *everything.sources))
 
@@ -64,7 +64,7 @@ def test_where_the_first_source_answers_well_the_others_are_not_asked(index: Ind
     assert quality_of(results, {}) >= 0.85
     assert [hit.kind for hit in results] == ["knowledge"]
     assert set(results.trace.counts) == {"knowledge"}
-    assert any("not asked" in note for note in results.trace.notes)
+    assert any("not asked" in note.text for note in results.trace.notes)
 
 
 def test_a_source_of_which_there_is_nothing_is_not_asked(index: Index) -> None:
@@ -90,7 +90,7 @@ def test_where_little_is_found_the_question_is_widened(index: Index) -> None:
         index.add(Document("a", "refrigeration of foodstuffs", kind="note"), embed=False)
         results = index.everything('"refriger"')
     assert [hit.key for hit in results] == ["a"]
-    assert any("refriger*" in note for note in results.trace.notes)
+    assert any("refriger*" in note.text for note in results.trace.notes)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_sources_fuse_as_they_are_told(index: Index) -> None:
     ann.conversations.add_message("talk", "cache entries live ten minutes", id="m", embed=True)
     assert ann.everything("cache entries", fusion="rrf")[0].because("rrf").rank == 1
     ignored = ann.everything("cache entries", mode="lexical", fusion="rrf").trace.notes
-    assert any("nothing to fuse" in note for note in ignored)
+    assert any(note.code == "fusion.ignored" for note in ignored)
     with pytest.raises(InvalidArgument, match="choose one of"):
         ann.everything("cache entries", fusion="magic")
 

@@ -69,7 +69,7 @@ def test_a_name_alone_means_all_of_that_name(index: Index) -> None:
 def test_what_is_no_folder_finds_nothing_and_says_so(index: Index, folder: str) -> None:
     found = index.search("heron", filter=Filter(folders=(folder,)))
     assert not found
-    assert any("folder" in note for note in found.trace.notes)
+    assert any("folder" in note.text for note in found.trace.notes)
 
 
 def test_of_a_root_of_somebody_else_only_the_name_is_known(index: Index, home: Path) -> None:

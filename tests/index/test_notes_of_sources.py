@@ -30,7 +30,8 @@ def ann() -> Iterator[Index]:
 
 def notes_of(ann: Index, question: str) -> list[tuple[str, ...]]:
     """Return the notes of an answer and of a search over everything."""
-    return [ann.answer(question).notes, ann.everything(question).trace.notes]
+    found = (ann.answer(question).notes, ann.everything(question).trace.notes)
+    return [tuple(note.text for note in notes) for notes in found]
 
 
 @pytest.mark.parametrize("word", [DOCUMENT, MESSAGE, MEMORY])
@@ -62,6 +63,6 @@ def test_nothing_is_said_to_be_there_only_where_no_source_holds_anything(holding
 def test_a_condition_that_one_source_meets_is_not_said_to_be_met_by_none(ann: Index) -> None:
     limits = rifflux.Filter(paths=("3.md",))
     notes = ann.answer('"kestrel fjord"', filter=limits).notes
-    assert not [note for note in notes if "3.md" in note]
+    assert not [note for note in notes if "3.md" in note.text]
     notes = ann.answer('"kestrel fjord"', filter=rifflux.Filter(paths=("none.md",))).notes
-    assert [note for note in notes if "none.md" in note]
+    assert [note for note in notes if "none.md" in note.text]

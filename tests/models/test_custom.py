@@ -145,7 +145,7 @@ def test_wrong_vectors_are_not_stored_and_told(wrong: str) -> None:
     embed, told = WRONG_VECTORS[wrong]
     with rifflux.open(":memory:", model=CustomEmbedder(embed, "mine", 64)) as index:
         (reason,) = index.add(*TEXTS).degraded
-        assert re.search(told, reason), reason
+        assert re.search(told, reason.text), reason
         assert index.status().embedded_chunks == 0
         assert [hit.key for hit in index.search("heron")] == ["heron"]
         with pytest.raises(ModelError, match=told):
@@ -172,7 +172,7 @@ def test_a_complete_embedder_that_raises_anything_is_told_as_a_model_error() -> 
             raise RuntimeError("out of memory")
 
     with rifflux.open(":memory:", model=Raising(8)) as index:
-        assert "hash failed (RuntimeError; the log says more)" in index.add(*TEXTS).degraded[0]
+        assert "hash failed (RuntimeError; the log says more)" in index.add(*TEXTS).degraded[0].text
         with pytest.raises(ModelError, match="RuntimeError"):
             index.admin.embed()
 

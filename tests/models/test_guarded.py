@@ -16,8 +16,17 @@ import pytest
 
 from rifflux.errors import ModelError
 from rifflux.index import open_index
-from rifflux.models.breaker import FAILURES, PAUSE_S, Breakers
-from rifflux.models.guarded import Bill, BudgetExhausted, CachingEmbedder, Guard, GuardedEmbedder, ModelCallFailed
+from rifflux.models.guarded import (
+    FAILURES,
+    PAUSE_S,
+    Bill,
+    Breaker,
+    BudgetExhausted,
+    CachingEmbedder,
+    Guard,
+    GuardedEmbedder,
+    ModelCallFailed,
+)
 from rifflux.models.hashing import HashEmbedder
 from rifflux.types import Document, Vectors
 from tests.support.commands import PATIENCE
@@ -58,7 +67,7 @@ class Purse:
     def __hash__(self) -> int:
         return id(self)
 
-    def bill(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
+    def bill(self, user: str, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
         purse, read = self, tokens()
         if read > self.left:
             raise BudgetExhausted(self.empty)
@@ -104,7 +113,7 @@ def test_what_cannot_be_paid_is_not_asked_and_says_nothing_against_the_model() -
 def test_a_model_that_hangs_is_given_up_then_left_alone_and_tried_again() -> None:
     told, note = stopped()
     clock = 100.0
-    guard = Guard(0.05, stopped=note, breakers=Breakers(lambda: clock))
+    guard = Guard(0.05, stopped=note, breakers={"hash": Breaker(lambda: clock)})
     guarded = GuardedEmbedder(Hanging(), guard)
     for _ in range(FAILURES + 2):
         with pytest.raises(ModelError, match=r"given up|tried again within 10 s"):
@@ -124,7 +133,7 @@ def test_a_model_that_hangs_is_given_up_then_left_alone_and_tried_again() -> Non
 
 def test_others_do_not_wait_where_some_calls_hang() -> None:
     clock = 100.0
-    breaker = Breakers(lambda: clock)("hash")
+    breaker = Breaker(lambda: clock)
     with ExitStack() as calls:
         for _ in range(FAILURES):
             assert breaker.lets_through()

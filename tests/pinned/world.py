@@ -26,7 +26,7 @@ from rifflux.memories import Memories
 from rifflux.models.hashing import HashEmbedder
 from rifflux.session.policies import FACTS, HYBRID_SEARCH
 from rifflux.types import Vectors
-from rifflux.works.retrieval.steps import RetrievalSettings
+from rifflux.works.retrieval.stages import RetrievalSettings
 
 __all__ = ["MAIN", "NOW", "WORKS", "World", "standing_still", "world"]
 

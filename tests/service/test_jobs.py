@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rifflux.service.jobs import CANCELLED, DONE, INTERRUPTED, RUNNING, Jobs, Outcome, Stopped
+from rifflux.service.jobs import CANCELLED, DONE, INTERRUPTED, RUNNING, JobOutcome, Jobs, Stopped
 from rifflux.store import Store, open_store
 from rifflux.types import Progress
 from tests.support.commands import PATIENCE
@@ -80,14 +80,14 @@ def test_one_that_is_to_end_stores_nothing_more(jobs: list[Jobs], stores: list[S
     here, other = jobs
     begun, go_on = threading.Event(), threading.Event()
 
-    def work(progress: Progress) -> Outcome:
+    def work(progress: Progress) -> JobOutcome:
         progress("store", 1, 9)
         begun.set()
         go_on.wait()
         with stores[0].transaction():
             stores[0].registry.set("stored", "more")
             progress("store", 2, 9)
-        return Outcome(200, "{}")
+        return JobOutcome(200, "{}")
 
     job = here.begin("ann", "works")
     assert job
@@ -114,7 +114,7 @@ def test_its_end_is_told_before_whoever_waits_goes_on(jobs: list[Jobs]) -> None:
     here, other = jobs
     job = here.begin("ann", "works")
     assert job
-    here.run(job, lambda progress: Outcome(201, '{"a": 1}'))
+    here.run(job, lambda progress: JobOutcome(201, '{"a": 1}'))
     assert job.outcome.result().status == 201
     found = other.get(job.record.id)
     assert found
@@ -134,11 +134,11 @@ def test_one_that_does_not_stop_in_time_writes_nothing_after_closing(
     here = Jobs(stores[0].registry, describe, now=clock)
     begun, go_on = threading.Event(), threading.Event()
 
-    def work(progress: Progress) -> Outcome:
+    def work(progress: Progress) -> JobOutcome:
         begun.set()
         assert go_on.wait(PATIENCE)
         stores[0].registry.set("stored", "late")
-        return Outcome(200, "{}")
+        return JobOutcome(200, "{}")
 
     job = here.begin("ann", "works")
     assert job
@@ -164,13 +164,13 @@ def test_nothing_is_written_about_a_job_once_closing_returned(
     here = Jobs(stores[0].registry, lambda error: (500, "{}"), now=clock)
     begun, go_on = threading.Event(), threading.Event()
 
-    def work(progress: Progress) -> Outcome:
+    def work(progress: Progress) -> JobOutcome:
         for done in range(1, 5):
             if done == step + 1:
                 begun.set()
                 assert go_on.wait(PATIENCE)
             progress("store", done, 4)
-        return Outcome(200, "{}")
+        return JobOutcome(200, "{}")
 
     job = here.begin("ann", "works")
     assert job

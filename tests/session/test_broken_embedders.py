@@ -75,7 +75,7 @@ def test_what_cannot_be_compared_is_not_stored(tmp_path: Path) -> None:
     with rifflux.open(tmp_path / "index.db", model=BrokenWriter(256)) as index:
         report = index.add(Document("heron", "A heron."))
         assert (report.indexed_files, report.embedded_chunks) == (1, 0)
-        assert "not finite" in report.degraded[0]
+        assert "not finite" in report.degraded[0].text
         assert [hit.key for hit in index.search("heron")] == ["heron"]
         with pytest.raises(ModelError, match="not finite"):
             index.admin.embed()

@@ -101,6 +101,6 @@ def test_a_failing_model_is_told_and_what_was_done_is_kept(tmp_path: Path, monke
     documents = [Document(str(number), f"Heron {number}.") for number in range(20)]
     with rifflux.open(tmp_path / "index.db", model=Failing()) as index:
         report = index.add(*documents)
-        assert "tired" in report.degraded[0]
+        assert "tired" in report.degraded[0].text
         assert (report.chunks, report.embedded_chunks) == (20, 8)
         assert (index.status().chunks, index.status().embedded_chunks) == (20, 8)

@@ -94,13 +94,13 @@ def test_text_is_indexed_while_the_endpoint_fails_and_vectors_follow(
             vars(index.admin.view.session)["guard"] = Guard(HANGING, batch_s=HANGING)
         report = index.add(*(Document(f"ibis {number}", f"An ibis wades, number {number}.") for number in range(3)))
         assert (report.indexed_files, report.embedded_chunks) == (3, 0)
-        assert "text is kept" in report.degraded[0]
+        assert "text is kept" in report.degraded[0].text
         untold(report)
         assert len(index.search("ibis", mode="lexical")) == 3
         if mode == "hangs":
             added = index.scoped(Scope("ann")).memories.add("Ann watches the ibis")
             assert added.outcome == "saved"
-            assert "no vectors for now" in added.degraded[0]
+            assert "no vectors for now" in added.degraded[0].text
             untold(added)
     server.mode = "well"
     with opened(path, server) as index:
@@ -132,7 +132,7 @@ def test_a_message_is_stored_and_says_that_it_has_no_vector(path: Path, server: 
         talks = index.scoped(Scope("ann")).conversations
         talk = talks.add("birds")
         written = talks.add_message(talk.id, "I saw a bittern")
-        assert "no vectors for now" in written.degraded[0]
+        assert "no vectors for now" in written.degraded[0].text
         untold(written)
         assert talks.message(talk.id, written.id) == written
         assert [hit.message.id for hit in talks.search("bittern")] == [written.id]
@@ -149,7 +149,7 @@ def test_a_message_in_an_index_of_another_model_is_stored_and_says_so(tmp_path: 
         index.admin.policies.set(HYBRID_SEARCH, True)
         talks = index.scoped(Scope("ann")).conversations
         written = talks.add_message(talks.add("birds").id, "I saw a bittern")
-        assert "hash:32" in written.degraded[0]
+        assert "hash:32" in written.degraded[0].text
         assert talks.edit_message(written.conversation_id, written.id, text="I saw a crane").degraded
         talks.delete_message(written.conversation_id, written.id)
 
@@ -195,8 +195,8 @@ def test_storing_beyond_the_budget_keeps_the_text(server: EmbeddingServer, tmp_p
         assert mine.add(Document("a", "one heron")).embedded_chunks == 1
         report = mine.add(Document("b", "the egret " * 40))
         assert (report.indexed_files, report.embedded_chunks) == (1, 0)
-        assert "this month's budget is spent" in report.degraded[0]
-        assert "later" in report.degraded[0]
+        assert "this month's budget is spent" in report.degraded[0].text
+        assert "later" in report.degraded[0].text
         assert mine.search("heron").trace.effective_mode == "hybrid"
         assert [hit.key for hit in mine.search("egret", mode="lexical")] == ["b"]
         assert index.admin.store.registry.cost("ann", 0.0) <= 20.0
@@ -221,7 +221,7 @@ def test_a_spent_budget_keeps_no_other_user_from_vectors(server: EmbeddingServer
         index.scoped(Scope("ann")).add(Document("a", "the egret " * 80), embed=False)
         index.scoped(Scope("ben")).add(Document("b", "one heron"), embed=False)
         report = index.sync()
-        assert "budget" in report.degraded[0]
+        assert "budget" in report.degraded[0].text
         assert index.scoped(Scope("ann")).status().embedded_chunks == 0
         assert index.scoped(Scope("ben")).status().embedded_chunks == 1
         assert index.admin.store.registry.cost("ann", 0.0) == 0.0

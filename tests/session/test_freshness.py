@@ -57,10 +57,10 @@ def remove(folder: Path) -> None:
 def test_a_file_that_changed_or_is_gone_is_told(synced: Index, folder: Path, change: Callable[[Path], None]) -> None:
     change(folder)
     assert freshness(synced).changed_files == 1
-    assert synced.search("standing herons").trace.notes == (
-        "1 of 3 files changed since they were read: run 'rifflux index'",
-    )
-    assert synced.status().degraded == ("1 of 3 files changed since they were read",)
+    (note,) = synced.search("standing herons").trace.notes
+    assert (note.code, note.text) == ("index.stale", "1 of 3 files changed since they were read")
+    (stale,) = synced.status().degraded
+    assert (stale.code, stale.text) == ("index.stale", "1 of 3 files changed since they were read")
     synced.add(folder)
     assert synced.status().degraded == ()
 
@@ -142,7 +142,8 @@ def test_a_folder_that_is_gone_is_told_by_status_and_is_no_change(synced: Index,
     assert (found.changed_files, found.changed_folders, found.note) == (0, 0, None)
     assert found.missing_roots == (str(folder),)
     assert synced.search("standing herons").trace.notes == ()
-    assert synced.status().degraded == (f"{folder} is gone, or not mounted: its files stay as they were read",)
+    (gone,) = synced.status().degraded
+    assert (gone.code, gone.data) == ("root.missing", {"root": str(folder)})
 
 
 def test_an_empty_index_and_one_of_documents_are_up_to_date(index: Index) -> None:
@@ -154,7 +155,8 @@ def test_an_empty_index_and_one_of_documents_are_up_to_date(index: Index) -> Non
 def test_status_tells_how_much_is_embedded(index: Index, folder: Path) -> None:
     index.add(folder, embed=False)
     chunks = index.status().chunks
-    assert index.status().degraded[0] == f"{chunks} of {chunks} chunks have no vector yet"
+    missing = index.status().degraded[0]
+    assert (missing.code, missing.data["missing"], missing.data["chunks"]) == ("vectors.missing", chunks, chunks)
 
 
 @pytest.mark.slow

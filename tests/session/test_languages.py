@@ -118,7 +118,9 @@ class TestChangingALanguage:
     def test_what_is_indexed_is_analyzed_again(self, both: Index, german: Path) -> None:
         report = both.add(german, language="none", embed=False)
         assert report.indexed_files == len(GERMAN)
-        assert any("none" in remark and "german" in remark for remark in report.remarks)
+        assert {(each.code, each.data["language"], each.data["former"]) for each in report.remarks} == {
+            ("language.changed", "none", "german")
+        }
         assert found(both, '"Kündigungen"') == []
         assert found(both, '"Kündigung"') == ["recht.md"]
 

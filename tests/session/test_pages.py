@@ -180,8 +180,8 @@ class TestRankedAsOpened:
     def test_a_fusion_that_is_ignored_is_told(self, path: Path) -> None:
         with rifflux.open(path) as index:
             found = index.search("heron", mode="lexical", fusion="rrf").trace
-            assert any("the fusion rrf was ignored: a lexical search" in note for note in found.notes)
-            assert not any("ignored" in note for note in index.search("heron", mode="lexical").trace.notes)
+            assert any("the fusion rrf was ignored: a lexical search" in note.text for note in found.notes)
+            assert not any("ignored" in note.text for note in index.search("heron", mode="lexical").trace.notes)
 
     def test_an_unknown_mode_is_answered_with_all(self, path: Path) -> None:
         with rifflux.open(path) as index, pytest.raises(InvalidArgument, match=r"hybrid, .*lex, .*vector"):

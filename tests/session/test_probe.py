@@ -13,7 +13,7 @@ import rifflux
 from rifflux import CustomEmbedder, Document, Index, Scope
 from rifflux.models.hashing import HashEmbedder
 from rifflux.session.policies import HYBRID_SEARCH
-from rifflux.session.probe import SETTING
+from rifflux.session.vectors import PROBES
 from rifflux.surfaces.cli import doctor as _doctor  # noqa: F401
 from rifflux.surfaces.cli.app import app
 from tests.support.embedding_server import SECRET, EmbeddingServer, embedding_server
@@ -46,14 +46,14 @@ def test_its_vectors_are_refused_and_the_text_is_kept(path: Path, server: Embedd
         report = index.add(CRANE)
         assert (report.indexed_files, report.embedded_chunks) == (1, 0)
         (reason,) = report.degraded
-        assert "text-embed is another model now" in reason
-        assert "127.0.0.1" not in reason
+        assert "text-embed is another model now" in reason.text
+        assert "127.0.0.1" not in reason.text
         assert [hit.key for hit in index.search("crane", mode="lexical")] == ["crane"]
         memory = index.scoped(Scope("ann")).memories.add("Ann watches the crane")
-        assert "another model now" in memory.degraded[0]
+        assert "another model now" in memory.degraded[0].text
         index.admin.policies.set(HYBRID_SEARCH, True)
         talks = index.scoped(Scope("ann")).conversations
-        assert "another model now" in talks.add_message(talks.add("birds").id, "a bittern").degraded[0]
+        assert "another model now" in talks.add_message(talks.add("birds").id, "a bittern").degraded[0].text
         server.mode = "well"
         assert index.add().embedded_chunks == 3  # also what waited since
         assert not index.add().degraded
@@ -62,7 +62,7 @@ def test_its_vectors_are_refused_and_the_text_is_kept(path: Path, server: Embedd
 def test_a_run_with_nothing_to_do_tells_it(path: Path, server: EmbeddingServer) -> None:
     server.mode = "another model"
     with opened(path, server) as index:
-        assert "another model now" in index.add(*TEXTS).degraded[0]
+        assert "another model now" in index.add(*TEXTS).degraded[0].text
 
 
 def test_a_run_with_nothing_to_do_needs_no_answer(path: Path, server: EmbeddingServer) -> None:
@@ -101,7 +101,7 @@ def test_it_is_asked_once_a_session(path: Path, server: EmbeddingServer) -> None
 
 def test_an_index_without_a_probe_gets_one(path: Path, server: EmbeddingServer) -> None:
     with opened(path, server) as index:
-        index.admin.store.registry.set(SETTING, "{}", content=False)
+        index.admin.store.registry.set(PROBES, "{}", content=False)
     with opened(path, server) as index:
         index.add(CRANE)
     server.mode = "another model"
@@ -126,11 +126,11 @@ def test_a_model_of_a_programs_own_is_compared_too(tmp_path: Path) -> None:
         assert index.add(*TEXTS).embedded_chunks == len(TEXTS)
     other = CustomEmbedder(lambda texts: second.embed_documents([text[::-1] for text in texts]), "ours", 64)
     with rifflux.open(tmp_path / "index.db", model=other) as index:
-        assert "ours is another model now" in index.add(CRANE).degraded[0]
+        assert "ours is another model now" in index.add(CRANE).degraded[0].text
         assert len(index.admin.check()) == 2  # and one passage without a vector
 
 
 def test_a_model_that_runs_here_is_not_asked(tmp_path: Path) -> None:
     with rifflux.open(tmp_path / "index.db", model="hash:64") as index:
         index.add(*TEXTS)
-        assert index.admin.store.registry.setting(SETTING) is None
+        assert index.admin.store.registry.setting(PROBES) is None

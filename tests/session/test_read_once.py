@@ -15,7 +15,7 @@ from rifflux import Document, Index, session
 from rifflux.index import federated
 from rifflux.retrieve.query import reading
 from rifflux.retrieve.steps.rerank import features
-from rifflux.session import arguments, credits, searching
+from rifflux.session import arguments, searching
 from rifflux.text.analyzer import Analyzer
 
 #: A hybrid search of a page of ten may run so many statements, of which one asks for the caller's collections.
@@ -44,7 +44,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(module, name, counted_work)
 
-    for module in (reading, credits):
+    for module in (reading, searching):
         counting(module, "understand")
     for module in (reading, searching):
         counting(module, "classify")

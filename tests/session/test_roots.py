@@ -155,7 +155,7 @@ class TestUpdating:
         (folder / "new.md").write_text("A kingfisher.")
         report = index.sync()
         assert [failure.path for failure in report.failed] == [str(pair[0])]
-        assert "index this path again" in report.failed[0].reason
+        assert (report.failed[0].code, report.failed[0].cure) == ("gone", rifflux.Cure.FORGET)
         assert found(index, "project kingfisher") == ["README.md", "new.md"]
 
     def test_naming_what_is_gone_forgets_it_and_nothing_else(

@@ -62,18 +62,18 @@ class TestTimes:
         results = minutes.search(f"committee budget {when}", collapse=False)
         assert results[0].key == first
         assert results[0].because("moments").detail[when] > 1
-        assert any(note.startswith(f"'{when}' is a time: documents of 2015-0") for note in results.trace.notes)
+        assert any(note.text.startswith(f"'{when}' is a time: documents of 2015-0") for note in results.trace.notes)
 
     def test_words_of_the_time_are_not_missing_in_what_is_of_it(self, minutes: Index) -> None:
         plain, dated = (minutes.search(text, collapse=False) for text in ("budget", "budget 2016-05"))
         best = {hit.key: hit for hit in dated}
         assert (best["d"].relevance or 0) > (best["a"].relevance or 0)
-        assert not any("is a time" in note for note in plain.trace.notes)
+        assert not any("is a time" in note.text for note in plain.trace.notes)
 
     @pytest.mark.parametrize("way", [{"fusion": "rrf"}, {"mode": "lexical"}, {"mode": "semantic"}])
     def test_ranks_alone_and_single_channels_stay_as_they_are(self, minutes: Index, way: dict[str, Any]) -> None:
         results = minutes.search("committee budget April 2015", **way)
-        assert not any("is a time" in note for note in results.trace.notes)
+        assert not any("is a time" in note.text for note in results.trace.notes)
         assert not any(why.stage == "moments" for hit in results for why in hit.why)
 
 
@@ -228,7 +228,7 @@ class TestWhatAFilterLeaves:
         self, library: Index, question: str, filter: dict[str, Any], told: list[str]
     ) -> None:
         notes = library.search(question, filter=filter, mode="lexical").trace.notes
-        assert [note for note in notes if note.startswith("nothing ")] == told
+        assert [note.text for note in notes if note.code == "filter.unmatched"] == told
 
 
 class TestRefusals:

@@ -13,7 +13,7 @@ import pytest
 import rifflux
 from rifflux import Document, Index, OutOfScope, Scope
 from rifflux.index import open_index
-from rifflux.index.federated import Source
+from rifflux.index.federated import FederatedSource
 from rifflux.memories import memories as memories_module
 from rifflux.models import load_embedder
 from rifflux.models.cross_encoder import LogitCalibration
@@ -22,7 +22,7 @@ from rifflux.retrieve.steps import rerank as rerankers
 from rifflux.retrieve.steps.rerank import RerankSettings, cross_encoder, llm
 from rifflux.session import freshness
 from rifflux.session import session as session_module
-from rifflux.session.session import Kept
+from rifflux.session.session import ValueCache
 from rifflux.works import Work
 from tests.support.chat_server import ChatServer, chat_server
 from tests.support.commands import PATIENCE
@@ -202,7 +202,7 @@ class TestKept:
     """A value is made once for each key, and the least recently used is forgotten."""
 
     def test_an_error_is_not_kept(self) -> None:
-        kept, answers = Kept(), iter((ZeroDivisionError("once"), 7))
+        kept, answers = ValueCache(), iter((ZeroDivisionError("once"), 7))
 
         def make() -> int:
             answer = next(answers)
@@ -215,7 +215,7 @@ class TestKept:
         assert kept("key", make) == kept("key", make) == 7
 
     def test_the_least_recently_used_goes(self) -> None:
-        kept, made = Kept(2), Counter[str]()
+        kept, made = ValueCache(2), Counter[str]()
 
         def value(key: str) -> str:
             made[key] += 1
@@ -226,7 +226,7 @@ class TestKept:
         assert made == {"a": 1, "b": 3, "c": 1} or made == {"a": 1, "b": 2, "c": 1}
 
     def test_other_keys_are_not_held_up(self) -> None:
-        kept, slow = Kept(), threading.Event()
+        kept, slow = ValueCache(), threading.Event()
         thread = threading.Thread(target=lambda: kept("slow", lambda: slow.wait(PATIENCE)))
         thread.start()
         try:
@@ -241,6 +241,6 @@ def test_a_search_of_everything_embeds_once_and_makes_no_index(index: Index, mon
     original = Index.__init__
     everything = index.scoped(ANN).everything
     monkeypatch.setattr(Index, "__init__", lambda self, view: built.append(view) or original(self, view))
-    assert isinstance(everything.sources[0], Source)
+    assert isinstance(everything.sources[0], FederatedSource)
     everything("heron")
     assert built == []

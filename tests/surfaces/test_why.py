@@ -61,7 +61,9 @@ class TestAny:
     def test_json_carries_understanding_and_notes(self, notes: Any) -> None:
         diagnostics = notes.json("search", "onwership")["diagnostics"]
         assert set(diagnostics["understanding"]) == {"kind", "specificity", "identifiers", "names", "reasons"}
-        assert diagnostics["notes"] == ["'onwership' occurs nowhere: also searched ownership"]
+        assert [note["text"] for note in diagnostics["notes"]] == [
+            "'onwership' occurs nowhere: also searched ownership"
+        ]
 
     def test_synonyms_by_flag_and_variable(self, notes: Any, tmp_path: Path) -> None:
         (tmp_path / "words.txt").write_text("ttl, time to live\n")

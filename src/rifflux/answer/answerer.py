@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from rifflux.answer.extract import extract
+from rifflux.answer.extract import MOST, Candidate, Quotation, chosen, numbered, ranked
 from rifflux.answer.gather import Evidence, Source, gather
-from rifflux.answer.history import ALONE, POINTS, Turn, checked_history, completed, leaning
+from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows
 from rifflux.answer.model import EXTRACT, Answer, AnswerEvent, Done, Failed, Sources
-from rifflux.answer.sufficient import refusal
-from rifflux.answer.support import Passage
+from rifflux.answer.sufficient import Sufficiency, sufficiency
+from rifflux.answer.support import SourcePassage
 from rifflux.answer.writing import Draft, quoted, written
 from rifflux.errors import ModelError, RiffluxError
 from rifflux.evidence.pack import Citing, sealed
 from rifflux.session.arguments import checked_budget, checked_deadline, checked_filter, checked_query, checked_whole
 from rifflux.session.searching import Searcher
-from rifflux.types import Filter
+from rifflux.types import Filter, Notice
 
 if TYPE_CHECKING:
     from rifflux.models.chat import ChatModel
@@ -48,7 +48,7 @@ class Answerer:
     chat: ChatModel | None = None
 
     def answer(self, question: str, history: Iterable[Any] = (), **how: Any) -> Answer:
-        """Return an answer; see `answering`. Raises what kept it from being given."""
+        """Return an answer; see `answering`. Raises what made it fail."""
         for event in self.answering(question, history, **how):
             if isinstance(event, Failed):
                 raise event.error
@@ -73,14 +73,14 @@ class Answerer:
         checked_whole("top_k", top_k, 1, MOST_DOCUMENTS)
         checked_budget(max_tokens)
         turns, notes = checked_history(history)
-        asked = _Asked(question, turns, checked_filter(filter), top_k, max_tokens, checked_deadline(deadline_ms))
+        asked = _AnswerInput(question, turns, checked_filter(filter), top_k, max_tokens, checked_deadline(deadline_ms))
         run = _Run(self, asked, None if extract else self.chat, gone or (lambda: False), notes)
         return run.events()
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question as it was asked."""
+class _AnswerInput:
+    """A question with its history, filter and limits."""
 
     question: str
     history: Sequence[Turn]
@@ -90,16 +90,27 @@ class _Asked:
     deadline: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """The evidence for a question, its blocks in their order, what was `missing` to order them, and if it is enough."""
+
+    evidence: Evidence
+    passages: Sequence[SourcePassage]
+    candidates: Sequence[Candidate]
+    missing: Sequence[Notice]
+    enough: Sufficiency
+
+
 @dataclass
 class _Run:
     """One question on its way to an answer; `chat` is None for one in quotations."""
 
     answerer: Answerer
-    asked: _Asked
+    asked: _AnswerInput
     chat: ChatModel | None
     gone: Callable[[], bool]
-    notes: list[str] = field(default_factory=list)
-    degraded: list[str] = field(default_factory=list)
+    notes: list[Notice] = field(default_factory=list)
+    degraded: list[Notice] = field(default_factory=list)
     tokens: int = 0
     started: float = field(default_factory=time.perf_counter)
 
@@ -112,32 +123,43 @@ class _Run:
 
     def _events(self) -> Iterator[AnswerEvent]:
         asked = self.asked
-        searched, evidence, reason = self._found()
+        searched, found = self._found()
+        evidence = found.evidence
+        enough = found.enough
         self.degraded += evidence.degraded
         self.notes += evidence.notes
+        reason = enough.reason
+        quotations: list[Quotation] = []
         if reason:
             evidence = replace(evidence, pack=replace(evidence.pack, items=evidence.pack.items[:NEAREST]))
+        else:
+            quotations = chosen(found.candidates, 1 if enough.notice else MOST, self._given(searched))
+            if not self.chat:
+                evidence, quotations = numbered(evidence, quotations)
+        if enough.notice and not self.chat:
+            self.notes.append(enough.notice)
         evidence = replace(evidence, pack=sealed(evidence.pack))
         yield Sources(asked.question, searched, evidence.pack, evidence.pack.confidence, tuple(self.notes))
         draft = Draft()
         by = EXTRACT
-        if not reason:
-            passages = _passages(evidence)
-            if self.chat:
-                yield from self._by_model(self.chat, searched, draft, passages)
-                if self.gone():
-                    return
-                if draft.sentences or draft.declined:
-                    by = self.chat.model
-                else:
-                    by = EXTRACT
-                if draft.declined:
-                    reason = f"{self.chat.model} finds no answer in these passages"
-            if by == EXTRACT:
-                quotations, missing = extract(evidence, passages)
-                self.degraded += missing
-                yield from quoted(draft, quotations)
+        if not reason and self.chat:
+            yield from self._by_model(self.chat, searched, draft, found.passages)
+            if self.gone():
+                return
+            if draft.sentences or draft.declined:
+                by = self.chat.model
+            if draft.declined:
+                reason = f"{self.chat.model} finds no answer in these passages"
+        if by == EXTRACT:
+            self.degraded += found.missing
+            yield from quoted(draft, quotations)
         yield Done(self._answer(searched, evidence, draft, reason, by))
+
+    def _given(self, searched: str) -> list[str]:
+        """Return the answers before a question that was completed, which are not given again."""
+        if searched == self.asked.question:
+            return []
+        return [turn.content for turn in self.asked.history if turn.role == ASSISTANT]
 
     def _answer(self, searched: str, evidence: Evidence, draft: Draft, reason: str, by: str) -> Answer:
         if not reason and not draft.sentences:
@@ -163,9 +185,9 @@ class _Run:
         )
 
     def _by_model(
-        self, chat: ChatModel, question: str, draft: Draft, passages: Sequence[Passage]
+        self, chat: ChatModel, question: str, draft: Draft, passages: Sequence[SourcePassage]
     ) -> Iterator[AnswerEvent]:
-        """Write what the model says; where it fails, what it said before that stands."""
+        """Stream what the model writes; where it fails, what it wrote before that stands."""
         from rifflux.answer.prompts import answering
 
         messages = answering(question, passages, self.asked.history)
@@ -179,37 +201,37 @@ class _Run:
                 how = "the answer ends here"
             else:
                 how = "sentences are quoted instead"
-            self.degraded.append(f"{error}; {how}")
+            self.degraded.append(Notice.of(error, "answer.model_failed", f"{error}; {how}"))
         else:
             if not draft.sentences and not draft.declined:
-                self.degraded.append(
-                    f"nothing that {chat.model} wrote stands in the sources; sentences are quoted instead"
-                )
+                text = f"nothing that {chat.model} wrote stands in the sources; sentences are quoted instead"
+                self.degraded.append(Notice("answer.unsupported", text))
         finally:
             pieces.close()
 
-    def _found(self) -> tuple[str, Evidence, str]:
-        """Return what was searched for, what was found, and why it is refused.
+    def _found(self) -> tuple[str, _Prepared]:
+        """Return what was searched for and what was found: a question that follows another one is completed.
 
-        A question that points at those before it is completed; one that may do so, where nothing answers it alone.
+        One that does not seem to is completed where nothing answers it alone, if that finds something better.
         """
         question = self.asked.question
         history = self.asked.history
         searcher = Searcher(self.answerer.sources[0].view)
-        if history:
-            leans = leaning(question, searcher)
-        else:
-            leans = ALONE
-        if leans != POINTS:
-            evidence = self._gathered(question)
-            if not (reason := refusal(evidence, "" if leans == ALONE else question)) or leans == ALONE:
-                return question, evidence, reason
+        if not history:
+            return question, self._looked_up(question)
+        alone: _Prepared | None = None
+        if not follows(question, searcher):
+            alone = self._looked_up(question)
+            if alone.enough.is_answered:
+                return question, alone
         searched = (self._rewritten(question) if self.chat else "") or completed(question, history, searcher)
-        evidence = self._gathered(searched)
-        return searched, evidence, refusal(evidence, question)
+        together = self._looked_up(searched, question)
+        if alone and alone.enough.probability >= together.enough.probability:
+            return question, alone
+        return searched, together
 
-    def _gathered(self, text: str) -> Evidence:
-        return gather(
+    def _looked_up(self, text: str, follow_up: str = "") -> _Prepared:
+        evidence = gather(
             self.answerer.sources,
             text,
             self.asked.filter,
@@ -218,6 +240,10 @@ class _Run:
             max_tokens=self.asked.max_tokens,
             deadline=self.asked.deadline,
         )
+        passages = _passages(evidence)
+        candidates, missing = ranked(evidence, passages, follow_up)
+        enough = sufficiency(evidence, candidates)
+        return _Prepared(evidence, passages, candidates, missing, enough)
 
     def _rewritten(self, question: str) -> str:
         """Return the question as the model completes it; empty where it does not in time."""
@@ -249,13 +275,13 @@ class _Run:
         self.tokens += tokens
 
 
-def _passages(evidence: Evidence) -> list[Passage]:
+def _passages(evidence: Evidence) -> list[SourcePassage]:
     """Return the passages of the pack that have a text, as sentences are compared with them."""
-    found: list[Passage] = []
+    found: list[SourcePassage] = []
     for item in evidence.pack.items:
         if item.text:
             source = evidence.found_of(item)
             hit = next((hit for hit in source.hits if hit.id == item.chunk_id), None)
             analyzer = source.searcher.analyzer.beside(source.query.languages.stands_for, hit.language if hit else "")
-            found.append(Passage(item, analyzer, is_code=hit is not None and hit.kind == "code"))
+            found.append(SourcePassage(item, analyzer, is_code=hit is not None and hit.kind == "code"))
     return found

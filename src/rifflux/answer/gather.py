@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, repeat
 from operator import attrgetter
 
+import numpy as np
+
 from rifflux.errors import NotFound
 from rifflux.evidence.choose import Citable, Limits
 from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Packer
 from rifflux.requests import HYBRID
 from rifflux.retrieve.pipeline import Plan, Stopwatch
+from rifflux.retrieve.query.expand import VARIANTS
 from rifflux.retrieve.query.reading import collections_in
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
-from rifflux.types import Document, Filter, Hit, Query, Scores, Trace
+from rifflux.types import Document, Filter, Hit, Notice, Query, Scores, Span, Trace
 
 #: Passages that are looked at in each source, and those that stand side by side which are joined at most.
 READ = 24
 JOINED = 3
+#: What is added to a rank before two rankings are merged by its inverse.
+DAMPING = 8
+#: Characters before and behind a passage that may belong to it.
+AROUND = 400
+_BREAK = re.compile(r"\n[ \t]*\n\s*")
 #: How many documents by words and by meaning are looked at for the best one of the other.
 FIRST = 2
 #: A passage that has less than this share of the best one's relevance is no evidence beside it.
@@ -46,15 +55,15 @@ class Source:
     mode: Callable[[], str] = lambda: HYBRID
     filter: Callable[[], Filter] = Filter
 
-    def narrowed(self, asked: Filter) -> Filter:
+    def narrowed(self, wanted: Filter) -> Filter:
         """Return a filter that lets through what both the caller and the source want."""
         own = self.filter()
-        kinds = tuple(kind for kind in asked.kinds or own.kinds if not own.kinds or kind in own.kinds)
+        kinds = tuple(kind for kind in wanted.kinds or own.kinds if not own.kinds or kind in own.kinds)
         return replace(
-            asked,
-            kinds=kinds if kinds or not asked.kinds else ("",),
-            bounds=(*asked.bounds, *own.bounds),
-            without=(*asked.without, *own.without),
+            wanted,
+            kinds=kinds if kinds or not wanted.kinds else ("",),
+            bounds=(*wanted.bounds, *own.bounds),
+            without=(*wanted.without, *own.without),
         )
 
 
@@ -79,7 +88,7 @@ class Found:
 
     @cached_property
     def documents(self) -> Mapping[Place, Document]:
-        """Return the documents of the hits as they may be shown."""
+        """Return the documents of the hits, as the caller may see them."""
         places = list(dict.fromkeys(each.place for each in self.hits))
         visible = self.searcher.view.visible
         known = self.searcher.store.catalog.documents_at(places)
@@ -105,14 +114,13 @@ class Evidence:
     pack: EvidencePack
     found: Sequence[Found]
     milliseconds: Mapping[str, float]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
     of: Mapping[str, Found] = field(default_factory=dict)
 
     @property
-    def degraded(self) -> tuple[str, ...]:
+    def degraded(self) -> tuple[Notice, ...]:
         """Return what was missing in any source, each once."""
-        notices = dict.fromkeys(notice for each in self.found for notice in each.trace.degraded)
-        return tuple(notice.text for notice in notices)
+        return tuple(dict.fromkeys(notice for each in self.found for notice in each.trace.degraded))
 
     def found_of(self, item: EvidenceItem) -> Found:
         """Return the source that a passage was found in."""
@@ -140,7 +148,7 @@ def gather(
     if not asked:
         raise NotFound("what was said or is remembered is in no collection: leave the collections out")
     # The question is embedded once for all of them, and for what looks at its vector later.
-    load = asked[0].view.asking_once.load
+    load = asked[0].view.embedding_once.load
     asked = [replace(each, view=replace(each.view, load=load)) for each in asked]
     names = (*filter.collections, *collections_in(text))
     searchers = [Searcher(each.view).scoped_to(names) for each in asked]
@@ -164,13 +172,13 @@ def gather(
         [each for each in candidates if any(not hit.withheld for hit in each.passages)],
         asked[0].view.embedder.count_tokens,
     )
+    notes = []
     if closed:
-        notes = [f"no license is recorded that permits the text of {closed} documents: they are left out"]
-    else:
-        notes = []
+        text = f"no license is recorded that permits the text of {closed} documents: they are left out"
+        notes.append(Notice("license.missing", text, data={"documents": closed}))
     opened = {(item.namespace, item.license) for item in pack.items}
     if opened:
-        notes += [notice.text for notice in found[0].searcher.view.visible.opened(opened)]
+        notes += found[0].searcher.view.visible.opened(opened)
     return Evidence(pack, found, clock.milliseconds, (*_notes_of(found), *notes), of)
 
 
@@ -184,7 +192,21 @@ def _searched(
         results, table = searcher.results(plan, READ, options)
     for name, milliseconds in plan.clock.milliseconds.items():
         clock.milliseconds[name] = round(clock.milliseconds.get(name, 0.0) + milliseconds, 3)
-    return Found(source, searcher, plan, results.hits, results.trace, _agreed(table, results.hits))
+    hits = _merged_by_meaning(table, results.hits)
+    return Found(source, searcher, plan, hits, results.trace, _agreed(table, results.hits))
+
+
+def _merged_by_meaning(table: Candidates, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Return the hits in the order of the search merged by rank with that of their meaning.
+
+    What answers is near a question in meaning more often than what is found: the words weigh less than in a search.
+    """
+    if SEMANTIC not in table.rankings:
+        return hits
+    scores = np.nan_to_num(table[f"{SEMANTIC}/score"], nan=-1.0)
+    meaning = np.argsort(np.argsort(-scores, kind="stable"), kind="stable")
+    merged = 1 / (DAMPING + np.arange(len(hits))) + 1 / (DAMPING + meaning)
+    return [hits[place] for place in np.argsort(-merged, kind="stable").tolist()]
 
 
 def _agreed(table: Candidates, hits: Sequence[Hit]) -> bool | None:
@@ -224,7 +246,35 @@ def _joined(hits: Sequence[Hit], document: Document) -> Iterator[Hit]:
             left.remove(beside)
             span = (min(span[0], beside.span[0]), max(span[1], beside.span[1]))
             count += 1
-        yield best if count == 1 else replace(best, span=span, text=document.text[slice(*span)])
+        span = _widened(span, document.text)
+        if span == best.span:
+            yield best
+        else:
+            yield replace(best, span=span, text=document.text[slice(*span)])
+
+
+def _widened(span: Span, text: str) -> Span:
+    """Return a span with the paragraph that it begins or ends in, and with one more on either side.
+
+    A passage is cut where the embedder's window ends. What leads to it, or the value that its last line leads to, may
+    stand on the other side.
+    """
+    start, end = span
+    before = text[max(0, start - AROUND) : start]
+    if before.strip():
+        breaks = [match.end() for match in _BREAK.finditer(before.rstrip())]
+        if start > AROUND:
+            start -= len(before) - breaks[0] if breaks else 0
+        else:
+            start = 0
+    behind = text[end : end + AROUND]
+    if behind.strip():
+        breaks = [match.start() for match in _BREAK.finditer(behind) if behind[: match.start()].strip()]
+        if end + AROUND < len(text):
+            end += breaks[-1] if breaks else 0
+        else:
+            end = len(text.rstrip())
+    return max(0, start), max(end, span[1])
 
 
 def _beside(span: tuple[int, int], hits: Sequence[Hit], text: str) -> Hit | None:
@@ -242,7 +292,7 @@ def _beside(span: tuple[int, int], hits: Sequence[Hit], text: str) -> Hit | None
     return None
 
 
-def _notes_of(found: Sequence[Found]) -> Iterator[str]:
+def _notes_of(found: Sequence[Found]) -> Iterator[Notice]:
     """Yield the notes of the searches that hold for the whole answer, each once.
 
     A source without hits says why it has none. That is true of the answer only if no source has hits and every source
@@ -252,7 +302,7 @@ def _notes_of(found: Sequence[Found]) -> Iterator[str]:
     holding = [each for each in found if (known := each.plan.execution.statistics) and known.chunks]
     speaking = with_hits or holding or found
     for note in dict.fromkeys(chain.from_iterable(each.trace.notes for each in speaking)):
-        is_of_reading = any(note in each.plan.execution.notes for each in speaking)
+        is_of_reading = note.code == VARIANTS or any(note in each.plan.execution.notes for each in speaking)
         of_all = all(note in each.trace.notes for each in speaking)
         if with_hits or not holding or is_of_reading or of_all:
             yield note

@@ -10,6 +10,7 @@ from typing import Any
 from rifflux.errors import InvalidArgument
 from rifflux.session.searching import Searcher
 from rifflux.text.question_words import framed
+from rifflux.types import Notice
 
 #: Turns that are read, the latest ones, and characters of one.
 MOST_TURNS = 20
@@ -17,19 +18,12 @@ LONGEST_TURN = 20_000
 #: The roles of those who speak; whatever else has a role gives orders, and is not listened to.
 USER = "user"
 ASSISTANT = "assistant"
-#: A question of fewer words that mean something may lean on the one before it.
-FEW = 3
-#: In one of more words, what points may point at the question's own.
+#: In a question of more words that mean something, what points may point at the question's own.
 MANY = 5
-
-#: How a question stands to those before it: by itself, perhaps, or pointing at what was said.
-ALONE = "alone"
-MAYBE = "maybe"
-POINTS = "points"
 
 # Words that stand for what was said before, by language; and what begins a question that goes on.
 _POINTING = {
-    "english": "it its they them their theirs this these those he him his she her hers",
+    "english": "it its they them their theirs this that these those one ones he him his she her hers",
     "german": "er sie es ihn ihm ihr ihre ihren seine seinen dies diese dieser dieses jene jener das davon dafür damit"
     " darin dort derselbe",
     "french": "il elle ils elles lui leur leurs cela ça ceci ceux celui celle celles y en",
@@ -48,13 +42,13 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What somebody said: `user` or `assistant`."""
+    """One message of a conversation, by `user` or `assistant`."""
 
     role: str
     content: str
 
 
-def checked_history(history: Iterable[Turn | Mapping[str, Any] | Sequence[str]]) -> tuple[list[Turn], list[str]]:
+def checked_history(history: Iterable[Turn | Mapping[str, Any] | Sequence[str]]) -> tuple[list[Turn], list[Notice]]:
     """Return the turns of a conversation, the latest ones, and notes on what is left out.
 
     A turn is a mapping with `role` and `content`, as clients of chat models send it, or a pair. Raises
@@ -70,10 +64,10 @@ def checked_history(history: Iterable[Turn | Mapping[str, Any] | Sequence[str]])
             left_out += 1
         elif turn.content.strip():
             turns.append(turn)
+    notes = []
     if left_out:
-        notes = [f"messages that are neither a user's nor an assistant's were left out: {left_out}"]
-    else:
-        notes = []
+        text = f"messages that are neither a user's nor an assistant's were left out: {left_out}"
+        notes.append(Notice("history.left_out", text, data={"messages": left_out}))
     return turns[-MOST_TURNS:], notes
 
 
@@ -103,25 +97,13 @@ def text_of(content: object) -> object:
     return "\n".join(part for part in parts if isinstance(part, str))
 
 
-def leaning(question: str, searcher: Searcher) -> str:
-    """Return how a question stands to those before it: it may point at what was said, go on, or be very short.
-
-    One that names something rare in this index, or an identifier, stands alone however short it is.
-    """
+def follows(question: str, searcher: Searcher) -> bool:
+    """Return True if a question points at those before it, or goes on from them."""
     language = searcher.analyzer.language
     pointing = frozenset(_POINTING.get("english" if language == "porter" else language, "").split())
-    query = searcher.parse(question).query
-    terms = len(dict.fromkeys(query.terms))
     if pointing & {word.casefold() for word in _WORD.findall(question)}:
-        if terms <= MANY:
-            return POINTS
-        return ALONE
-    if _GOING_ON.match(question) and terms <= FEW:
-        return MAYBE
-    named = query.understanding and query.understanding.specificity > 0
-    if terms < FEW and not named:
-        return MAYBE
-    return ALONE
+        return len(frozenset(searcher.parse(question).query.terms)) <= MANY
+    return bool(_GOING_ON.match(question))
 
 
 def completed(question: str, history: Sequence[Turn], searcher: Searcher) -> str:
@@ -129,6 +111,6 @@ def completed(question: str, history: Sequence[Turn], searcher: Searcher) -> str
     parts = [question]
     for turn in reversed([turn for turn in history if turn.role == USER]):
         parts.append(framed(turn.content, searcher.analyzer.language).subject.strip(" ?!.\n"))
-        if leaning(turn.content, searcher) == ALONE:
+        if not follows(turn.content, searcher):
             break
     return " ".join(dict.fromkeys(parts))

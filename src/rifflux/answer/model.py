@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rifflux.errors import RiffluxError
 from rifflux.evidence.pack import EvidencePack
-from rifflux.types import UNTOLD, Span
+from rifflux.types import UNTOLD, Notice, Span
 
 #: What answers are by that no model wrote.
 EXTRACT = "extract"
@@ -65,8 +65,8 @@ class Answer:
     withdrawn: tuple[str, ...] = ()
     dropped: int = 0
     tokens: int = 0
-    degraded: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    degraded: tuple[Notice, ...] = ()
+    notes: tuple[Notice, ...] = ()
     milliseconds: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -91,7 +91,7 @@ class Sources(AnswerEvent):
     searched: str
     pack: EvidencePack
     confidence: float
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Cited(AnswerEvent):
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn(AnswerEvent):
-    """A sentence that the model wrote and that stands in no source: it is not in the text, and no delta held it.
+    """A sentence that the model wrote and that stands in no source: neither the text nor a delta has it.
 
     `at` is the place in the text where it would have stood.
     """

@@ -32,7 +32,7 @@ _SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
-class Passage:
+class SourcePassage:
     """A passage of a pack, as sentences are compared with it."""
 
     item: EvidenceItem
@@ -41,7 +41,7 @@ class Passage:
 
     @cached_property
     def whole(self) -> str:
-        """Return all that is said by the passage: its title, its headings and its text."""
+        """Return the words of the passage: its title, its headings and its text."""
         return "\n".join((self.item.title, self.item.heading_path, self.item.text))
 
     @cached_property
@@ -155,11 +155,11 @@ class _Claim:
 class Supported:
     """The passages that a sentence stands in, with the place in each document that speaks for it, and how much does."""
 
-    passages: tuple[tuple[Passage, Span], ...]
+    passages: tuple[tuple[SourcePassage, Span], ...]
     support: float
 
 
-def supported(text: str, cited: Sequence[Passage], passages: Sequence[Passage]) -> Supported | None:
+def supported(text: str, cited: Sequence[SourcePassage], passages: Sequence[SourcePassage]) -> Supported | None:
     """Return those of the cited passages that a sentence stands in, else the one of all in which most of it does.
 
     None if it stands in none of them.
@@ -178,7 +178,7 @@ def supported(text: str, cited: Sequence[Passage], passages: Sequence[Passage]) 
     return None
 
 
-def code_in(text: str, passages: Iterable[Passage]) -> Passage | None:
+def code_in(text: str, passages: Iterable[SourcePassage]) -> SourcePassage | None:
     """Return the first passage that every line of a piece of code stands in, blanks aside."""
     lines = [line for line in (_plain(each) for each in text.splitlines()) if line]
     return next((each for each in passages if lines and all(line in each.plain for line in lines)), None)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rifflux.answer.extract import Quotation
 from rifflux.answer.model import AnswerEvent, AnswerSentence, Citation, Cited, Delta, Withdrawn
 from rifflux.answer.prompts import NO_ANSWER
-from rifflux.answer.support import Passage, Supported, code_in, supported
+from rifflux.answer.support import SourcePassage, Supported, code_in, supported
 from rifflux.text.sentences import sentence_ends
 
 #: Sentences of a model's answer that are read.
@@ -91,7 +91,7 @@ def quoted(draft: Draft, quotations: Iterable[Quotation]) -> Iterator[AnswerEven
         yield from draft.add(each.text, found, "\n\n" if lines else "\n", behind="\n" if lines else " ")
 
 
-def written(draft: Draft, pieces: Iterable[str], passages: Sequence[Passage]) -> Iterator[AnswerEvent]:
+def written(draft: Draft, pieces: Iterable[str], passages: Sequence[SourcePassage]) -> Iterator[AnswerEvent]:
     """Write what a model streams, each sentence once it is whole and as far as it stands in a passage.
 
     Its citations are moved to passages in which it stands, and one that stands in none is withdrawn. What the model
@@ -136,7 +136,7 @@ def _declines(raw: str) -> bool:
     return re.sub(r"[^A-Z]+", " ", raw.upper()).strip() == NO_ANSWER
 
 
-def _checked(draft: Draft, raw: str, passages: Sequence[Passage]) -> Iterator[AnswerEvent]:
+def _checked(draft: Draft, raw: str, passages: Sequence[SourcePassage]) -> Iterator[AnswerEvent]:
     """Write a sentence, or withdraw it."""
     blanks = raw[: len(raw) - len(raw.lstrip())]
     if blanks.count("\n") > 1:
@@ -172,13 +172,13 @@ def _marks(raw: str) -> tuple[list[int], str]:
     return list(dict.fromkeys(numbers)), _CUT_MARK.sub("", _MARK.sub("", raw))
 
 
-def cleaned(text: str, passages: Sequence[Passage] = ()) -> str:
+def cleaned(text: str, passages: Sequence[SourcePassage] = ()) -> str:
     """Return a sentence as plain text: without links, images, what looks like an element of HTML, and the unseen.
 
     What stands in angle brackets in a passage too, such as `Vec<T>`, stays, unless HTML has an element of that name.
     """
 
-    def kept(found: re.Match[str]) -> str:
+    def literal(found: re.Match[str]) -> str:
         if any(found[0] in each.item.text for each in passages):
             return found[0]
         return ""
@@ -186,7 +186,7 @@ def cleaned(text: str, passages: Sequence[Passage] = ()) -> str:
     text = _UNSEEN.sub("", text)
     for _ in range(3):  # what is taken out may leave another one
         before = text
-        text = _ANGLED.sub(kept, _TAG.sub("", _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))))
+        text = _ANGLED.sub(literal, _TAG.sub("", _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))))
         if text == before:
             break
     else:

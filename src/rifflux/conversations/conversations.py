@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
-from functools import partial
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,28 +31,25 @@ from rifflux.conversations.model import (
     conversation_row,
     message_of,
 )
-from rifflux.errors import Conflict, InvalidArgument, NotFound, NothingImported
-from rifflux.requests import HYBRID
+from rifflux.errors import Conflict, Cure, InvalidArgument, NotFound, NothingImported
+from rifflux.requests import HYBRID, MessagesRequest, takes
 from rifflux.retrieve.table import LEXICAL
-from rifflux.session.arguments import checked_period, checked_text, checked_whole
+from rifflux.session.arguments import checked_period, checked_text
 from rifflux.session.intake import UNBOUNDED, Intake
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import SENT_S, Embedded, Writer
 from rifflux.store import DocumentChange
-from rifflux.types import Document, Failure, Hit, Progress
+from rifflux.types import Document, Failure, Hit, Notice, Progress
 
 if TYPE_CHECKING:
     from rifflux.conversations.importers.base import Item, Tally
     from rifflux.conversations.writing import Merge, MessageWriter
-    from rifflux.retrieve.fuse import Fuse
 
 #: The namespace of the conversations' own documents: no id is empty.
 CONVERSATIONS = ""
 #: The longest page, and the most turns that are shown on each side of a message.
-MOST_RESULTS = 100
-MOST_NEIGHBOURS = 20
 
 #: Conversations of an import that share a transaction, and messages from which no other joins them. Another writer
 #: waits for a whole transaction before each of its own, of which an upload has five.
@@ -61,9 +57,11 @@ TOGETHER = MESSAGES_TOGETHER = 16
 
 Value = TypeVar("Value", Conversation, Message)
 #: Said where a search by words alone finds nothing.
-BY_WORDS_ALONE = (
-    "messages are searched by their words alone; an administrator may have them searched by meaning too: "
-    "'rifflux config set hybrid_search on' does that"
+BY_WORDS_ALONE = Notice(
+    "messages.lexical",
+    "messages are searched by their words alone; an administrator may have them searched by meaning too",
+    Cure.POLICY,
+    {"policy": "hybrid_search"},
 )
 
 
@@ -306,9 +304,8 @@ class Conversations:
         stored = 0
         intake.report("store", stored, total)
         for group in _groups(items):
-            count = partial(intake.report, "store", stored + len(group), total)
-            report += self._import_group(group, project, intake, count)
             stored += len(group)
+            report += self._import_group(group, project, intake, stored, total)
             if progress:
                 progress("read", report.messages, None)
         report = replace(
@@ -316,7 +313,7 @@ class Conversations:
             recognized=dict(tally.recognized),
             skipped=dict(tally.skipped),
             undated=tally.undated,
-            notes=tuple(tally.notes),
+            notes=tuple(Notice(code, text) for text, code in tally.notes.items()),
         )
         if not report.messages:
             raise NothingImported(report.nothing)
@@ -328,36 +325,40 @@ class Conversations:
         )
 
     def _import_group(
-        self, group: Sequence[Item], project: str | None, intake: Intake, count: Callable[[], None]
+        self, group: Sequence[Item], project: str | None, intake: Intake, done: int, total: int | None
     ) -> ImportReport:
         """Store conversations in one transaction, or each in its own where one of them cannot be stored.
 
-        `count` is called within the transaction.
+        That `done` of `total` are stored is reported within the transaction: whoever ends the import there undoes it.
         """
-        if project is not None:
-            group = [_in_project(item, project) for item in group]
         try:
             with self._store.transaction():
-                report = sum((self._imported(item, intake) for item in group), ImportReport())
-                count()
+                report = self._imported(group, project, intake)
+                intake.report("store", done, total)
                 return report
         except InvalidArgument:
-            report = sum((self._imported_alone(item, intake) for item in group), ImportReport())
-            count()
+            report = ImportReport()
+            for item in group:
+                try:
+                    report += self._imported([item], project, intake)
+                except InvalidArgument as error:
+                    assert isinstance(item, Thread)
+                    report += ImportReport(failed=(Failure.of(item.conversation.id, error),))
+            intake.report("store", done, total)
             return report
 
-    def _imported_alone(self, item: Item, intake: Intake) -> ImportReport:
-        try:
-            return self._imported(item, intake)
-        except InvalidArgument as error:
-            assert isinstance(item, Thread)
-            return ImportReport(failed=(Failure(item.conversation.id, str(error)),))
-
-    def _imported(self, item: Item, intake: Intake) -> ImportReport:
-        """Store a conversation. Raises `InvalidArgument` for one that cannot be stored."""
-        if isinstance(item, Failure):
-            return ImportReport(failed=(item,))
-        return self._bring(bounded(item), as_imported, intake)[0]
+    def _imported(self, items: Sequence[Item], project: str | None, intake: Intake) -> ImportReport:
+        """Store conversations. Raises `InvalidArgument` for one that cannot be stored."""
+        report = ImportReport()
+        for item in items:
+            if isinstance(item, Failure):
+                report += ImportReport(failed=(item,))
+                continue
+            thread = item
+            if project is not None:
+                thread = replace(thread, conversation=replace(thread.conversation, project=project))
+            report += self._bring(bounded(thread), as_imported, intake)[0]
+        return report
 
     def _bring(
         self, thread: Thread, merge: Merge, intake: Intake = UNBOUNDED
@@ -412,50 +413,41 @@ class Conversations:
     def check_hybrid(self) -> None:
         """Raise `InvalidArgument` if messages are searched by words alone: they need no vectors then."""
         if not self.hybrid:
-            raise InvalidArgument(f"messages need no vectors now: {BY_WORDS_ALONE}")
+            text = f"messages need no vectors now: {BY_WORDS_ALONE}"
+            raise InvalidArgument(text, cure=Cure.POLICY, policy="hybrid_search")
 
     # Searching
 
-    def search(
-        self,
-        query: str,
-        *,
-        top_k: int = 20,
-        conversation_id: str | None = None,
-        since: str | date | None = None,
-        until: str | date | None = None,
-        role: str | None = None,
-        project: str | None = None,
-        archived: bool | None = None,
-        neighbors: int = 0,
-        fusion: str | Fuse | None = None,
-        deadline_ms: float | None = None,
-    ) -> MessageResults:
+    @takes(MessagesRequest)
+    def search(self, request: MessagesRequest) -> MessageResults:
         """Find the messages that answer a question, with so many `neighbors` before and after each.
 
         `top_k` is from 1 to 100. What is given narrows the search before anything is ranked; dates are ISO 8601, both
         ends included, and either may be left out. `fusion` says how words and meaning are fused where both are
         searched, as in a search of files. Raises `InvalidArgument` for what cannot be meant.
         """
-        checked_whole("top_k", top_k, 1, MOST_RESULTS)
-        checked_whole("neighbors", neighbors, 0, MOST_NEIGHBOURS)
-        since, until = checked_period(since, until)
-        asked = {"role": role, "project": project, "archived": archived}
+        since, until = checked_period(request.since, request.until)
+        given = {"role": request.role, "project": request.project, "archived": request.archived}
         filter = {
             "since": since,
             "until": until,
-            "metadata": {name: value for name, value in asked.items() if value is not None},
-            "namespaces": () if conversation_id is None else (conversation_id,),
+            "metadata": {name: value for name, value in given.items() if value is not None},
+            "namespaces": () if request.conversation_id is None else (request.conversation_id,),
         }
         mode = HYBRID if self.hybrid else LEXICAL
         found = Searcher(self._view).search(
-            query, top_k=top_k, mode=mode, fusion=fusion, filter=filter, deadline_ms=deadline_ms
+            request.query,
+            top_k=request.top_k,
+            mode=mode,
+            fusion=request.fusion,
+            filter=filter,
+            deadline_ms=request.deadline_ms,
         )
-        hits = (self._hit(hit, neighbors) for hit in found)
+        hits = (self._hit(hit, request.neighbors) for hit in found)
         trace = found.trace
         if not found and mode == LEXICAL and not trace.notes and self._store.counts()["chunks"]:
             trace = replace(trace, notes=(*trace.notes, BY_WORDS_ALONE))
-        return MessageResults(query, tuple(hit for hit in hits if hit), trace)
+        return MessageResults(request.query, tuple(hit for hit in hits if hit), trace)
 
     def _hit(self, hit: Hit, neighbours: int) -> MessageHit | None:
         """Return a found message with its neighbours; None if it was deleted meanwhile."""
@@ -484,12 +476,6 @@ def _groups(items: Iterable[Item]) -> Iterator[list[Item]]:
             messages = 0
     if group:
         yield group
-
-
-def _in_project(item: Item, project: str) -> Item:
-    if isinstance(item, Failure):
-        return item
-    return replace(item, conversation=replace(item.conversation, project=project))
 
 
 def _changed(known: Value, **given: Any) -> Value:

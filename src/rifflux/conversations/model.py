@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from rifflux.errors import InvalidArgument
 from rifflux.text.dates import parse_time
-from rifflux.types import LONGEST_TITLE, Document, Failure, Hit, Page, bounded_title
+from rifflux.types import LONGEST_TITLE, Document, Failure, Hit, Notice, Page, bounded_title
 
 #: Kinds of documents. A conversation's document has no text of its own; its messages are the documents of a namespace
 #: that is called as its id.
@@ -26,8 +26,8 @@ _EDITED = "edited"
 _ADDED = "added"
 #: So many turns of other branches may stand between a message and its neighbours.
 OTHERS = 6
-#: So many faults are told in the message of an import that took nothing.
-_MOST_TOLD = 3
+#: So many failures are in the message of an import that took nothing.
+_MOST_FAILURES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class WrittenMessage(Message):
     It is the same as one that is read: what became of its vector is no part of it.
     """
 
-    degraded: tuple[str, ...] = ()
+    degraded: tuple[Notice, ...] = ()
 
     def __eq__(self, other: object) -> bool:
         mine = attrgetter(*Message.__slots__)
@@ -86,7 +86,7 @@ class WrittenMessage(Message):
         return hash(attrgetter(*Message.__slots__)(self))
 
     @classmethod
-    def of(cls, message: Message, degraded: tuple[str, ...]) -> WrittenMessage:
+    def of(cls, message: Message, degraded: tuple[Notice, ...]) -> WrittenMessage:
         """Return a message with what became of its vectors."""
         return cls(**{name: getattr(message, name) for name in Message.__slots__}, degraded=degraded)
 
@@ -100,7 +100,7 @@ class VectorsMade:
 
     embedded: int = 0
     waiting: int = 0
-    degraded: tuple[str, ...] = ()
+    degraded: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +169,11 @@ class ImportReport:
     embedded: int = 0
     failed: tuple[Failure, ...] = ()
     seconds: float = 0.0
-    degraded: tuple[str, ...] = ()
+    degraded: tuple[Notice, ...] = ()
     recognized: Mapping[str, int] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
     undated: int = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
 
     @property
     def messages(self) -> int:
@@ -183,26 +183,26 @@ class ImportReport:
     @property
     def nothing(self) -> str:
         """Return why there was nothing to take: what was recognized, left out, and not read."""
+        parts = ["nothing was imported: no message was found"]
         if self.recognized:
-            told = [f"recognized: {', '.join(self.recognized)}"]
-        else:
-            told = []
+            parts.append(f"recognized: {', '.join(self.recognized)}")
         if self.skipped:
-            told.append(f"left out: {', '.join(f'{count:,} {what}' for what, count in self.skipped.items())}")
-        told += [f"{failure.path} {failure.reason}" for failure in self.failed[:_MOST_TOLD]]
-        if len(self.failed) > _MOST_TOLD:
-            told.append(f"and {len(self.failed) - _MOST_TOLD:,} more that could not be read")
-        return "; ".join(["nothing was imported: no message was found", *told])
+            parts.append(f"left out: {', '.join(f'{count:,} {what}' for what, count in self.skipped.items())}")
+        parts += [f"{failure.path} {failure.reason}" for failure in self.failed[:_MOST_FAILURES]]
+        if len(self.failed) > _MOST_FAILURES:
+            parts.append(f"and {len(self.failed) - _MOST_FAILURES:,} more that could not be read")
+        return "; ".join(parts)
 
     def __add__(self, other: ImportReport) -> ImportReport:
-        values = attrgetter(*self.__slots__)
-        return ImportReport(*map(_sum, values(self), values(other)))
-
-
-def _sum(one: Any, other: Any) -> Any:
-    if isinstance(one, Mapping):
-        return dict(Counter(one) + Counter(other))
-    return one + other
+        """Return both reports as one."""
+        sums: dict[str, Any] = {}
+        for name in self.__slots__:
+            one: Any = getattr(self, name)
+            if isinstance(one, Mapping):
+                sums[name] = dict(Counter(one) + Counter(getattr(other, name)))
+            else:
+                sums[name] = one + getattr(other, name)
+        return ImportReport(**sums)
 
 
 def conversation_row(conversation: Conversation) -> Document:
@@ -213,24 +213,32 @@ def conversation_row(conversation: Conversation) -> Document:
 
 def conversation_of(row: Document, messages: int = 0) -> Conversation:
     """Return a conversation from what is stored of it."""
-    held = row.metadata
-    return Conversation(row.key, row.title, held["project"], held["archived"], row.created_at, messages)
+    metadata = row.metadata
+    return Conversation(row.key, row.title, metadata["project"], metadata["archived"], row.created_at, messages)
 
 
 def message_row(message: Message, conversation: Conversation) -> Document:
     """Return a message as it is stored: with what searches are narrowed by."""
-    said = {"role": message.role, "speaker": message.speaker, "source": message.source}
+    metadata: dict[str, object] = {"role": message.role, "speaker": message.speaker, "source": message.source}
     if message.branch:
-        said["branch"] = message.branch
-    metadata = {**said, "project": conversation.project, "archived": conversation.archived}
+        metadata["branch"] = message.branch
+    metadata |= {"project": conversation.project, "archived": conversation.archived}
     return Document(message.id, message.text, conversation.title, MESSAGE, message.created_at, metadata=metadata)
 
 
 def message_of(row: Document, conversation_id: str) -> Message:
     """Return a message from what is stored of it."""
-    held = row.metadata
-    said = (held["role"], held["speaker"], row.created_at, held["source"], held.get("branch", ""))
-    return Message(row.key, conversation_id, row.text, *said)
+    metadata = row.metadata
+    return Message(
+        row.key,
+        conversation_id,
+        row.text,
+        metadata["role"],
+        metadata["speaker"],
+        row.created_at,
+        metadata["source"],
+        metadata.get("branch", ""),
+    )
 
 
 def branch_of(row: Document) -> str:
@@ -315,22 +323,22 @@ def completed(given: Conversation, known: Conversation) -> Conversation:
 
 def bounded(thread: Thread) -> Thread:
     """Return a thread whose titles and names, which come with every result, are cut where they are too long."""
-    conversation = _cut(thread.conversation)
-    messages = thread.messages
-    if any(_long(each) for each in messages):
-        messages = tuple(_cut(message) for message in messages)
-    return replace(thread, conversation=conversation, messages=messages)
+    return replace(
+        thread,
+        conversation=_bounded(thread.conversation),
+        messages=tuple([_bounded(message) for message in thread.messages]),
+    )
 
 
-def _long(value: Conversation | Message) -> dict[str, str]:
-    """Return those short texts of a value that are too long, by their names."""
-    told = ((name, getattr(value, name, "")) for name in _SHORT)
-    return {name: text for name, text in told if isinstance(text, str) and len(text) > LONGEST_TITLE}
+def _bounded(value: Value) -> Value:
+    cut: dict[str, Any] = {name: bounded_title(getattr(value, name)) for name in _too_long(value)}
+    return replace(value, **cut) if cut else value
 
 
-def _cut(value: Value) -> Value:
-    cut: dict[str, Any] = {name: bounded_title(text) for name, text in _long(value).items()}
-    return replace(value, **cut)
+def _too_long(value: Conversation | Message) -> list[str]:
+    """Return the names of those short texts of a value that are too long."""
+    texts = {name: getattr(value, name, None) for name in _SHORT}
+    return [name for name, text in texts.items() if isinstance(text, str) and len(text) > LONGEST_TITLE]
 
 
 def checked_conversation(conversation: Conversation) -> Conversation:
@@ -371,6 +379,6 @@ def _checked(what: str, value: Value, *names: str) -> Value:
         if not isinstance(text := getattr(value, name), str):
             raise InvalidArgument(f"{what}: {name} must be a string, not {text!r}")
         texts[name] = text.encode("utf-8", "replace").decode().replace("\0", "")
-    for name in _long(value):
+    for name in _too_long(value):
         raise InvalidArgument(f"{what}: {name} has more than {LONGEST_TITLE:,} characters: make it shorter")
     return replace(value, **texts)

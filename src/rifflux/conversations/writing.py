@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from itertools import islice, repeat
+from functools import lru_cache
+from itertools import islice
 
 from rifflux.conversations.model import (
     OTHERS,
@@ -18,8 +18,7 @@ from rifflux.conversations.model import (
     retitled,
     was_added,
 )
-from rifflux.ingest.chunking import Chunker, chunk_id, hash_of, identity_of
-from rifflux.ingest.read.plain import plain_blocks
+from rifflux.ingest.chunking import Chunker, chunk_id, hash_of, identity_of, plain_blocks
 from rifflux.store import AnalyzedChunk, DocumentChange, Placed, Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.dates import parse_time, timestamp
@@ -46,9 +45,9 @@ class MessageWriter:
 
         Returns what became of them, and what was stored again, neighbours included.
         """
-        given = dict(zip((message.id for message in messages), messages, strict=True))
-        stored = self.store.catalog.documents_at([*zip(repeat(conversation.id), given)])
-        known = dict(zip((each[1] for each in stored), stored.values(), strict=True))
+        given = {message.id: message for message in messages}
+        stored = self.store.catalog.documents_at([(conversation.id, key) for key in given])
+        known = {key: row for (_, key), row in stored.items()}
         fresh: dict[str, Document] = {}
         changed: list[str] = []
         for key, message in given.items():
@@ -61,7 +60,8 @@ class MessageWriter:
         report = ImportReport(added=new, changed=len(changed), unchanged=same)
         changes: list[DocumentChange] = []
         if not known and not self.store.catalog.in_order(conversation.id, after=0):
-            changes = self._store_all(conversation.id, sorted(fresh.values(), key=_time))
+            rows = sorted(fresh.values(), key=_time)
+            changes = self._store(conversation.id, [self.turns(conversation.id, rows, at) for at in range(len(rows))])
         elif fresh:
             moved = [key for key in changed if known[key].created_at != fresh[key].created_at]
             changes = self._put_among(conversation.id, fresh, known, moved)
@@ -84,7 +84,7 @@ class MessageWriter:
     def retitle(self, conversation: Conversation) -> None:
         """Let all messages of a conversation know what it is called now, and whether it is archived."""
         rows = [retitled(row, conversation) for row in self.store.catalog.in_order(conversation.id)]
-        self._store_all(conversation.id, rows)
+        self._store(conversation.id, [self.turns(conversation.id, rows, at) for at in range(len(rows))])
 
     def _put_among(
         self, conversation_id: str, fresh: Mapping[str, Document], known: Mapping[str, Document], moved: list[str]
@@ -114,11 +114,8 @@ class MessageWriter:
         return self._store(conversation_id, changes)
 
     def _store(self, conversation_id: str, changes: list[DocumentChange]) -> list[DocumentChange]:
-        self.store.catalog.put_all(map(partial(Placed, conversation_id), changes))
+        self.store.catalog.put_all(Placed(conversation_id, change) for change in changes)
         return changes
-
-    def _store_all(self, conversation_id: str, rows: Sequence[Document]) -> list[DocumentChange]:
-        return self._store(conversation_id, [*map(partial(self.turns, conversation_id, rows), range(len(rows)))])
 
     # Reading what is there
 
@@ -238,43 +235,38 @@ class MessagePreparer:
             # A message without words, such as a picture, keeps its place, and is found through its neighbours.
             chunks = [Chunk(chunk_id(identity, (), row.text, 0), 0, row.text, (0, len(row.text)))]
         head = self.analyzer.joined(f"{row.title}\n{_label(row)}\n{_date(row)}")
-        last = len(chunks) - 1
+        most = self.window.words
+        lent: list[str] = []
+        for each in before:
+            lent += _terms(self.analyzer, each.text)[-most:]
         analyzed = []
-        for number, chunk in enumerate(chunks):
-            analyzed.append(self._analyzed(row, chunk, head, before, after if number == last else []))
+        for chunk in chunks:
+            if chunk is chunks[-1]:
+                for each in after:
+                    lent += _terms(self.analyzer, each.text)[:most]
+            neighbours = " ".join(lent)
+            body = " ".join(_terms(self.analyzer, chunk.text))
+            embedded = self._embedded(row, chunk.text, before)
+            words = hash_of("\n".join((head, neighbours, body)))
+            analyzed.append(AnalyzedChunk(chunk, head, neighbours, body, hash_of(embedded), embedded, words))
         return DocumentChange(row, f"{conversation_id}/{row.key}", tuple(analyzed))
 
     def count_chunks(self, text: str) -> int:
         """Return the number of chunks that a message of this text would have."""
         return max(len(self.chunker(Document("", text), plain_blocks(text), self.count, identity="")), 1)
 
-    def _analyzed(
-        self, row: Document, chunk: Chunk, head: str, before: Sequence[Document], after: Sequence[Document]
-    ) -> AnalyzedChunk:
-        most = self.window.words
-        lent: list[str] = []
-        for each in before:
-            lent += _terms(self.analyzer, each.text)[-most:]
-        for each in after:
-            lent += _terms(self.analyzer, each.text)[:most]
-        neighbours = " ".join(lent)
-        body = " ".join(_terms(self.analyzer, chunk.text))
-        embedded = self._embedded(row, chunk.text, before)
-        words = hash_of("\n".join((head, neighbours, body)))
-        return AnalyzedChunk(chunk, head, neighbours, body, hash_of(embedded), embedded, words)
-
     def _embedded(self, row: Document, text: str, before: Sequence[Document]) -> str:
         """Return the window: the message's own turn, and as many of those before it as there is room for."""
-        turns = [_labelled_text(row, text)]
+        turns = [f"{_label(row)}: {text}"]
         room = self.window.tokens - self.count(turns[0])
         for each in reversed(before):
-            said = _labelled_text(each, each.text)
-            size = self.count(said)
+            turn = f"{_label(each)}: {each.text}"
+            size = self.count(turn)
             if size > room:
-                said = _last_words(said, room / size)
-            if room <= 0 or not said:
+                turn = _last_words(turn, room / size)
+            if room <= 0 or not turn:
                 break
-            turns.append(said)
+            turns.append(turn)
             room -= size
         return "\n".join(reversed(turns))
 
@@ -285,10 +277,6 @@ def _terms(analyzer: Analyzer, text: str) -> Sequence[str]:
     return analyzer.terms(text)
 
 
-def _labelled_text(row: Document, text: str) -> str:
-    return f"{_label(row)}: {text}"
-
-
 def _label(row: Document) -> str:
     return str(row.metadata["speaker"] or row.metadata["role"])
 
@@ -296,9 +284,9 @@ def _label(row: Document) -> str:
 def _last_words(text: str, share: float) -> str:
     """Return the end of a text: about this share of its words."""
     words = text.split()
-    kept = int(len(words) * share)
-    if kept:
-        return " ".join(words[-kept:])
+    count = int(len(words) * share)
+    if count:
+        return " ".join(words[-count:])
     return ""
 
 

@@ -10,7 +10,7 @@ Measures are those of trec_eval, through ir-measures: `pip install 'rifflux[eval
 
 from rifflux.evaluate.build import Cache
 from rifflux.evaluate.collection import Collection, JudgedQuestion, read_beir, read_feedback
-from rifflux.evaluate.compare import Outcome, compare
+from rifflux.evaluate.compare import RunOutcome, compare
 from rifflux.evaluate.intents import LabelledQuestion, TakenFor, intents_of, read_labelled
 from rifflux.evaluate.measures import MEASURES, Bootstrap
 from rifflux.evaluate.page import page
@@ -25,8 +25,8 @@ __all__ = [
     "Collection",
     "JudgedQuestion",
     "LabelledQuestion",
-    "Outcome",
     "Run",
+    "RunOutcome",
     "TakenFor",
     "ablation",
     "compare",

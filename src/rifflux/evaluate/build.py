@@ -25,8 +25,8 @@ from rifflux.retrieve.steps.rerank import RerankSettings
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
 from rifflux.store import Store
+from rifflux.store.sqlite.connection.connect import SCHEMA_VERSION
 from rifflux.store.sqlite.connection.locks import file_lock
-from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.types import Progress
 
 #: Chunks whose vectors are carried over at a time.

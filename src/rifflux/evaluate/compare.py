@@ -17,7 +17,7 @@ from rifflux.types import Progress, Scores
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """What a run reached on a collection.
 
     `values` holds one value a question for each measure, `milliseconds` the time each took, both in the order of
@@ -71,7 +71,7 @@ def compare(
     bootstrap: Bootstrap | None = None,
     progress: Progress | None = None,
     left_out: Callable[[str], None] | None = None,
-) -> list[Outcome]:
+) -> list[RunOutcome]:
     """Ask every run all questions, and compare each with the first.
 
     `index_of` gives the index that a run asks. `left_out` receives each optional run that the index refused, with
@@ -81,7 +81,7 @@ def compare(
     if not names or len(set(names)) < len(names):
         raise InvalidArgument(f"runs need different names, and at least one is needed; there are: {', '.join(names)}")
     bootstrap = bootstrap or Bootstrap()
-    outcomes: list[Outcome] = []
+    outcomes: list[RunOutcome] = []
     for run in runs:
         try:
             found = answers(index_of(run), collection, run, ignore_identical=ignore_identical, progress=progress)
@@ -97,7 +97,7 @@ def compare(
         else:
             differences = None
         outcomes.append(
-            Outcome(
+            RunOutcome(
                 collection=collection.name,
                 qrels=collection.qrels,
                 run=run.name,

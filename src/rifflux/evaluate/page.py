@@ -11,7 +11,7 @@ from textwrap import shorten
 import numpy as np
 
 from rifflux.errors import Cure, MissingExtra
-from rifflux.evaluate.compare import Outcome
+from rifflux.evaluate.compare import RunOutcome
 from rifflux.evaluate.measures import MEASURES, PRIMARY
 from rifflux.evaluate.report import (
     LABELS,
@@ -64,7 +64,7 @@ class DocumentShift:
     named: Sequence[tuple[float, str]]
 
 
-def page(outcomes: Sequence[Outcome]) -> str:
+def page(outcomes: Sequence[RunOutcome]) -> str:
     """Return a self-contained page: the table, nDCG@10, differences by question, and latency. It is valid XML, too."""
     try:
         from jinja2 import Environment
@@ -106,13 +106,13 @@ def _printable(value: object) -> object:
     return value
 
 
-def _accuracy(outcome: Outcome) -> Bar:
+def _accuracy(outcome: RunOutcome) -> Bar:
     mean, (low, high) = outcome.mean(PRIMARY), outcome.interval
     title = f"nDCG@10 {mean:.4f}, 95 % interval {low:.4f} to {high:.4f}"
     return Bar(outcome.run, title, mean, low, high, f"{mean:.3f}")
 
 
-def _latency(outcome: Outcome, longest: float) -> Bar:
+def _latency(outcome: RunOutcome, longest: float) -> Bar:
     median = outcome.percentile(50)
     slow = outcome.percentile(95)
     title = f"median {median:.2f} ms, 95th percentile {slow:.2f} ms"
@@ -120,7 +120,7 @@ def _latency(outcome: Outcome, longest: float) -> Bar:
     return Bar(outcome.run, title, share, share, slow / longest, f"{median:.1f} · {slow:.1f}")
 
 
-def _changes(outcome: Outcome) -> DocumentShift:
+def _changes(outcome: RunOutcome) -> DocumentShift:
     assert outcome.differences is not None
     values = np.sort(outcome.differences)[::-1]
     step = WIDTH / len(values)
@@ -141,7 +141,7 @@ def _outline(values: Scores, left: float, step: float) -> str:
     return tops and f"M{left:.2f} {MIDDLE}{tops}V{MIDDLE}Z"
 
 
-def _named(outcome: Outcome, values: Scores) -> list[tuple[float, str]]:
+def _named(outcome: RunOutcome, values: Scores) -> list[tuple[float, str]]:
     """Return the questions that gained and lost most, for reading what a run is good and bad at."""
     order = np.argsort(-values, kind="stable").tolist()
     chosen = [number for number in order[:MOST_NAMED] if values[number] > 0]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rifflux.evaluate.compare import Outcome
+from rifflux.evaluate.compare import RunOutcome
 from rifflux.evaluate.measures import MEASURES, PRIMARY
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ bold: the best of its collection, whose number of queries is in brackets
 * p < .05, ** p < .01 against the first run: paired bootstrap on nDCG@10"""
 
 
-def table(outcomes: Sequence[Outcome]) -> Table:
+def table(outcomes: Sequence[RunOutcome]) -> Table:
     """Return a table for a terminal: a section a collection, the best values bold, significance marked."""
     from rich import box
     from rich.table import Table
@@ -61,7 +61,7 @@ WORKS_LABELS: Mapping[str, str] = {
 }
 
 
-def works_table(outcomes: Sequence[Outcome]) -> Table | None:
+def works_table(outcomes: Sequence[RunOutcome]) -> Table | None:
     """Return a table of what is known of works alone: their branches and packs; None if nothing is."""
     from rich import box
     from rich.table import Table
@@ -79,12 +79,12 @@ def works_table(outcomes: Sequence[Outcome]) -> Table | None:
     return shown
 
 
-def works_cells(outcome: Outcome) -> list[str]:
+def works_cells(outcome: RunOutcome) -> list[str]:
     """Return the numbers of a row of the table of works as text, empty where they are not known."""
     return [f"{outcome.works[name]:,.2f}" if name in outcome.works else "" for name in WORKS_LABELS]
 
 
-def _cells(outcome: Outcome) -> list[tuple[str, str]]:
+def _cells(outcome: RunOutcome) -> list[tuple[str, str]]:
     """Return the numbers of a row as text, by the name of their column."""
     row = outcome.row()
     numbers = [(measure, f"{row[measure]:.4f}") for measure in MEASURES]
@@ -93,25 +93,25 @@ def _cells(outcome: Outcome) -> list[tuple[str, str]]:
     return [*numbers, *times, ("p", probability(outcome))]
 
 
-def by_collection(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+def by_collection(outcomes: Sequence[RunOutcome]) -> dict[str, list[RunOutcome]]:
     """Return the outcomes of each collection, in order."""
     return {name: list(group) for name, group in groupby(outcomes, key=label)}
 
 
-def label(outcome: Outcome) -> str:
+def label(outcome: RunOutcome) -> str:
     """Return a collection's name, with that of its judgements where they are not the usual ones."""
     if outcome.qrels == "test":
         return outcome.collection
     return f"{outcome.collection}:{outcome.qrels}"
 
 
-def means(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
+def means(outcomes: Sequence[RunOutcome]) -> dict[str, dict[str, float]]:
     """Return the mean over collections of each measure, by run; empty where there is but one collection.
 
     Every collection counts the same, whatever its number of questions; a run that some lack is left out.
     """
     groups = by_collection(outcomes)
-    found: dict[str, list[Outcome]] = {}
+    found: dict[str, list[RunOutcome]] = {}
     for outcome in outcomes:
         found.setdefault(outcome.run, []).append(outcome)
     return {
@@ -121,7 +121,7 @@ def means(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
     }
 
 
-def probability(outcome: Outcome) -> str:
+def probability(outcome: RunOutcome) -> str:
     """Return the p value as text; nothing for the first run."""
     if outcome.p_value is None:
         return ""
@@ -130,7 +130,7 @@ def probability(outcome: Outcome) -> str:
     return f"{outcome.p_value:.3f}"
 
 
-def mark(outcome: Outcome) -> str:
+def mark(outcome: RunOutcome) -> str:
     """Stars where the outcome differs significantly from the first run."""
     if outcome.p_value is None:
         p = 1.0
@@ -139,7 +139,7 @@ def mark(outcome: Outcome) -> str:
     return next((stars for level, stars in _MARKS if p < level), "")
 
 
-def leaders(group: Sequence[Outcome]) -> Mapping[str, Sequence[Outcome]]:
+def leaders(group: Sequence[RunOutcome]) -> Mapping[str, Sequence[RunOutcome]]:
     """Return the best outcomes by column: the highest value of a measure or the least time; none if all tie."""
     found = {}
     for column in LABELS:

@@ -22,7 +22,7 @@ from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.fuse.fusions import dump_fusion
 from rifflux.retrieve.pipeline import Fetch, gather
-from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureInput, dump_weights
+from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureInput, dump_weights, feature_input
 from rifflux.store import Registry
 from rifflux.types import Ids, Progress, Ranking, Scores
 
@@ -290,7 +290,7 @@ def judged(index: Index, collection: Collection, question: JudgedQuestion) -> tu
     table = Fetch(index.admin.store)(replace(plan, passages=DEPTH), plan.candidates())
     names = [collection.identify(hit) for hit in table.passages]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    asked = FeatureInput(plan, table.head(TOP), index.admin.view.resources)
+    asked = feature_input(plan, table.head(TOP), index.admin.view.resources)
     found = Judged(
         np.stack([COMPONENTS[name](asked) for name in ORDER], axis=1),
         np.array([numbers[name] for name in names[:TOP]], np.int64),

@@ -7,11 +7,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import compress, count
-from operator import attrgetter
+from itertools import compress
 
-from rifflux.evidence.passages import is_contents, sentences_for
-from rifflux.text.sentences import pieces
+from rifflux.text.sentences import Piece, pieces
 from rifflux.types import Document, Hit, Notice, Span
 
 #: Documents that evidence is taken from, unless `Limits.least` asks for more.
@@ -42,14 +40,14 @@ class Limits:
     min_share: float = 0.0
     always: int = 4
 
-    def carry(self, candidates: Sequence[Citable]) -> list[bool]:
-        """Return of each candidate whether it carries weight; what the question names does."""
+    def are_met(self, candidates: Sequence[Citable]) -> list[bool]:
+        """Return whether each candidate is relevant enough to be evidence; what the question names is."""
         best = max((candidate.hit.score for candidate in candidates), default=0.0)
-        kept: list[bool] = []
+        met: list[bool] = []
         for each in candidates:
-            near = sum(kept) < self.always or each.hit.score >= self.min_share * best
-            kept.append(each.certainty > 0 or (near and each.relevance >= self.min_relevance))
-        return kept
+            is_near = sum(met) < self.always or each.hit.score >= self.min_share * best
+            met.append(each.certainty > 0 or (is_near and each.relevance >= self.min_relevance))
+        return met
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +73,9 @@ class Citable:
     @property
     def quotable(self) -> Sequence[Hit]:
         """Return the passages that may be quoted: disclosed, with a text, and not a table of contents."""
-        return [hit for hit in self.passages if not hit.withheld and _has_text(hit) and not is_contents(hit.text)]
-
-
-def _has_text(hit: Hit) -> bool:
-    """Return whether a passage is more than the title of its document."""
-    return hit.span[0] < hit.span[1]
+        # A passage whose span is empty is the title of its document alone.
+        disclosed = [hit for hit in self.passages if not hit.withheld and hit.span[0] < hit.span[1]]
+        return [hit for hit in disclosed if not is_contents(hit.text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +112,10 @@ def choose(
     the list, and then those beyond the caps, are taken only until there are `limits.least`. Those without a text come
     last. Passages are cut to the sentences that one of them `speaks` in.
     """
-    ranks = dict(zip((candidate.hit.place for candidate in candidates), count(offset + 1), strict=False))
+    ranks = {candidate.hit.place: rank for rank, candidate in enumerate(candidates, offset + 1)}
     table = _Table(limits, ranks, speaks)
     most = max(limits.least, min(MOST, listed))
-    relevant = limits.carry(candidates)
+    relevant = limits.are_met(candidates)
     within = [*compress(candidates[:listed], relevant)]
     quoted = [each for each in within if each.quotable]
     silent = [each for each in within if not each.quotable]
@@ -136,17 +131,15 @@ def choose(
     if behind := min(listed, len(candidates)) - len(within) - weaker:
         text = f"{limits.noun} of the list with less than {limits.min_share:g} of the best score: {behind}"
         table.note("low_score", text, documents=behind)
-    if lower := sum((offset + listed).__lt__(each.rank) for each in table.taken):
+    if lower := sum(each.rank > offset + listed for each in table.taken):
         table.note("below_the_list", f"{limits.noun} that rank below the {listed} listed: {lower}", documents=lower)
     return Choice(tuple(table.taken), tuple(dict.fromkeys(table.notes)))
 
 
 def _named(candidates: Sequence[Citable]) -> list[Citable]:
     """Return the candidate that the question names most surely, if it names any."""
-    best = max(candidates, key=attrgetter("certainty"), default=None)
-    if best and best.certainty:
-        return [best]
-    return []
+    surest = max((each.certainty for each in candidates), default=0)
+    return [each for each in candidates if each.certainty and each.certainty == surest][:1]
 
 
 @dataclass
@@ -176,15 +169,17 @@ class _Table:
             if place in self.seen and not exempt:
                 continue
             self.seen.add(place)
-            if not exempt and self._is_full(candidate.groups):
+            caps = self.limits.caps
+            is_full = any(self.counts[group] >= caps[group[0]] for group in candidate.groups if group[0] in caps)
+            if is_full and not exempt:
                 self.capped.append(candidate)
-            elif chosen := self._opened(candidate):
-                self.taken.append(chosen)
+                continue
+            # One that is gone meanwhile, or only repeats others, is left out.
+            document = candidate.document()
+            passages = self._passages(candidate, document) if document else []
+            if document and passages:
+                self.taken.append(Chosen(candidate, self.ranks[place], document, tuple(passages)))
                 self.counts.update(candidate.groups)
-
-    def _is_full(self, groups: Iterable[tuple[str, str]]) -> bool:
-        caps = self.limits.caps
-        return any(self.counts[group] >= caps[group[0]] for group in groups if group[0] in caps)
 
     def complete(self, relevant: int) -> None:
         """Take those beyond the caps until there are enough, of so many that are relevant, and note what was done."""
@@ -199,16 +194,6 @@ class _Table:
             text = f"no more than {len(self.taken)} {noun} have something of their own to say"
             self.note("few_documents", text, documents=len(self.taken))
 
-    def _opened(self, candidate: Citable) -> Chosen | None:
-        """Read a document with its passages; None where it is gone, or only repeats others."""
-        document = candidate.document()
-        if document is None:
-            return None
-        passages = tuple(self._passages(candidate, document))
-        if passages:
-            return Chosen(candidate, self.ranks[candidate.hit.place], document, passages)
-        return None
-
     def _passages(self, candidate: Citable, document: Document) -> list[tuple[Hit, str]]:
         """Return the best passages that neither overlap nor repeat one taken before; named ones come first.
 
@@ -220,7 +205,7 @@ class _Table:
         before: list[Span] = []
         passages = candidate.quotable
         if not passages:
-            silent = [hit for hit in candidate.passages if hit.withheld or not _has_text(hit)]
+            silent = [hit for hit in candidate.passages if hit.withheld or hit.span[0] == hit.span[1]]
             if silent:
                 return [(silent[0], "")]
             return []
@@ -241,22 +226,19 @@ class _Table:
         return found
 
     def _is_new(self, text: str) -> bool:
-        runs = _runs(text)
+        """Return True if no passage taken before has nearly the same runs of three words, and remember these.
+
+        Words are compared unanalyzed: a symbol changes a statement.
+        """
+        words = text.casefold().split()
+        runs = {tuple(words[start : start + 3]) for start in range(len(words) - 2)}
+        if words and not runs:
+            runs = {tuple(words)}
         for other in self.runs if runs else ():
             if len(runs & other) >= SAME * len(runs | other):
                 return False
         self.runs.append(runs)
         return True
-
-
-def _runs(text: str) -> set[tuple[str, ...]]:
-    """Return the runs of three words of a text, unanalyzed: a symbol changes a statement."""
-    words = text.casefold().split()
-    if len(words) < 3:
-        if words:
-            return {tuple(words)}
-        return set()
-    return set(zip(words, words[1:], words[2:], strict=False))
 
 
 def _spread(within: Sequence[Citable], below: Sequence[Citable], most: int) -> list[Citable]:
@@ -298,7 +280,7 @@ def fitted(works: Sequence[tuple[str, Sequence[str]]], count: Callable[[str], in
     with each passage.
     """
     filling = _Filling([{} for _ in works], count, budget)
-    share, sharers = _share([count(_quote(title, texts[0])) for title, texts in works[:least]], budget)
+    share, sharers = _share([count(f"{title}\n{texts[0]}") for title, texts in works[:least]], budget)
     for texts_of, (title, texts) in zip(filling.passages, works[:sharers], strict=False):
         filling.put(texts_of, 0, title, _cut(title, texts[0], count, share) or texts[0])
         filling.cut += texts_of.get(0, texts[0]) != texts[0]
@@ -328,17 +310,12 @@ class _Filling:
 
     def put(self, texts_of: dict[int, str], place: int, title: str, text: str) -> None:
         """Add a passage to those of its work, if it fits."""
-        tokens = self.count(_quote(title, text))
+        tokens = self.count(f"{title}\n{text}")
         if self.used + tokens > self.budget:
             self.left = True
             return
         texts_of[place] = text
         self.used += tokens
-
-
-def _quote(title: str, text: str) -> str:
-    """Return a passage as it is counted."""
-    return f"{title}\n{text}"
 
 
 def _share(costs: Sequence[int], budget: int) -> tuple[int, int]:
@@ -368,11 +345,73 @@ def _cut(title: str, text: str, count: Callable[[str], int], most: int) -> str |
 
     It ends with a sentence unless that would halve it.
     """
-    if count(_quote(title, text)) <= most:
+    if count(f"{title}\n{text}") <= most:
         return text
     ends = [match.start() for match in _WORD_END.finditer(text)] or list(range(1, len(text)))
-    fit = bisect_right(ends, most, key=lambda end: count(_quote(title, text[:end])))
+    fit = bisect_right(ends, most, key=lambda end: count(f"{title}\n{text[:end]}"))
     if not fit:
         return None
     end = max((each.span[1] for each in pieces(text) if each.span[1] <= ends[fit - 1]), default=0)
     return text[: end if 2 * end >= ends[fit - 1] else ends[fit - 1]]
+
+
+# Passages as they are quoted: their sentences that speak to the question, and nothing of a table of contents
+
+
+#: Dots that lead to the number of a page, however they are parted.
+_LEADER = re.compile(r"(?:(?:[.·_]\s?){3,}|(?:…\s?)+)\s*(?:\d{1,4}|[ivxlc]{1,7})\b", re.IGNORECASE)
+#: A line of a table of contents without dots: the number of a section, its title, the number of its page.
+_ENTRY = re.compile(
+    r"\s*(?:chapter\s+|appendix\s+)?(?:\d+|[A-Z])(?:\.\d+)*\.?\s+[^\W\d_].*\s\d{1,4}\s*\Z", re.IGNORECASE
+)
+#: A table of contents has so many entries, a line of it so few words.
+LEAST_ENTRIES = 3
+MOST_WORDS = 14
+#: The share of lines without dots that are entries where the others are none.
+MOST_ENTRIES = 0.6
+#: Where so few sentences stand, all of them are quoted.
+FEW = 3
+#: What is open in mathematics and in lists is quoted whole.
+_WHOLE = re.compile(r"\\begin\{|\$\$|\\\[")
+_ENDS = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*\s*\Z|\n\s*\n\s*\Z")
+
+
+def is_contents(text: str) -> bool:
+    """Return whether a passage is of a table of contents: it says where something stands, and nothing of it."""
+    leaders = len(_LEADER.findall(text))
+    if leaders >= LEAST_ENTRIES:
+        words = _LEADER.sub(" ", text).split()
+        return len(words) <= MOST_WORDS * leaders
+    lines = [line for line in text.splitlines() if line.strip()]
+    entries = sum(_ENTRY.match(line) is not None for line in lines)
+    return entries > LEAST_ENTRIES and entries >= MOST_ENTRIES * len(lines)
+
+
+def sentences_for(text: str, span: Span, speaks: Callable[[str], bool]) -> Span:
+    """Return the part of a passage to quote: from its first sentence that `speaks` to its last one.
+
+    A sentence that the passage begins or ends in the middle of is left out. Statements with displayed formulas or lists
+    stay whole, and so does what is short, or speaks nowhere.
+    """
+    start, end = span
+    passage = text[start:end]
+    if _WHOLE.search(passage):
+        return span
+    every = pieces(passage)
+    if len(every) < FEW:
+        return span
+    found = _whole(every, passage, text[max(0, start - 80) : start], text[end : end + 2])
+    speaking = [each for each in found if speaks(passage[slice(*each.span)])]
+    if not speaking and len(found) == len(every):
+        return span
+    first, *_, last = [*(speaking or found)] * 2
+    return start + first.span[0], start + last.span[1]
+
+
+def _whole(found: list[Piece], passage: str, before: str, after: str) -> list[Piece]:
+    """Return the sentences of a passage without those that begin before it, or end behind it."""
+    if len(found) > 1 and before.strip() and not _ENDS.search(before) and passage.lstrip()[:1].islower():
+        found = found[1:]
+    if len(found) > 1 and after.strip() and not _ENDS.search(passage):
+        found = found[:-1]
+    return found

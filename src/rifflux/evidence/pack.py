@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 from typing import Any
 
 from rifflux.evidence.choose import Chosen, Citable, Limits, choose, fitted
@@ -102,8 +101,8 @@ class EvidencePack:
     `tokens` of at most `max_tokens` were used for titles and texts; documents of less relevance than `min_relevance`
     that the question does not name were left out. `confidence` is the relevance of the most relevant
     document with a text, `uncertain` says that little speaks for any, or that there is no text. `bibliography` holds,
-    where it was asked for, the entry of each cited document by citation key. `asked` says how to ask again, `digest` is
-    `pack_digest` of all the others; two packs of one content are equal whenever they were asked for.
+    where the request wants it, the entry of each cited document by citation key. `asked` is the request, `digest` is
+    `pack_digest` of all the others; two packs of one content are equal whenever they were made.
     """
 
     query: str
@@ -122,8 +121,8 @@ class EvidencePack:
 
 def pack_digest(pack: EvidencePack) -> str:
     """Return the SHA-256 of all that a pack claims, as canonical JSON: sorted keys, no blanks, without its digest."""
-    told = {name: value for name, value in noun_json(pack).items() if name != "digest"}
-    return digest(json.dumps(told, sort_keys=True, ensure_ascii=False, separators=(",", ":")))
+    claims = {name: value for name, value in noun_json(pack).items() if name != "digest"}
+    return digest(json.dumps(claims, sort_keys=True, ensure_ascii=False, separators=(",", ":")))
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ class Packer:
         without it they stay whole.
         """
         choice = choose(candidates, self.limits, self.listed, speaks, self.offset)
-        passages = [(each.document.title, [*map(itemgetter(1), each.passages)]) for each in choice.documents]
+        passages = [(each.document.title, [text for _, text in each.passages]) for each in choice.documents]
         fit = fitted(passages, count, self.budget, self.limits.least)
         packed = [(each, texts) for each, texts in zip(choice.documents, fit.texts, strict=True) if texts]
         references = [self.citing.refer(each.document) for each, _ in packed]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from operator import itemgetter
 
 from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Reference, digest, pack_digest
 from rifflux.store import Store
@@ -31,15 +31,15 @@ def verify(
     if pack.tokens > pack.max_tokens:
         problems.append(f"it has {pack.tokens} tokens, more than its budget of {pack.max_tokens}")
     if not pack.items and (pack.tokens or not pack.uncertain):
-        problems.append("its items are missing: it tells of tokens, or is certain, and holds no evidence")
+        problems.append("its items are missing: it claims tokens or certainty, and has no evidence")
     claims = check_digest(pack)
     if not stores:
         return [*problems, *claims]
     documents: dict[_Place, Document] = {}
     for item in pack.items:
         # Where several owners have a work of this name, the passage says whose it is.
-        held = ((store, store.catalog.chunk(item.chunk_id)) for store in stores)
-        store, chunk = next(filter(itemgetter(1), held), (stores[0], None))
+        chunks = ((store, store.catalog.chunk(item.chunk_id)) for store in stores)
+        store, chunk = next((each for each in chunks if each[1]), (stores[0], None))
         if chunk and chunk.is_of(*_place(item)):
             place = chunk.place
         else:
@@ -88,7 +88,7 @@ def _against(item: EvidenceItem, document: Document | None, citing: Citing, chun
         return
     withheld = document.withheld or (chunk is not None and chunk.span[1] > len(document.text))
     if item.text and (withheld or item.span[1] > len(document.text)):
-        # Nor is it said that a text is the work's.
+        # Nor does a problem confirm that a text is the work's.
         if not item.withheld:
             yield f"{_name(item)}: no license is recorded that permits a text, and there is one"
         return
@@ -98,7 +98,7 @@ def _against(item: EvidenceItem, document: Document | None, citing: Citing, chun
         yield f"{_name(item)}: the work says something else at {item.span[0]}-{item.span[1]}"
     known = _facts_of(citing, document)
     if wrong := [name for name, value in known.items() if getattr(item, name) != value]:
-        yield f"{_name(item)}: the index tells otherwise of the work's {', '.join(wrong)}"
+        yield f"{_name(item)}: the index differs in the work's {', '.join(wrong)}"
     if chunk is None or not chunk.is_of(*_place(item)):
         yield f"{_name(item)}: the chunk {item.chunk_id} is not one of the work's"
     elif not withheld and (chunk.heading_path != item.heading_path or not _nested(chunk.span, item.span)):
@@ -126,7 +126,7 @@ def _miswritten(pack: EvidencePack, citing: Citing, documents: Mapping[_Place, D
         else:
             style = "csl"
         if key in cited and entry != json.loads(json.dumps(citing.entry(cited[key], key, style))):
-            yield f"the entry of {key} in the bibliography is not what the index tells of the work"
+            yield f"the entry of {key} in the bibliography is not what the index has of the work"
 
 
 def _name(item: EvidenceItem) -> str:
@@ -135,3 +135,52 @@ def _name(item: EvidenceItem) -> str:
 
 def _place(item: EvidenceItem) -> _Place:
     return item.namespace, item.key
+
+
+# What a pack claims beside what the same question gives when it is repeated
+
+
+#: Numbers are equal that differ by less than this share of the greater: vectors have seven digits, and processors add
+#: in different orders. Ranks, keys and spans have no such leeway.
+PRECISION = 1e-6
+_MISSING = object()
+
+
+def differences(claimed: object, again: object, where: str = "it") -> Iterator[str]:
+    """Yield the places in which a claimed JSON value differs from that which the repeated request gave."""
+    if isinstance(claimed, Mapping) and isinstance(again, Mapping):
+        for name in (*again, *(name for name in claimed if name not in again)):
+            if where == "it":
+                inside = name
+            else:
+                inside = f"{where}.{name}"
+            yield from differences(claimed.get(name, _MISSING), again.get(name, _MISSING), inside)
+    elif _is_list(claimed) and _is_list(again):
+        yield from _unlike(claimed, again, where)  # type: ignore[arg-type]
+    elif not _same(claimed, again):
+        yield f"{where}: {_quoted(claimed)} is claimed, repeated it is {_quoted(again)}"
+
+
+def _unlike(claimed: Sequence[object], again: Sequence[object], where: str) -> Iterator[str]:
+    if len(claimed) != len(again):
+        yield f"{where}: {len(claimed)} are claimed, repeated there are {len(again)}"
+    for place, (one, other) in enumerate(zip(claimed, again, strict=False), 1):
+        yield from differences(one, other, f"{where}[{place}]")
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=PRECISION, abs_tol=1e-12)
+    return one == other
+
+
+def _quoted(value: object) -> str:
+    if value is _MISSING:
+        return "nothing"
+    return repr(value)[:60]

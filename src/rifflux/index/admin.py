@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,13 +16,14 @@ from rifflux.session.reading import Feedback
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView, delegated
 from rifflux.session.writing import Writer
-from rifflux.store import PART, Store
-from rifflux.types import Progress
+from rifflux.store import PART, Registry, Store
+from rifflux.types import Notice, Progress
 
 if TYPE_CHECKING:
     from rifflux.conversations import VectorsMade
     from rifflux.index.extract import Extracted, Issued
     from rifflux.models import Embedder
+    from rifflux.service.usage import Ledger
     from rifflux.store import Erased, LogEntry
 
 
@@ -60,7 +62,7 @@ class Admin:
         return extract(self._view, path, collections, tokens=tokens, former=former, progress=progress)
 
     def delete_user(self, user: str) -> Erased:
-        """Delete all that is kept of a user and return the counts; see `Accounts.delete`. Raises `NotFound`."""
+        """Delete everything stored of a user and return the counts; see `Accounts.delete`. Raises `NotFound`."""
         from rifflux.service.accounts import Accounts
 
         return Accounts(self.store.registry).delete(user)
@@ -70,7 +72,7 @@ class Admin:
         return self.store.registry.log(before, limit)
 
     def declare_facets(self, *names: str) -> None:
-        """Let queries name these metadata fields as `field:value`, in all views of a user; kept in the index."""
+        """Let queries name these metadata fields as `field:value`, in all views of a user; stored in the index."""
         for name in names:
             if not name.isidentifier():
                 raise InvalidArgument(f"{name!r} cannot be a facet: use letters, digits and underscores")
@@ -130,7 +132,7 @@ class Admin:
         everybody = Conversations(part, self.policies)
         everybody.check_hybrid()
         embedded = waiting = 0
-        degraded: dict[str, None] = {}
+        degraded: dict[Notice, None] = {}
         for store in self.view.store.views():
             if store.owner.endswith(f"{PART}{CONVERSATIONS.name}"):
                 own = Conversations(replace(part, store=store, payer=user_of(store.owner)), self.policies)
@@ -145,28 +147,56 @@ class Admin:
 
         Raises `OutOfScope` in a scope.
         """
-        from rifflux.session.refreshes import is_fresh, refreshes_of
+        from rifflux.session.freshness import is_fresh, refreshes_of
 
         stores = [writer.view.store for writer in Writer(self.view).of_everybody()]
         attempts = refreshes_of(stores)
         return attempts.succeeded, attempts.failed, is_fresh(stores)
 
-    def kept(self) -> Mapping[str, int]:
+    def personal_counts(self) -> Mapping[str, int]:
         """Count the conversations, messages and memories of the user; without a scope, those of all users."""
-        from rifflux.index.status import kept_in
+        from rifflux.index.status import personal_counts_of
 
-        return kept_in(self.view)
+        return personal_counts_of(self.view)
 
     @property
-    def nothing(self) -> str:
-        """Return why nothing can be found, with the cure; empty where there is something."""
+    def nothing(self) -> Notice | None:
+        """Return why nothing can be found, with the cure; None where there is something."""
         if self.counts()["chunks"]:
-            return ""
+            return None
         return self.view.nothing
 
     def holds(self, key: str) -> bool:
         """Return whether a document goes by a key, a path or an identifier."""
         return bool(self.view.reading().store.catalog.find_documents(key))
+
+    @property
+    def user(self) -> str:
+        """Return the user whose view this is; empty where it is nobody's."""
+        return self.view.user
+
+    @property
+    def registry(self) -> Registry:
+        """Return accounts, settings, jobs and the log of administrators."""
+        return self.view.store.registry
+
+    @property
+    def ledger(self) -> Ledger:
+        """Return the record of calls of models and of budgets."""
+        return self.view.session.ledger
+
+    def keep_up(self, stop: threading.Event) -> Iterator[str]:
+        """Update derived files as other processes change the index, until `stop` is set; yield failures."""
+        yield from self.view.store.keep_up(stop)
+
+    def leave_building(self) -> None:
+        """Build nothing in the background from now on: another process does, which runs `keep_up`."""
+        self.view.store.leave_building()
+
+    def probe(self) -> None:
+        """Read a little of every table, and of the state file if there is one. Raises `UnusableIndex`."""
+        self.view.store.probe()
+        self.registry.token("")
 
     @property
     def store(self) -> Store:

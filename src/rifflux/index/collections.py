@@ -10,7 +10,7 @@ from rifflux.errors import NotFound
 from rifflux.service.collections import VisibleCollection
 from rifflux.session.session import IndexView
 from rifflux.store import Grant
-from rifflux.types import told_namespace
+from rifflux.types import visible_namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Collections:
         return self._info(self._rights.create(name, description))
 
     def describe(self, name: str, description: str) -> CollectionInfo:
-        """Say what a collection holds; agents are told with what they find in it."""
+        """Describe what a collection holds; agents get the description with what they find in it."""
         self._rights.describe(name, description)
         return self.get(name)
 
@@ -116,6 +116,6 @@ class Collections:
         record = found.record
         counts = store.counts()
         readers = self._rights.readers(found)
-        roots = tuple(told_namespace(each, owned=found.owned) for each in sources(store))
+        roots = tuple(visible_namespace(each, owned=found.owned) for each in sources(store))
         about = record.user, record.description, counts["documents"], counts["chunks"], roots
         return CollectionInfo(found.label, *about, found.owned, found.writable, readers)

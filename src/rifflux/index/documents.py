@@ -21,7 +21,7 @@ from rifflux.session.session import IndexView
 from rifflux.session.writing import DOCUMENTS, SENT_S, Writer
 from rifflux.store import DocumentChange, Listed, Placed, Store
 from rifflux.text.dates import parse_time
-from rifflux.types import Document, Failure, Parsed, of_owner, parted, told_namespace
+from rifflux.types import Document, Failure, Notice, Parsed, of_owner, parted, visible_namespace
 
 if TYPE_CHECKING:
     from rifflux.index.facets import Facet
@@ -43,7 +43,7 @@ _BEGIN = ("", "")
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """A document in a list, with the number of its passages; `withheld` says that its text is not shown.
+    """A document in a list, with the number of its passages; `withheld` says that a license forbids its text.
 
     `namespace` is that within which its key is unique: a folder, a list of works, or `documents` for what was given.
     """
@@ -85,7 +85,7 @@ class Stored:
     chunks: int
     embedded_chunks: int
     failed: tuple[Failure, ...] = ()
-    degraded: tuple[str, ...] = ()
+    degraded: tuple[Notice, ...] = ()
 
 
 class Documents:
@@ -246,7 +246,7 @@ class Documents:
         if owner is None:
             owner = reader.store.owner
         if PurePath(namespace).is_absolute():
-            folder = told_namespace(namespace, owned=reader.view.owns(owner))
+            folder = visible_namespace(namespace, owned=reader.view.owns(owner))
             raise InvalidArgument(
                 f"{key!r} is a file of {folder}, which is indexed as a folder: remove it there, or the folder from its "
                 "collection"
@@ -286,12 +286,12 @@ class Documents:
 
 
 def _info(within: VisibleCollection, row: Listed, visible: LicensePolicy, *, several: bool) -> DocumentInfo:
-    """Return a document as the caller may be shown it; of `several` owners, with the one whose it is."""
+    """Return a document as the caller may see it; of `several` owners, with the one whose it is."""
     namespace = of_owner(row.namespace, within.owner if several else None)
     shown = visible.document(namespace, row.document)
     return DocumentInfo(
         key=shown.key,
-        namespace=told_namespace(row.namespace, owned=within.owned),
+        namespace=visible_namespace(row.namespace, owned=within.owned),
         collection=within.label,
         path=row.path,
         title=shown.title,

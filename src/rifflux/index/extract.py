@@ -37,7 +37,7 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """An extracted index: its file, what it holds, who may read it, and what it needs besides.
+    """An extracted index: its file, what it holds, who may read it, and what else it needs.
 
     `left_out` counts works that no license lets be handed on, `models` are folders by the names that the index calls
     them by, `without_vectors` names a model that cannot be handed on.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,10 +16,9 @@ from rifflux.retrieve.query.reading import collections_in, within
 from rifflux.retrieve.table import SCORE, SEMANTIC, joined
 from rifflux.session.arguments import checked_deadline, checked_filter, checked_query
 from rifflux.session.folders import resolved
-from rifflux.session.searching import Searcher
+from rifflux.session.searching import Searcher, SearchOptions
 from rifflux.session.session import IndexView
-from rifflux.session.stages import SearchOptions
-from rifflux.types import Filter, Hit, Ranking, Results, Trace, Why
+from rifflux.types import Filter, Hit, Notice, Ranking, Results, Trace, Why
 
 if TYPE_CHECKING:
     from rifflux.models.guarded import GuardedEmbedder
@@ -40,7 +38,7 @@ _KINDS = ("knowledge", "note", "task", "message")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FederatedSource:
     """A part of what somebody has: which documents it is made of, and how much a place in its list counts."""
 
     name: str
@@ -50,11 +48,11 @@ class Source:
 
 #: The first is asked before the others.
 SOURCES = (
-    Source("knowledge", 1.5, Filter(kinds=("knowledge",))),
-    Source("files", 1.2, Filter(not_kinds=(*_KINDS, "memory"))),
-    Source("notes", 1.0, Filter(kinds=("note",))),
-    Source("tasks", 1.0, Filter(kinds=("task",))),
-    Source("conversations", 0.8, Filter(kinds=("message",))),
+    FederatedSource("knowledge", 1.5, Filter(kinds=("knowledge",))),
+    FederatedSource("files", 1.2, Filter(not_kinds=(*_KINDS, "memory"))),
+    FederatedSource("notes", 1.0, Filter(kinds=("note",))),
+    FederatedSource("tasks", 1.0, Filter(kinds=("task",))),
+    FederatedSource("conversations", 0.8, Filter(kinds=("message",))),
 )
 
 
@@ -70,7 +68,7 @@ class Everything:
     """
 
     view: IndexView
-    sources: Sequence[Source] = SOURCES
+    sources: Sequence[FederatedSource] = SOURCES
     parts: Mapping[str, IndexView] = field(default_factory=dict)
     modes: Callable[[], Mapping[str, str]] = dict
 
@@ -90,13 +88,14 @@ class Everything:
         mode = request.mode
         top_k = request.top_k
         deadline = checked_deadline(request.deadline_ms)
-        load = self.view.asking_once.load
+        load = self.view.embedding_once.load
         asked = _Round(self, self.modes(), load, query, top_k, mode, request.fusion, filter, deadline)
         first, *others = sources = asked.sources()
         ignored = asked.options(first, mode).notes
         found = {first.name: asked.of(first)}
         if first is self.sources[0] and quality_of(found[first.name], asked.cosines) >= HIGH:
-            note = f"{first.name} answers well by itself: the other sources were not asked"
+            text = f"{first.name} answers well by itself: the other sources were not asked"
+            note = Notice("sources.not_asked", text, data={"source": first.name})
             return self._fused(query, found, top_k, *ignored, *asked.notes(found), note)
         found = self._complete(found | {source.name: asked.of(source) for source in others})
         results = self._fused(query, found, top_k, *ignored, *asked.notes(found))
@@ -105,16 +104,16 @@ class Everything:
             return results
         asked = replace(asked, query=wider, read={}, searchers={})
         found = self._complete({source.name: asked.of(source) for source in sources})
-        note = f"little was found: asked again as {wider!r}"
+        note = Notice("query.widened", f"little was found: asked again as {wider!r}", data={"query": wider})
         return self._fused(query, found, top_k, *ignored, *asked.notes(found), note)
 
     def _complete(self, found: Mapping[str, Results]) -> dict[str, Results]:
-        """Return the answers of all sources, in their order; those that have nothing were not asked."""
+        """Return the answers of all sources, in their order; those without content are not searched."""
         first = next(iter(found.values()))
         nothing = Results(first.query, (), replace(first.trace, milliseconds={}, degraded=(), notes=()))
         return {source.name: found.get(source.name, nothing) for source in self.sources}
 
-    def _fused(self, query: str, found: Mapping[str, Results], top_k: int, *notes: str) -> Results:
+    def _fused(self, query: str, found: Mapping[str, Results], top_k: int, *notes: Notice) -> Results:
         """Return one page of several lists, each hit with the explanation of its source."""
         fuse = ReciprocalRank(
             RANK_OFFSET, {source.name: source.weight for source in self.sources if source.name in found}
@@ -155,16 +154,16 @@ class _Round:
     searchers: dict[str, Searcher] = field(default_factory=dict)
     cosines: dict[str, float] = field(default_factory=dict)
 
-    def sources(self) -> Sequence[Source]:
+    def sources(self) -> Sequence[FederatedSource]:
         """Return the sources that have documents of kinds that are wanted, at least one."""
         return [each for each in self.everything.sources if self._has_some(each)] or self.everything.sources[:1]
 
-    def _has_some(self, source: Source) -> bool:
+    def _has_some(self, source: FederatedSource) -> bool:
         limits = _narrowed(self.filter, source.filter)
         wanted = Filter(kinds=limits.kinds, not_kinds=limits.not_kinds)
         return not source.filter.kinds or self._searcher(source).store.catalog.any_passes(wanted)
 
-    def _searcher(self, source: Source) -> Searcher:
+    def _searcher(self, source: FederatedSource) -> Searcher:
         """Return the searcher of a source; those of one view share it."""
         view = self._view_of(source)
         if view not in self.searchers:
@@ -182,26 +181,36 @@ class _Round:
         """Return the views that are searched, each with its name; the one without a name holds all but the parts."""
         return [("", self.everything.view), *self.everything.parts.items()]
 
-    def _view_of(self, source: Source) -> str:
+    def _view_of(self, source: FederatedSource) -> str:
         """Return the name of the view that a source is searched in, empty if it has none of its own."""
         if source.name in self.everything.parts:
             return source.name
         return ""
 
-    def options(self, source: Source, mode: str) -> SearchOptions:
+    def options(self, source: FederatedSource, mode: str) -> SearchOptions:
         """Return the options of the search of a source in a mode."""
         searcher = self._searcher(source)
         return searcher.options(mode, self.fusion, None, searcher.profile.diversity)
 
-    def notes(self, found: Mapping[str, Results]) -> Iterator[str]:
+    def notes(self, found: Mapping[str, Results]) -> Iterator[Notice]:
         """Yield how the question was read, and why nothing can be found if no view that was searched holds anything."""
-        yield from dict.fromkeys(chain.from_iterable(plan.execution.notes for plan in self.read.values()))
+        notes: dict[Notice, None] = {}
+        for view, plan in self.read.items():
+            if plan.variants:
+                sources = [
+                    each for each in self.everything.sources if each.name in found and self._view_of(each) == view
+                ]
+                hits = [hit for each in sources for hit in found[each.name]]
+                notes.update(dict.fromkeys(self._searcher(sources[0]).variant_notes(plan, hits)))
+            notes.update(dict.fromkeys(plan.execution.notes))
+        yield from notes
         statistics = [plan.execution.statistics for plan in self.read.values()]
         holding = any(each and each.chunks for each in statistics)
-        if not holding and not any(found.values()) and self.everything.view.nothing:
-            yield self.everything.view.nothing
+        nothing = self.everything.view.nothing
+        if nothing and not holding and not any(found.values()):
+            yield nothing
 
-    def of(self, source: Source) -> Results:
+    def of(self, source: FederatedSource) -> Results:
         """Return the answer of one source."""
         searcher = self._searcher(source)
         view = self._view_of(source)
@@ -237,14 +246,18 @@ def widened(query: str) -> str:
     return " ".join([*plain, *prefixes, *excluded])
 
 
-def _narrowed(asked: Filter, source: Filter) -> Filter:
-    """Return a filter that both let through; where they have no kind in common, nothing passes."""
-    kinds = asked.kinds or source.kinds
-    left_out = (*asked.not_kinds, *source.not_kinds)
-    if asked.kinds and source.kinds:
-        common = tuple(kind for kind in asked.kinds if kind in source.kinds)
-        kinds, left_out = common or asked.kinds, left_out if common else (*left_out, *asked.kinds)
-    return replace(asked, kinds=kinds, not_kinds=left_out)
+def _narrowed(filter: Filter, source: Filter) -> Filter:
+    """Return a filter for what passes both; where they have no kind in common, nothing passes."""
+    kinds = filter.kinds or source.kinds
+    left_out = (*filter.not_kinds, *source.not_kinds)
+    if filter.kinds and source.kinds:
+        common = tuple(kind for kind in filter.kinds if kind in source.kinds)
+        if common:
+            kinds = common
+        else:
+            kinds = filter.kinds
+            left_out = (*left_out, *filter.kinds)
+    return replace(filter, kinds=kinds, not_kinds=left_out)
 
 
 def _ranking(results: Results) -> Ranking:
@@ -252,7 +265,7 @@ def _ranking(results: Results) -> Ranking:
     return Ranking(ids, np.array([hit.score for hit in results], np.float64))
 
 
-def _trace(found: Mapping[str, Results], notes: Sequence[str]) -> Trace:
+def _trace(found: Mapping[str, Results], notes: Sequence[Notice]) -> Trace:
     """Return one trace of all searches: times and counts by source, each reason once."""
     traces = {name: results.trace for name, results in found.items()}
     first = next(iter(traces.values()))

@@ -14,7 +14,7 @@ from rifflux.retrieve.table import LEXICAL
 from rifflux.session.profile import Profile
 from rifflux.session.reading import Feedback, Reader
 from rifflux.session.searching import Searcher
-from rifflux.session.session import IndexView, Kept, delegated
+from rifflux.session.session import IndexView, ValueCache, delegated
 from rifflux.session.writing import Writer
 from rifflux.types import Filter, IndexReport, Scope
 
@@ -43,7 +43,7 @@ class Index:
 
     def __init__(self, view: IndexView) -> None:
         self._view = view
-        self._scoped = Kept()
+        self._scoped = ValueCache()
 
     def __enter__(self) -> Index:
         return self

@@ -13,10 +13,10 @@ from rifflux.requests import MOST_RESULTS
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.query.expand import known_synonyms
 from rifflux.session.arguments import checked_number, checked_place, checked_whole
-from rifflux.session.current import CurrentEmbedder
 from rifflux.session.profile import Profile
 from rifflux.session.profile import profile as find_profile
 from rifflux.session.session import CallLimits, IndexView, Session
+from rifflux.session.vectors import CurrentEmbedder
 from rifflux.store import REVISION, Store, open_store
 from rifflux.text.analyzer import REVISIONS
 

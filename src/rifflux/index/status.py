@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from rifflux.errors import Cure
 from rifflux.index.collections import CollectionInfo, Collections
 from rifflux.ingest.sync import Languages
 from rifflux.retrieve.fuse import Adaptive
-from rifflux.session.left_out import left_out_kinds
+from rifflux.session.freshness import left_out_kinds
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
 from rifflux.session.session import IndexView
 from rifflux.store import PART, Generation
-from rifflux.types import Failure, Freshness, told_namespace
+from rifflux.types import Failure, Freshness, Notice, visible_namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class Status:
     switching: Generation | None = None
     vectors: VectorReport | None = None
     freshness: Freshness | None = None
-    degraded: tuple[str, ...] = ()
+    degraded: tuple[Notice, ...] = ()
     collections: tuple[CollectionInfo, ...] = ()
     conversations: int = 0
     messages: int = 0
@@ -80,7 +81,7 @@ class Status:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-def kept_in(view: IndexView) -> Mapping[str, int]:
+def personal_counts_of(view: IndexView) -> Mapping[str, int]:
     """Count the conversations, messages and memories of the user of a view, or of all users where it is nobody's."""
     from rifflux.conversations import Conversations
     from rifflux.conversations.profile import CONVERSATIONS
@@ -119,7 +120,7 @@ def status_of(view: IndexView) -> Status:
         files=counts["files"],
         embedding_model=embedder.name,
         embedding_backend=embedder.backend,
-        roots=view.told_roots(roots),
+        roots=view.visible_roots(roots),
         schema_version=store.schema_version,
         profile=view.profile.name,
         language=view.profile.language,
@@ -131,29 +132,29 @@ def status_of(view: IndexView) -> Status:
         read_only=store.read_only,
         state="" if scope else view.session.store.state,
         unreadable_files=tuple(
-            Failure(f"{view.told_roots([root])[0]}/{state.path}", state.problem or "") for root, state in states
+            Failure(f"{view.visible_roots([root])[0]}/{state.path}", state.problem or "") for root, state in states
         ),
         vectors=vector_report(view),
         switching=None if scope else Maintenance(replace(view, store=own)).switching(),
         freshness=freshness,
         degraded=(
-            *(each.text for each in view.outdated),
-            *_shortcomings(counts, freshness),
-            *(each.text for each in store.troubles()),
+            *view.outdated,
+            *_shortcomings(view, counts, freshness),
+            *store.troubles(),
             *store.notices(),
         ),
         collections=tuple(Collections(view).list()),
         left_out=left_out_kinds(view.session.store.of(each) for each in store.owners if view.owns(each)),
-        **kept_in(replace(view, store=own)),
+        **personal_counts_of(replace(view, store=own)),
     )
 
 
 def _root_languages(view: IndexView) -> Mapping[str, str]:
-    """Return the languages that were given to folders and files, by their names as the caller is told them."""
+    """Return the languages that were given to folders and files, by their names for the caller."""
     found: dict[str, str] = {}
     for owner in view.store.owners:
         languages = Languages.of(view.session.store.of(owner)).by_path
-        found |= {told_namespace(path, owned=view.owns(owner)): language for path, language in languages.items()}
+        found |= {visible_namespace(path, owned=view.owns(owner)): language for path, language in languages.items()}
     return found
 
 
@@ -179,11 +180,14 @@ def _bytes(path: str) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _shortcomings(counts: Mapping[str, int], freshness: Freshness) -> Iterator[str]:
-    """Yield the shortcomings, one sentence each."""
+def _shortcomings(view: IndexView, counts: Mapping[str, int], freshness: Freshness) -> Iterator[Notice]:
+    """Yield a notice for each shortcoming."""
     if waiting := counts["chunks"] - counts["embedded_chunks"]:
-        yield f"{waiting} of {counts['chunks']} chunks have no vector yet"
+        text = f"{waiting} of {counts['chunks']} chunks have no vector yet"
+        data = {"profile": view.profile.name, "chunks": counts["chunks"], "missing": waiting}
+        yield Notice("vectors.missing", text, view.profile.cure, data)
     if freshness.note:
-        yield freshness.note
+        yield Notice("index.stale", freshness.note, Cure.INDEX)
     for root in freshness.missing_roots:
-        yield f"{root} is gone, or not mounted: its files stay as they were read"
+        text = f"{root} is gone, or not mounted: its files stay as they were read"
+        yield Notice("root.missing", text, data={"root": root})

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import groupby
+from itertools import groupby, pairwise
 from json.encoder import encode_basestring_ascii as _quoted
 from operator import attrgetter
 from pkgutil import resolve_name
@@ -47,25 +47,7 @@ def chunk_id(identity: str, headings: Sequence[str], text: str, occurrence: int)
     `identity` names the document. It depends on nothing else, so an edit elsewhere in the document leaves it.
     """
     parts = ", ".join(_quoted(heading) for heading in headings)
-    key = f"[{_quoted(identity)}, [{parts}], {_quoted(text)}, {occurrence}]"  # JSON: no two lists are written alike
-    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest()) >> 1
-
-
-# Loaded when first used: a search chunks nothing, and should not wait for a Markdown parser.
-_BLOCKS = {
-    "code": "rifflux.ingest.read.code:code_blocks",
-    "markdown": "rifflux.ingest.read.markdown:markdown_blocks",
-    "rst": "rifflux.ingest.read.rst:rst_blocks",
-}
-_PARAGRAPHS = "rifflux.ingest.read.plain:plain_blocks"
-
-
-def blocks_of(document: Document) -> tuple[Block, ...]:
-    """Return the blocks of a document that came as text, not as a file, by its `kind` (else paragraphs)."""
-    split: Callable[..., tuple[Block, ...]] = resolve_name(_BLOCKS.get(document.kind, _PARAGRAPHS))
-    if document.kind == "code":
-        return split(document.text, str(document.metadata.get("language", "")))
-    return split(document.text)
+    return hash_of(f"[{_quoted(identity)}, [{parts}], {_quoted(text)}, {occurrence}]")  # JSON: no two are written alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +87,9 @@ class Chunker:
 # Where a text too long for one chunk may be cut: at sentences, lines, clauses, words, in that order
 
 
-#: Yields the positions between `start` and `end` at which `text` may be cut, ascending.
-Cut = Callable[[str, int, int], Iterable[int]]
+#: Where to cut a text: behind each match of a pattern, or at the positions between `start` and `end` that a function
+#: gives, in ascending order.
+Cut = re.Pattern[str] | Callable[[str, int, int], Iterable[int]]
 
 _ABBREVIATIONS = """
 al approx apr aug ave ca capt cf co col corp dec dept dr ed eds eg eq esp est etc ext feb ff gen gov inc
@@ -126,7 +109,7 @@ _LONGEST_WORD = 24
 _ABBREVIATED = frozenset(_ABBREVIATIONS.split())
 _ABBREVIATED_NUMBERED = frozenset(_NUMBERED.split())
 
-_BLANK_LINES = re.compile(r"\n(?:[ \t]*+\n)++")
+BLANK_LINES = re.compile(r"\n(?:[ \t]*+\n)++")
 _LINE_END = re.compile(r"\n+")
 _CLAUSE_END = re.compile(r"[,;:](?=\s)\s+|[，、；：]\s*|\s[–—]\s+")
 _CELL_END = re.compile(r"\||\t")
@@ -162,24 +145,19 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str]) -> bool:
     return not (initial or dotted or last in _ABBREVIATED)
 
 
-def _at(pattern: re.Pattern[str]) -> Cut:
-    def cut(text: str, start: int, end: int) -> Iterator[int]:
-        for match in pattern.finditer(text, start, end):
-            if match.end() < end:
-                yield match.end()
-
-    return cut
-
-
 #: Ways to cut each sort of text, the gentlest first.
-PROSE: Sequence[Cut] = (sentence_ends, _at(_LINE_END), _at(_CLAUSE_END))
-CODE: Sequence[Cut] = (_at(_BLANK_LINES), _at(_LINE_END))
-TABLE: Sequence[Cut] = (_at(_LINE_END), _at(_CELL_END))
+PROSE: Sequence[Cut] = (sentence_ends, _LINE_END, _CLAUSE_END)
+CODE: Sequence[Cut] = (BLANK_LINES, _LINE_END)
+TABLE: Sequence[Cut] = (_LINE_END, _CELL_END)
 
 
 def pieces(text: str, start: int, end: int, cut: Cut) -> Iterator[Span]:
     """Yield the non-blank spans between the cuts, without blank lines around them or space behind them."""
-    for stop in (*cut(text, start, end), end):
+    if isinstance(cut, re.Pattern):
+        stops: Iterable[int] = [found.end() for found in cut.finditer(text, start, end) if found.end() < end]
+    else:
+        stops = cut(text, start, end)
+    for stop in (*stops, end):
         if (span := trimmed(text, start, stop)) is not None:
             yield span
         start = stop
@@ -231,6 +209,44 @@ def _belongs_to_previous(text: str, position: int) -> bool:
     )
 
 
+# The blocks of a text that came without a file
+
+
+# Loaded when first used: a search chunks nothing, and should not wait for a Markdown parser.
+_BLOCKS = {
+    "code": "rifflux.ingest.read.code:code_blocks",
+    "markdown": "rifflux.ingest.read.markdown:markdown_blocks",
+    "rst": "rifflux.ingest.read.rst:rst_blocks",
+}
+_MARKER = re.compile(r"[ \t]*(?:[-*+•‣◦]|\(?(?:\d{1,4}|[a-zA-Z])[.)])[ \t]")
+
+
+def blocks_of(document: Document) -> tuple[Block, ...]:
+    """Return the blocks of a document that came as text, not as a file, by its `kind` (else paragraphs)."""
+    if document.kind not in _BLOCKS:
+        return plain_blocks(document.text)
+    split: Callable[..., tuple[Block, ...]] = resolve_name(_BLOCKS[document.kind])
+    if document.kind == "code":
+        return split(document.text, str(document.metadata.get("language", "")))
+    return split(document.text)
+
+
+def plain_blocks(text: str) -> tuple[Block, ...]:
+    """Return the paragraphs of a text, apart by blank lines; an item of a list, with its other lines, is a block."""
+    blocks: list[Block] = []
+    for start, end in pieces(text, 0, len(text), BLANK_LINES):
+        lines = list(pieces(text, start, end, _LINE_END))
+        marked = [bool(_MARKER.match(text, *line)) for line in lines]
+        if sum(marked) < 2:
+            blocks.append(Block(start, end))
+            continue
+        begins = [0, *(place for place, is_item in enumerate(marked) if is_item and place), len(lines)]
+        for first, stop in pairwise(begins):
+            kind = "item" if marked[first] else "paragraph"
+            blocks.append(Block(lines[first][0], lines[stop - 1][1], kind))
+    return tuple(blocks)
+
+
 # Pack the blocks of one section into passages of about the same size
 
 
@@ -268,7 +284,14 @@ class Pack:
 
     def passages(self, section: Iterable[Block]) -> Iterator[tuple[str, Span]]:
         """Yield the text and span of each passage, in order."""
-        for group in self._groups(self._with_lead_ins(self._units(section))):
+        units = self._with_lead_ins(self._units(section))
+        if not units:
+            return
+        if _total(units) <= self.limit:
+            groups = [units]
+        else:
+            groups = self._balanced(self._joined(self._filled(units)))
+        for group in groups:
             header = group[0].header
             start = group[0].start
             end = group[-1].end
@@ -342,13 +365,7 @@ class Pack:
     def _size(self, text: str) -> int:
         return max(self.count(text), -(-len(text) // _CHARACTERS_PER_TOKEN))
 
-    # From units to passages
-
-    def _groups(self, units: list[_Unit]) -> list[list[_Unit]]:
-        """Group the units: filled in order, then without runts."""
-        if units and _total(units) <= self.limit:
-            return [units]
-        return self._balanced(self._joined(self._filled(units)))
+    # From units to passages: filled in order, then without runts
 
     def _filled(self, units: Iterable[_Unit]) -> list[list[_Unit]]:
         """Runs filled up to the budget in turn, so that an edit moves no boundary in front of it."""

@@ -6,13 +6,12 @@ and reads the chunks of the next: the model waits for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import blake2b
 from itertools import chain, pairwise
-from operator import attrgetter
 
 import numpy as np
 
@@ -28,7 +27,6 @@ WINDOW = 1024
 BATCH = 128
 #: Texts of a run that are remembered, to embed none that is like one of them.
 REMEMBERED = 500_000
-_HASH = attrgetter("hash")
 
 
 def embed_pending(
@@ -44,16 +42,12 @@ def embed_pending(
     Of texts that are equal, or that the model cannot tell apart, one is embedded. `total` is the number of chunks, if
     it does not follow from the model in use. `in_background` runs the model at the lowest priority.
     """
-    counts = store.counts()
     if total is None:
-        most = counts["chunks"] - counts["embedded_chunks"]
-    else:
-        most = total
+        counts = store.counts()
+        total = counts["chunks"] - counts["embedded_chunks"]
     thread = ThreadPoolExecutor(1, "model", initializer=stand_back if in_background else None)
-    batches = _windows(store, embedder.fingerprint)
-    return _embed(
-        _EmbeddingRun(store, embedder, thread), batches, partial(progress, "embed") if progress else None, most
-    )
+    windows = store.semantic.pending(WINDOW, embedder.fingerprint)
+    return _embed(_EmbeddingRun(store, embedder, thread), windows, progress, total)
 
 
 def embed_changes(store: Store, embedder: GuardedEmbedder, changes: Iterable[DocumentChange]) -> int:
@@ -70,37 +64,30 @@ def embed_changes(store: Store, embedder: GuardedEmbedder, changes: Iterable[Doc
         for change in changes
         for each in change.chunks
     ]
-    return _embed(_EmbeddingRun(store, embedder, ThreadPoolExecutor(1, "model")), _batches(waiting))
-
-
-def _windows(store: Store, fingerprint: str) -> Iterator[Sequence[Pending]]:
-    """Yield waiting chunks in batches of like length, to save padding. The store takes them in any order."""
-    for window in store.semantic.pending(WINDOW, fingerprint):
-        yield from _batches(sorted(window, key=lambda chunk: len(chunk.text)))
-
-
-def _batches(chunks: Sequence[Pending]) -> Iterator[Sequence[Pending]]:
-    for start in range(0, len(chunks), BATCH):
-        yield chunks[start : start + BATCH]
+    return _embed(_EmbeddingRun(store, embedder, ThreadPoolExecutor(1, "model")), [waiting])
 
 
 def _embed(
-    run: _EmbeddingRun,
-    batches: Iterable[Sequence[Pending]],
-    progress: Callable[[int, int], None] | None = None,
-    total: int = 0,
+    run: _EmbeddingRun, windows: Iterable[Sequence[Pending]], progress: Progress | None = None, total: int = 0
 ) -> int:
-    """Embed batches, one ahead of the one that is stored; return how many chunks got a vector."""
+    """Embed chunks in batches, one ahead of the one that is stored; return how many chunks got a vector."""
+    started = (run.start(batch) for window in windows for batch in _batches(window))
     done = 0
     try:
-        for batch, _ahead in pairwise(chain((run.start(batch) for batch in batches), (None,))):
+        for batch, _ahead in pairwise(chain(started, (None,))):
             assert batch
             done += run.finish(batch)
             if progress:
-                progress(done, total)
+                progress("embed", done, total)
     finally:
         run.thread.shutdown(cancel_futures=True)
     return done
+
+
+def _batches(window: Sequence[Pending]) -> list[list[Pending]]:
+    """Return chunks in batches of like length, to save padding. The store takes them in any order."""
+    order = np.argsort([len(chunk.text) for chunk in window], kind="stable")
+    return [[window[place] for place in order[start : start + BATCH]] for start in range(0, len(window), BATCH)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +121,7 @@ class _EmbeddingRun:
 
     def start(self, chunks: Sequence[Pending]) -> _Batch:
         """Begin to embed those texts of a batch that are new to the index and to the run."""
-        stored = self.store.semantic.vectors_by_hash([*(_HASH(chunk) for chunk in chunks)], self.embedder.fingerprint)
+        stored = self.store.semantic.vectors_by_hash([chunk.hash for chunk in chunks], self.embedder.fingerprint)
         new: dict[int, str] = {}
         same: dict[int, int] = {}
         if len(self.seen) >= REMEMBERED:

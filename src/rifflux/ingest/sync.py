@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import NotFound
-from rifflux.ingest.parallel.job import (
+from rifflux.ingest.prepare import (
     UNFINISHED,
     FileChange,
     JobResult,
+    Preparer,
     ReadJob,
     Task,
     assembled,
@@ -22,7 +23,6 @@ from rifflux.ingest.parallel.job import (
     is_current,
     jobs_of,
 )
-from rifflux.ingest.prepare import Preparer
 from rifflux.ingest.read.jsonl import Records
 from rifflux.ingest.walk.find import Finder, FoundFile, Links, Skipped, until_link
 from rifflux.models.cores import available_cores
@@ -110,17 +110,15 @@ MOST_WORKERS = 4
 class Runner:
     """Does jobs with `processes` at work, this one included (default: as many as there are cores).
 
-    A context manager: the processes end with it.
+    To be closed, which ends the processes.
     """
 
     prepare: Preparer
     processes: int | None = None
     _workers: WorkerPool | None = None
 
-    def __enter__(self) -> Runner:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """End the processes."""
         if self._workers:
             self._workers.close()
 
@@ -136,6 +134,10 @@ class Runner:
 
 
 # One target
+
+
+#: Chunks that share a transaction: what an interruption may cost, about a third of a second.
+GROUP = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,42 +164,40 @@ class Sync:
             below = target.within.relative_to(target.root).as_posix()
         known = self.store.catalog.files(str(target.root), below=below)
         items = list(self.finder.within(target.root, target.within, noticed=target.noticed, links=tally.links))
-        unread = self._store(target, self._due(items, target, known, tally), known, tally, progress)
+        unread = self._store(str(target.root), self._due(items, target, known, tally), tally, progress)
         if self.prune:
             tally.deleted += self._prune(target, items, known, unread)
 
     def _due(
         self, items: Sequence[FoundFile | Skipped], target: Target, known: Mapping[str, FileState], tally: SyncTally
-    ) -> list[FoundFile]:
-        """Return the files to open; for the others, note the reason."""
+    ) -> list[ReadJob]:
+        """Return a job for each file to open; for the others, note the reason."""
         due = []
         languages = Languages.of(self.store)
         for item in items:
-            place = str(target.root / item.path)
+            place = target.root / item.path
             if isinstance(item, Skipped):
                 if item.failed:
-                    tally.failed.append(Failure(place, item.reason))
+                    tally.failed.append(Failure(str(place), item.reason))
                 else:
-                    tally.left_out.append(LeftOut(place, item.reason, item.kind))
+                    tally.left_out.append(LeftOut(str(place), item.reason, item.kind))
                     tally.skipped += 1
                 continue
             state = known.get(item.path)
-            if not state or self.force or _changed(state, item, languages.at(target.root / item.path)):
-                due.append(item)
+            language = languages.at(place)
+            if state is None or self.force:
+                due.append(ReadJob(str(target.root), item, language=language))
+            elif (state.size, state.mtime_ns) != (item.size, item.mtime_ns) or not is_current(state.hash, language):
+                # A file that could not be read is read again, whatever its content.
+                hash = "" if state.problem else state.hash
+                due.append(ReadJob(str(target.root), item, hash, language=language))
             elif state.problem:
-                tally.failed.append(Failure(place, state.problem))
+                tally.failed.append(Failure(str(place), state.problem))
             else:
                 tally.skipped += 1
         return due
 
-    def _store(
-        self,
-        target: Target,
-        due: Sequence[FoundFile],
-        known: Mapping[str, FileState],
-        tally: SyncTally,
-        progress: Progress | None,
-    ) -> set[str]:
+    def _store(self, root: str, due: Sequence[ReadJob], tally: SyncTally, progress: Progress | None) -> set[str]:
         """Read files and store their documents; those that were read stay stored if the run ends early.
 
         Returns the paths of files that no reader takes.
@@ -205,9 +205,10 @@ class Sync:
         done = 0
         records = Records("")
         unread: set[str] = set()
-        writer = BatchWriter(self.store, str(target.root))
-        size = sum(each.size for each in due)
-        for job, outcome in self.reading(self._jobs(target, due, known), size):
+        waiting: list[FileChange] = []
+        size = 0
+        jobs = (part for job in due for part in jobs_of(job))
+        for job, outcome in self.reading(jobs, sum(job.found.size for job in due)):
             if job.lines:
                 if job.lines.first == 1:
                     records = Records(job.name)
@@ -217,28 +218,36 @@ class Sync:
                 tally.left_out.append(outcome.left_out)
                 tally.skipped += 1
                 unread.add(job.found.path)
-            if outcome.change:
-                tally.chunks += writer.add(outcome.change)
-                if outcome.change.keep is not None:
+            if change := outcome.change:
+                chunks = sum(len(document.chunks) for _, document in change.documents)
+                tally.chunks += chunks
+                if change.keep is not None:
                     tally.indexed += 1
-                elif outcome.change.state.hash != UNFINISHED and not outcome.change.state.problem:
+                elif change.state.hash != UNFINISHED and not change.state.problem:
                     tally.skipped += 1
+                waiting.append(change)
+                size += chunks + 1
+            if size >= GROUP:
+                self._put(root, waiting)
+                waiting = []
+                size = 0
             done += not job.lines or job.lines.last
             if progress:
                 progress("read", done, len(due))
-        writer.flush()
+        if waiting:
+            self._put(root, waiting)
         return unread
 
-    def _jobs(self, target: Target, due: Sequence[FoundFile], known: Mapping[str, FileState]) -> Iterator[ReadJob]:
-        languages = Languages.of(self.store)
-        for found in due:
-            state = known.get(found.path)
-            if self.force or not state or state.problem:
-                hash = ""
-            else:
-                hash = state.hash
-            language = languages.at(target.root / found.path)
-            yield from jobs_of(ReadJob(str(target.root), found, hash, language=language))
+    def _put(self, root: str, changes: Sequence[FileChange]) -> None:
+        """Store changes of files in one transaction: a commit costs about as much as writing a hundred chunks."""
+        with self.store.transaction():
+            for change in changes:
+                self.store.catalog.put_file(root, change.state, change.keep)
+            self.store.catalog.put_all(
+                Placed(namespace, document, (root, change.state.path))
+                for change in changes
+                for namespace, document in change.documents
+            )
 
     def _prune(
         self, target: Target, items: Sequence[FoundFile | Skipped], known: Mapping[str, FileState], unread: set[str]
@@ -255,53 +264,6 @@ class Sync:
         if gone:
             self.store.catalog.remove_files(str(target.root), sorted(gone))
         return len(gone)
-
-
-def _changed(state: FileState, found: FoundFile, language: str) -> bool:
-    return (state.size, state.mtime_ns) != (found.size, found.mtime_ns) or not is_current(state.hash, language)
-
-
-# Storing files in small groups: a commit costs about as much as writing a hundred chunks, so files share one
-
-
-#: Chunks that share a transaction: what an interruption may cost, about a third of a second.
-GROUP = 1024
-
-
-@dataclass(slots=True)
-class BatchWriter:
-    """Stores the changes of a root's files in groups; `flush` stores the last one."""
-
-    store: Store
-    root: str
-    _waiting: list[FileChange] = field(default_factory=list)
-    _chunks: int = 0
-
-    def add(self, change: FileChange) -> int:
-        """Store a change, now or together with the next ones; return how many chunks it has."""
-        self._waiting.append(change)
-        chunks = 0
-        for _, document in change.documents:
-            chunks += len(document.chunks)
-        self._chunks += chunks + 1
-        if self._chunks >= GROUP:
-            self.flush()
-        return chunks
-
-    def flush(self) -> None:
-        """Store the waiting changes, in one transaction."""
-        waiting = self._waiting
-        self._waiting = []
-        self._chunks = 0
-        if waiting:
-            with self.store.transaction():
-                for change in waiting:
-                    self.store.catalog.put_file(self.root, change.state, change.keep)
-                self.store.catalog.put_all(
-                    Placed(namespace, document, (self.root, change.state.path))
-                    for change in waiting
-                    for namespace, document in change.documents
-                )
 
 
 # What was added to the index: folders as a whole, and single files of other folders

@@ -21,7 +21,7 @@ except ImportError as error:
 
 @component
 class HaystackRetriever:
-    """Finds passages in an index; what `run` is given besides the question changes that run alone."""
+    """Finds passages in an index; further arguments of `run` change that run alone."""
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ except ImportError as error:
 
 
 class LangChainRetriever(BaseRetriever):
-    """Finds passages in an index; what `invoke` is given besides the question changes that search alone."""
+    """Finds passages in an index; further arguments of `invoke` change that search alone."""
 
     index: Index
     top_k: int = 10

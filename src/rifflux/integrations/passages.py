@@ -37,8 +37,8 @@ class PassageSearch:
         return await asyncio.to_thread(self, query, changes)
 
 
-def _metadata(told: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in told.items() if name not in ("text", "why")}
+def _metadata(passage: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in passage.items() if name not in ("text", "why")}
 
 
 def missing(package: str) -> MissingExtra:

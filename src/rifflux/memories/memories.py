@@ -22,7 +22,7 @@ from rifflux.memories.model import (
     memory_row,
 )
 from rifflux.memories.profile import Recall
-from rifflux.retrieve.fuse import Fuse
+from rifflux.requests import MemoryRequest, RecallRequest, takes
 from rifflux.retrieve.steps.diversity import resemblance
 from rifflux.retrieve.steps.rerank.stage import Rerank
 from rifflux.session.arguments import checked_share, checked_text, checked_whole
@@ -30,13 +30,12 @@ from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.text.dates import parse_time
-from rifflux.types import Bound, Filter, Hit, Vectors
+from rifflux.types import Bound, Filter, Hit, Notice, Vectors
 from rifflux.types.nouns import iso_time
 
 #: The namespace that memories are kept in.
 MEMORIES = "memories"
 _DAY = 86_400.0
-MOST_FOUND = 100
 #: The expiry of a memory that is kept for good.
 NEVER = "never"
 #: How a save ended.
@@ -58,17 +57,8 @@ class Memories:
 
     # Saving
 
-    def add(
-        self,
-        text: str,
-        *,
-        category: str = "fact",
-        importance: int = 7,
-        confidence: float = 1.0,
-        expires_at: str | float | None = None,
-        source: str | None = None,
-        supersedes: str | None = None,
-    ) -> Saved:
+    @takes(MemoryRequest)
+    def add(self, request: MemoryRequest) -> Saved:
         """Remember something, unless it does not matter enough or is remembered already.
 
         `expires_at` is an ISO date, seconds since 1970, or `never`. `supersedes` names a memory that this one takes the
@@ -76,29 +66,29 @@ class Memories:
         category is not saved twice: the memory that is there is confirmed, with the greater importance and confidence
         of both. Raises `InvalidArgument`, and `NotFound` for an unknown `supersedes`.
         """
-        checked_memory(text, category, importance, confidence)
+        checked_memory(request.text, request.category, request.importance, request.confidence)
         now = self._now()
-        category = category.strip()
+        category = request.category.strip()
         memory = Memory(
             f"m{secrets.token_hex(8)}",
-            text.strip(),
+            request.text.strip(),
             category,
-            importance,
-            float(confidence),
+            request.importance,
+            float(request.confidence),
             created_at=iso_time(now, "auto"),
             updated_at=iso_time(now, "auto"),
-            expires_at=self._expiry(expires_at, category, now),
-            source=source,
+            expires_at=self._expiry(request.expires_at, category, now),
+            source=request.source,
         )
         if reason := self._refusal(memory):
             return Saved(REFUSED, None, reason)
-        view = self._view.asking_once
-        if supersedes:
-            self.get(supersedes)
+        view = self._view.embedding_once
+        if request.supersedes:
+            self.get(request.supersedes)
         elif same := self._same(memory, view):
             saved, degraded = self._save(view, self._confirmed(same, memory))
             return Saved(DUPLICATE, saved, "remembered already", degraded)
-        saved, degraded = self._save(view, memory, supersedes)
+        saved, degraded = self._save(view, memory, request.supersedes)
         self.purge()
         return Saved(SAVED, saved, degraded=degraded)
 
@@ -201,7 +191,9 @@ class Memories:
             updated_at=again.created_at,
         )
 
-    def _save(self, view: IndexView, memory: Memory, supersedes: str | None = None) -> tuple[Memory, tuple[str, ...]]:
+    def _save(
+        self, view: IndexView, memory: Memory, supersedes: str | None = None
+    ) -> tuple[Memory, tuple[Notice, ...]]:
         """Store a memory, in the place of another one where that is named; returns it, and why it has no vector."""
         with self._store.transaction():
             rows = [memory]
@@ -223,18 +215,8 @@ class Memories:
 
     # Recalling
 
-    def search(
-        self,
-        query: str,
-        *,
-        top_k: int = 10,
-        category: str | None = None,
-        min_importance: int | None = None,
-        min_confidence: float | None = None,
-        rerank: str | None = None,
-        fusion: str | Fuse | None = None,
-        deadline_ms: float | None = None,
-    ) -> Recalled:
+    @takes(RecallRequest)
+    def search(self, request: RecallRequest) -> Recalled:
         """Return the memories that answer a question best, and count them as used.
 
         Those that are expired, superseded, doubtful or of less importance than `min_importance` are left out before
@@ -243,11 +225,15 @@ class Memories:
         `fusion` says how words and meaning are fused, as in a search of files; `rrf` fuses by ranks alone. What a model
         has not done within `deadline_ms` of the call is left out.
         """
-        checked_whole("top_k", top_k, 1, MOST_FOUND)
-        chosen = rerank or ("llm" if self._view.session.has_llm else self._recall())
-        asked = self.in_force(category, min_importance, min_confidence)
+        chosen = request.rerank or ("llm" if self._view.session.has_llm else self._recall())
+        asked = self.in_force(request.category, request.min_importance, request.min_confidence)
         found = self._searcher.search(
-            query, top_k=top_k, fusion=fusion, filter=asked, rerank=chosen, deadline_ms=deadline_ms
+            request.query,
+            top_k=request.top_k,
+            fusion=request.fusion,
+            filter=asked,
+            rerank=chosen,
+            deadline_ms=request.deadline_ms,
         )
         memories = self._with_uses(memory_of(hit.key, hit.text, hit.metadata) for hit in found)
         self._store.catalog.note_uses(MEMORIES, [memory.id for memory in memories], self._now())
@@ -255,7 +241,7 @@ class Memories:
 
     def _recall(self) -> Rerank:
         view = self._view
-        return view.kept(
+        return view.cached(
             ("recall", self._now),
             lambda: Rerank(Recall(view.resources, self._uses, now=self._now), workers=view.session.workers),
         )

@@ -9,7 +9,7 @@ from typing import Any
 from rifflux.errors import InvalidArgument
 from rifflux.session.arguments import checked_share, checked_whole
 from rifflux.text.dates import parse_time
-from rifflux.types import Document, Hit, Trace
+from rifflux.types import Document, Hit, Notice, Trace
 from rifflux.types.nouns import iso_time
 
 #: The kind of the documents of memories.
@@ -51,7 +51,7 @@ class Saved:
     outcome: str
     memory: Memory | None
     reason: str = ""
-    degraded: tuple[str, ...] = ()
+    degraded: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from rifflux.errors import Cure, ModelError
 from rifflux.models.cores import available_cores
 from rifflux.models.fetched import fetched
 from rifflux.models.folder import ModelSettings, read_folder
-from rifflux.models.onnx import INPUTS, INTEGERS, start_session
-from rifflux.models.tokenizer import Tokenizer, load_tokenizer
+from rifflux.models.onnx import start_session
+from rifflux.models.tokenizer import INPUTS, INTEGERS, Tokenizer, load_tokenizer
 from rifflux.types import Scores
 
 if TYPE_CHECKING:
@@ -116,13 +116,13 @@ class OnnxCrossEncoder:
         if deadline is not None and time.perf_counter() > deadline:
             raise ModelError(f"{self.name} was not done in time: rerank fewer hits, or allow it more")
         encoding = tokenizer.encode(question, passage)
-        feed = {
-            each.name: np.array([INPUTS[each.name](encoding)], INTEGERS[each.type]) for each in session.get_inputs()
-        }
+        feed = encoding.feed({each.name: INTEGERS[each.type] for each in session.get_inputs()})
         try:
             logits = session.run(None, feed)[0]
         except Exception as error:  # onnxruntime has no public error class
-            raise ModelError(f"{self.name} failed on a pair of {len(encoding)} tokens ({error}): check it") from error
+            raise ModelError(
+                f"{self.name} failed on a pair of {len(encoding.ids)} tokens ({error}): check it"
+            ) from error
         if logits.size != 1:
             raise ModelError(
                 f"{self.name} gives {logits.size} numbers for a pair: a cross-encoder for ranking gives one"
@@ -139,7 +139,7 @@ class OnnxCrossEncoder:
         """Return the session and the tokenizer, loaded once."""
         session = start_session(self.settings)
         inputs = {each.name: each.type for each in session.get_inputs()}
-        if not inputs.keys() <= INPUTS.keys() or not set(inputs.values()) <= INTEGERS.keys():
+        if not inputs.keys() <= set(INPUTS) or not set(inputs.values()) <= INTEGERS.keys():
             raise ModelError(
                 f"{self.settings.model} is no cross-encoder: it takes {', '.join(inputs)}; "
                 f"wanted are {', '.join(INPUTS)} as integers"

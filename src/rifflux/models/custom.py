@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 
 from rifflux.errors import InvalidArgument
-from rifflux.models.checked import called, checked_vectors
 from rifflux.models.embedder import Embedder, fingerprint_of
+from rifflux.models.guarded import called, checked_vectors
 from rifflux.models.onnx import bundled_embedder, unit
 from rifflux.types import Vectors
 

@@ -1,20 +1,22 @@
-"""Guard every call of a model: bound its time, bill it, and pause while the model fails."""
+"""Guard every call of a model: bound its time, bill it, check its vectors, and pause while the model fails."""
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from rifflux.errors import ModelError, RiffluxError
-from rifflux.models.breaker import FAILURES, PAUSE_S, Breakers
-from rifflux.models.checked import checked_passages, checked_question, foreign
 from rifflux.models.embedder import Embedder
 from rifflux.models.joined import JoinedEmbedder
-from rifflux.models.workers import Late, Workers, patience
+from rifflux.models.workers import Late, Workers
 from rifflux.types import Vectors
 
 T = TypeVar("T")
@@ -29,6 +31,9 @@ BATCH_S = 600.0
 PASSAGES = 16
 #: Calls of one model that may hang at a time before none is begun.
 MOST_HANGING = 32
+#: After so many failures in a row a model is left alone, and tried once in so many seconds.
+FAILURES = 3
+PAUSE_S = 10.0
 #: Backends whose models run in this process and cost nothing by themselves.
 HERE = frozenset({"onnx", "hash"})
 _log = logging.getLogger(__name__)
@@ -53,10 +58,10 @@ class Bill(Protocol):
 
 
 class Payer(Protocol):
-    """The account that calls are billed to."""
+    """The accounts that calls are billed to."""
 
-    def bill(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
-        """Return the bill of a call of about `tokens()` tokens. Raises `BudgetExhausted`.
+    def bill(self, user: str, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
+        """Return the bill of a user for a call of about `tokens()` tokens. Raises `BudgetExhausted`.
 
         `feature` is what the call is for: `search`, `store`, `rerank` or `chat`; `here` says that the model runs in
         this process.
@@ -81,7 +86,7 @@ NO_BILL: Bill = _NoBill()
 class _Free:
     """A payer that bills nothing."""
 
-    def bill(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
+    def bill(self, user: str, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
         return NO_BILL
 
 
@@ -108,22 +113,81 @@ def logged(stopped: ModelCallFailed) -> None:
         _log.warning("%s: %s", stopped.model, stopped.cause, exc_info=stopped.error)
 
 
+@dataclass
+class Breaker:
+    """Says of one model if it may be called. Safe to share between threads.
+
+    It opens after `FAILURES` failures in a row, then lets one call through in `PAUSE_S` seconds, and closes with the
+    first that succeeds. While as many calls have waited for half of their time, no other is let through: it would most
+    likely wait as long for nothing. `answered` is True once one did. `now` is a clock, in seconds.
+    """
+
+    now: Callable[[], float] = time.monotonic
+    answered: bool = False
+    _failures: int = 0
+    _again_at: float = 0.0
+    _slow_at: list[float] = field(default_factory=list, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def lets_through(self) -> bool:
+        """Return True if a call may be made now; the one of its kind while the breaker is open."""
+        with self._lock:
+            now = self.now()
+            if sum(moment <= now for moment in self._slow_at) >= FAILURES:
+                return False
+            if self._failures < FAILURES:
+                return True
+            if now < self._again_at:
+                return False
+            self._again_at = now + PAUSE_S
+            return True
+
+    @contextmanager
+    def under_way(self, seconds: float) -> Iterator[None]:
+        """Note that a call of so many seconds is under way, until the block ends."""
+        with self._lock:
+            self._slow_at.append(slow_at := self.now() + seconds / 2)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._slow_at.remove(slow_at)
+
+    def undecided(self) -> None:
+        """Note that the call that was let through says nothing of the model: another may be made at once."""
+        with self._lock:
+            self._again_at = min(self._again_at, self.now())
+
+    def failed(self) -> None:
+        """Note that a call failed."""
+        with self._lock:
+            self._failures += 1
+            self._again_at = self.now() + PAUSE_S
+
+    def succeeded(self) -> None:
+        """Note that a call succeeded."""
+        with self._lock:
+            self._failures = 0
+            self.answered = True
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """The limits of calls of models, shared by all who share the models. Every call ends in a value or a `ModelError`.
 
     A question may take `question_s` seconds, a batch of passages `batch_s`. A model that failed three times in a row
     is called once in ten seconds until it answers; one that keeps three calls waiting gets no other meanwhile.
-    `payer` pays, and `stopped` receives every call that came to nothing. What is late runs on unobserved, within the
-    bounds of `workers`.
+    `payer` bills the `user`, and `stopped` receives every call that came to nothing. What is late runs on unobserved,
+    within the bounds of `workers`.
     """
 
     question_s: float = QUESTION_S
     batch_s: float = BATCH_S
     payer: Payer = FREE
+    user: str = ""
     stopped: Callable[[ModelCallFailed], None] = logged
     workers: Workers = field(default_factory=partial(Workers, MOST_HANGING), compare=False, repr=False)
-    breakers: Breakers = field(default_factory=Breakers, compare=False, repr=False)
+    breakers: dict[str, Breaker] = field(default_factory=dict, compare=False, repr=False)
 
     def __call__(
         self,
@@ -134,19 +198,22 @@ class Guard:
         deadline: float | None = None,
         retries: bool = False,
         proves: bool = True,
+        loads: bool = False,
     ) -> T:
         """Return the value of `work()` if it is there within `seconds` (default: `question_s`) and before `deadline`.
 
         Raises `ModelError` with a message that may be shown to anybody. A model that had not half of its seconds,
-        because the caller's deadline was near, has not failed. Success `proves` that it
-        answers, unless what it was asked may have been known.
+        because the caller's deadline was near, has not failed. Success `proves` that it answers, unless what it was
+        asked may have been known. The first call of a model that `loads` in this process may take `batch_s`.
         """
-        breaker = self.breakers(model)
+        breaker = self.breakers.setdefault(model, Breaker())
         if not breaker.lets_through():
             raise self._failure(
                 "open", model, f"{model} failed or hung {FAILURES} times: it is tried again within {PAUSE_S:g} s"
             )
-        if seconds is None:
+        if loads and not breaker.answered:
+            seconds = self.batch_s
+        elif seconds is None:
             seconds = self.question_s
         begun = time.perf_counter()
         if deadline is None:
@@ -155,7 +222,7 @@ class Guard:
             until = min(begun + seconds, deadline)
         try:
             with breaker.under_way(seconds):
-                value = self.workers(patience(until, retries=retries)(work), until, f"model {model}")
+                value = self.workers(work, until, f"model {model}", retries=retries)
         except Late as late:
             if until - begun >= seconds / 2:
                 breaker.failed()
@@ -180,18 +247,16 @@ class Guard:
             breaker.undecided()
         return value
 
-    def paid(
-        self, model: str, feature: str, tokens: Callable[[], int], work: Callable[[Bill], T], *, here: bool = False
-    ) -> T:
-        """Bill a call, make it, and settle the bill; return the value of `work(bill)`. Raises `BudgetExhausted`."""
-        bill = self.payer.bill(model, feature, tokens, here=here)
+    @contextmanager
+    def billed(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool = False) -> Iterator[Bill]:
+        """Bill the call that the block makes; an error cancels the bill. Raises `BudgetExhausted`."""
+        bill = self.payer.bill(self.user, model, feature, tokens, here=here)
         try:
-            found = work(bill)
+            yield bill
         except BaseException:
             bill.cancel()
             raise
         bill.settle()
-        return found
 
     def _failure(self, sort: str, model: str, message: str) -> ModelError:
         self.stopped(ModelCallFailed(sort, model, message))
@@ -202,25 +267,25 @@ class GuardedEmbedder:
     """The embedder `inner`, each call of which passes a guard, and whose vectors can be compared.
 
     In a `hurry` the caller waits for passages as for a question: requests are not repeated and end about as soon.
+    Whatever calls no model, such as `fingerprint`, `count_tokens` and an optional `canonical`, is the embedder's own.
     """
+
+    name: str
+    backend: str
+    fingerprint: str
+    max_tokens: int
+    count_tokens: Callable[[str], int]
 
     def __init__(self, inner: Embedder, guard: Guard, *, hurry: bool = False) -> None:
         self.inner = inner
         self.guard = guard
         self.hurry = hurry
+        self.name = inner.name
         self._here = runs_here(inner)
 
     def __getattr__(self, name: str) -> Any:
-        """Return an optional attribute of the embedder, such as `canonical`."""
+        """Return an attribute of the embedder."""
         return getattr(self.__dict__["inner"], name)
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def backend(self) -> str:
-        return self.inner.backend
 
     @property
     def dimension(self) -> int:
@@ -229,23 +294,6 @@ class GuardedEmbedder:
         return self.guard(
             self.name, lambda: self.inner.dimension, seconds=self._seconds(1), retries=not self.hurry, proves=False
         )
-
-    @property
-    def fingerprint(self) -> str:
-        return self.inner.fingerprint
-
-    @property
-    def max_tokens(self) -> int:
-        return self.inner.max_tokens
-
-    @property
-    def spec(self) -> str:
-        return getattr(self.inner, "spec", self.inner.name)
-
-    @property
-    def count_tokens(self) -> Callable[[str], int]:
-        """Return the function that counts tokens: other processes that read files get it, and no guard goes along."""
-        return self.inner.count_tokens
 
     @property
     def hurried(self) -> GuardedEmbedder:
@@ -258,19 +306,13 @@ class GuardedEmbedder:
 
     def question_vector(self, text: str, dimension: int | None = None, deadline: float | None = None) -> Vectors:
         """Return the vector of a question that vectors of this dimension are compared with. Raises `ModelError`."""
-        given = partial(self.inner.embed_query, text)
-        work = partial(
-            self._paid,
-            SEARCH,
-            [text],
-            given,
-            lambda found: checked_question(self.name, found, dimension or self.inner.dimension),
-        )
-        # The first question loads a model that runs here.
-        loading = self._here and not self.guard.breakers(self.name).answered
-        vector = self.guard(
-            self.name, work, seconds=self.guard.batch_s if loading else self.guard.question_s, deadline=deadline
-        )
+
+        def work() -> Vectors:
+            with self.guard.billed(self.name, SEARCH, lambda: self.inner.count_tokens(text), here=self._here):
+                found = self.inner.embed_query(text)
+            return checked_vectors(self.name, found, (dimension or self.inner.dimension,))
+
+        vector = self.guard(self.name, work, deadline=deadline, loads=self._here)
         if not vector.any():
             # Nothing against the model: there are texts without a word that it knows.
             self.guard.stopped(ModelCallFailed("error", self.name, "it gave a vector of zeros for a question"))
@@ -282,32 +324,29 @@ class GuardedEmbedder:
         return self.passage_vectors(texts)
 
     def passage_vectors(self, texts: Sequence[str], dimension: int | None = None) -> Vectors:
-        """Return the vectors of passages, (texts, dimension). Raises `ModelError`."""
-        given = partial(self.inner.embed_documents, texts)
-        work = partial(
-            self._paid,
-            STORE,
-            texts,
-            given,
-            lambda found: checked_passages(self.name, found, texts, dimension or self.inner.dimension),
-        )
-        return self.guard(self.name, work, seconds=self._seconds(len(texts)), retries=not self.hurry)
+        """Return the vectors of passages, (texts, dimension). Raises `ModelError`, also if all are zeros.
 
-    def _paid(
-        self, feature: str, texts: Sequence[str], work: Callable[[], Any], check: Callable[[Any], Vectors]
-    ) -> Vectors:
-        """Bill a call, make it and check its vectors; vectors that fail the check are billed too."""
+        A single one may be zero: some texts have no word that a model knows.
+        """
 
         def tokens() -> int:
             return sum(self.inner.count_tokens(text) for text in texts)
 
-        return check(self.guard.paid(self.name, feature, tokens, lambda _: work(), here=self._here))
+        def work() -> Vectors:
+            with self.guard.billed(self.name, STORE, tokens, here=self._here):
+                found = self.inner.embed_documents(texts)
+            vectors = checked_vectors(self.name, found, (len(texts), dimension or self.inner.dimension))
+            if len(texts) > 1 and not vectors.any() and all(any(each.isalnum() for each in text) for text in texts):
+                raise ModelError(f"{self.name} gave nothing but zeros for {len(texts)} texts: mend it")
+            return vectors
+
+        seconds = self._seconds(len(texts))
+        return self.guard(self.name, work, seconds=seconds, retries=not self.hurry, loads=self._here)
 
     def _seconds(self, passages: int) -> float:
-        loading = self._here and not self.guard.breakers(self.name).answered
-        if not self.hurry or loading:
-            return self.guard.batch_s
-        return self.guard.question_s * (1 + passages / PASSAGES)
+        if self.hurry:
+            return self.guard.question_s * (1 + passages / PASSAGES)
+        return self.guard.batch_s
 
 
 def runs_here(embedder: Embedder) -> bool:
@@ -356,3 +395,36 @@ class CachingEmbedder(GuardedEmbedder):
         except ModelError as error:
             self._failed = error
             raise
+
+
+# A vector that cannot be compared is an error, never a result
+
+
+def called(name: str, embed: Callable[[Any], Any], given: object) -> object:
+    """Call an embedder; turn errors of other kinds, which custom models may raise, into `ModelError`."""
+    try:
+        return embed(given)
+    except RiffluxError:
+        raise
+    except Exception as error:
+        raise foreign(name, error) from error
+
+
+def foreign(name: str, error: Exception) -> ModelError:
+    """Wrap an error of another kind in a `ModelError`. Its message may contain anything and goes to the log only."""
+    kind = type(error).__name__
+    cure = "mend it, or open the index with another model"
+    return ModelError(f"{name} failed ({kind}; the log says more): {cure}", cause=f"{kind}: {error}")
+
+
+def checked_vectors(name: str, given: object, shape: tuple[int, ...]) -> Vectors:
+    """Return the vectors that a model gave, as float32 of this shape, each number finite. Raises `ModelError`."""
+    try:
+        vectors = np.asarray(given, np.float32)
+    except (TypeError, ValueError):
+        raise ModelError(f"{name} gave no vectors but {type(given).__name__}: mend it") from None
+    if vectors.shape != shape:
+        raise ModelError(f"{name} gave vectors of shape {vectors.shape}, not {shape}: mend it, or index again with it")
+    if not np.isfinite(vectors).all():
+        raise ModelError(f"{name} gave vectors with numbers that are not finite: mend it")
+    return vectors

@@ -36,7 +36,7 @@ class HttpEmbedder:
     where it is not given. `query_prefix` and `document_prefix` stand before each text that is sent, which many models
     need; they are part of `spec`, so an index records them with its vectors. The fingerprint has the model's name and
     the prefixes, not the URL: a server may move.
-    That the same name means the same weights is found out by a probe (`rifflux.session.probe`).
+    That the same name means the same weights is found out by a probe (`rifflux.session.vectors`).
     """
 
     model: str

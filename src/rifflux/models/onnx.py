@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +16,7 @@ from rifflux.errors import ModelError
 from rifflux.models.cores import available_cores
 from rifflux.models.embedder import fingerprint_of
 from rifflux.models.folder import ModelSettings, read_folder
-from rifflux.models.tokenizer import Encoding, Tokenizer, load_tokenizer
+from rifflux.models.tokenizer import INPUTS, INTEGERS, Encoding, Tokenizer, load_tokenizer
 from rifflux.types import Vectors
 
 if TYPE_CHECKING:
@@ -36,20 +35,6 @@ def unit(vectors: Vectors) -> Vectors:
     return scaled
 
 
-#: From a hidden state, (tokens, dimension), to one vector. No row is padding.
-POOL: dict[str, Callable[[Vectors], Vectors]] = {
-    "mean": lambda hidden: np.asarray(hidden.mean(0)),
-    "cls": lambda hidden: np.asarray(hidden[0]),
-    "max": lambda hidden: np.asarray(hidden.max(0)),
-    "last": lambda hidden: np.asarray(hidden[-1]),
-}
-INTEGERS: dict[str, type[np.int32] | type[np.int64]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-INPUTS: dict[str, Callable[[Encoding], Sequence[int]]] = {
-    "input_ids": attrgetter("ids"),
-    "attention_mask": lambda encoding: [1] * len(encoding),
-    "token_type_ids": attrgetter("type_ids"),
-    "position_ids": lambda encoding: list(range(len(encoding))),
-}
 #: Outputs that hold a finished vector for each text, as exporters call them.
 POOLED = ("embedding", "sentence_embedding")
 
@@ -143,7 +128,17 @@ class OnnxEmbedder:
         encoding = self._tokenizer.encode(text)
         if self._graph.pooled:
             return unit(self._graph.run(self._graph.pooled, encoding))
-        return unit(POOL[self.settings.pooling](self._hidden(encoding)))
+        hidden = self._hidden(encoding)
+        match self.settings.pooling:
+            case "mean":
+                pooled = hidden.mean(0)
+            case "max":
+                pooled = hidden.max(0)
+            case "cls":
+                pooled = hidden[0]
+            case "last":
+                pooled = hidden[-1]
+        return unit(np.asarray(pooled))
 
     def _token_vectors(self, text: str) -> Vectors:
         encoding = self._tokenizer.encode(text)
@@ -197,18 +192,16 @@ class Graph:
     pooled: str | None
     hidden: str | None
     dimension: int
-    inputs: dict[str, type[np.int32] | type[np.int64] | None]
+    inputs: dict[str, type[np.int32] | type[np.int64]]
 
     def run(self, output: str, encoding: Encoding) -> Vectors:
         """Return one output for one text: (dimension,) or (tokens, dimension)."""
-        feed = {}
-        for name, kind in self.inputs.items():
-            feed[name] = np.array([INPUTS[name](encoding)], kind)
+        feed = encoding.feed(self.inputs)
         try:
             found = self.session.run([output], feed)[0]
         except Exception as error:  # onnxruntime has no public error class
             raise ModelError(
-                f"the model failed on a text of {len(encoding)} tokens ({error}): check its max_tokens"
+                f"the model failed on a text of {len(encoding.ids)} tokens ({error}): check its max_tokens"
             ) from error
         return np.asarray(found[0], np.float32)
 
@@ -244,10 +237,10 @@ def describe(session: InferenceSession, settings: ModelSettings) -> Graph:
     hidden = _of_rank(3, outputs)
     # Beside vectors of tokens, another one for the text is made for other ends: a classifier's, or weights of tokens.
     pooled = next((name for name in POOLED if name in outputs), None) or (None if hidden else _of_rank(2, outputs))
-    inputs = {item.name: INTEGERS.get(item.type) for item in session.get_inputs()}
-    if not (pooled or hidden) or not inputs.keys() <= INPUTS.keys() or None in inputs.values():
+    types = {item.name: item.type for item in session.get_inputs()}
+    if not (pooled or hidden) or not types.keys() <= set(INPUTS) or not set(types.values()) <= INTEGERS.keys():
         raise ModelError(
-            f"{settings.model} is no embedder: it takes {', '.join(inputs)}, gives {', '.join(outputs)}; "
+            f"{settings.model} is no embedder: it takes {', '.join(types)}, gives {', '.join(outputs)}; "
             f"wanted are {', '.join(INPUTS)} as integers, and one vector for each text or token"
         )
     dimension = outputs[pooled or hidden or ""][-1]
@@ -258,7 +251,7 @@ def describe(session: InferenceSession, settings: ModelSettings) -> Graph:
             f"{settings.model} gives vectors of {dimension or 'unknown'} numbers, its settings say "
             f"{settings.dimension}: set `dimension` in the folder's rifflux.json"
         )
-    return Graph(session, pooled, hidden, dimension, inputs)
+    return Graph(session, pooled, hidden, dimension, {name: INTEGERS[kind] for name, kind in types.items()})
 
 
 def _of_rank(rank: int, outputs: dict[str, Sequence[object]]) -> str | None:

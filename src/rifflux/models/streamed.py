@@ -10,11 +10,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from rifflux.errors import ModelError
-from rifflux.models.breaker import FAILURES, PAUSE_S
 from rifflux.models.chat import ChatModel, stream
-from rifflux.models.checked import foreign
 from rifflux.models.endpoint import Stop
-from rifflux.models.guarded import Bill, BudgetExhausted, Guard, ModelCallFailed
+from rifflux.models.guarded import (
+    FAILURES,
+    PAUSE_S,
+    Bill,
+    Breaker,
+    BudgetExhausted,
+    Guard,
+    ModelCallFailed,
+    foreign,
+)
 
 #: Seconds until the first piece, and from one piece to the next.
 FIRST_S = 20.0
@@ -56,13 +63,13 @@ class Streaming:
         """
         model = self.chat.model
         guard = self.guard
-        breaker = guard.breakers(model)
+        breaker = guard.breakers.setdefault(model, Breaker())
         if not breaker.lets_through():
             cause = f"{model} failed or hung {FAILURES} times: it is tried again within {PAUSE_S:g} s"
             raise self._failure("open", cause)
         characters = sum(len(each["content"]) for each in messages)
         try:
-            bill = guard.payer.bill(model, self.feature, lambda: characters // 4 + max_tokens, here=False)
+            bill = guard.payer.bill(guard.user, model, self.feature, lambda: characters // 4 + max_tokens, here=False)
         except BudgetExhausted as refused:
             guard.stopped(ModelCallFailed("refused", model, refused.cause))
             raise

@@ -12,13 +12,19 @@ from pathlib import Path
 from string import punctuation
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from rifflux.errors import Cure, MissingExtra, ModelError
 from rifflux.models.embedder import well_formed
 from rifflux.text.analyzer import Memo
+from rifflux.types import Ids
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Package
 
+#: What a graph may take of a text, and in which types.
+INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
+INTEGERS: dict[str, type[np.int32] | type[np.int64]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 #: What stands around a text and a pair, each with the number of its text.
 _SINGLE = [("[CLS]", 0), ("A", 0), ("[SEP]", 0)]
 _PAIR = [*_SINGLE, ("B", 1), ("[SEP]", 1)]
@@ -160,8 +166,16 @@ class Encoding:
     type_ids: Sequence[int]
     special_tokens_mask: Sequence[int]
 
-    def __len__(self) -> int:
-        return len(self.ids)
+    def feed(self, inputs: Mapping[str, type[np.int32] | type[np.int64]]) -> dict[str, Ids]:
+        """Return the arrays that a graph takes of one text, by the types of its inputs."""
+        length = len(self.ids)
+        values = {
+            "input_ids": self.ids,
+            "attention_mask": [1] * length,
+            "token_type_ids": self.type_ids,
+            "position_ids": range(length),
+        }
+        return {name: np.array([values[name]], kind) for name, kind in inputs.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,8 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -35,11 +34,12 @@ class Workers:
     _abandoned: Counter[str] = field(default_factory=Counter, init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
-    def __call__(self, work: Callable[[], T], deadline: float | None, name: str = "work") -> T:
+    def __call__(self, work: Callable[[], T], deadline: float | None, name: str = "work", *, retries: bool = True) -> T:
         """Return the value of `work()`, if it is there at `deadline`, a moment of `time.perf_counter()`.
 
         Without a deadline the work is done in the calling thread. Errors of the work come through; `Late` means that
-        time was up, or that too many earlier pieces hang.
+        time was up, or that too many earlier pieces hang. Requests that the work sends end at the deadline too, and
+        are repeated only if it `retries`.
         """
         if deadline is None:
             return work()
@@ -48,7 +48,7 @@ class Workers:
         if (busy := self._abandoned[name]) >= self.most_abandoned:
             raise Late(f"still busy with {busy} earlier requests")
         future: Future[T] = Future()
-        threading.Thread(target=_run, args=(work, future), name=name, daemon=True).start()
+        threading.Thread(target=_run, args=(work, future, Patience(deadline, retries)), name=name, daemon=True).start()
         wait([future], timeout=deadline - time.perf_counter())
         if not future.done():
             self._abandon(name, future)
@@ -64,7 +64,8 @@ class Workers:
             self._abandoned[name] += change
 
 
-def _run(work: Callable[[], T], future: Future[T]) -> None:
+def _run(work: Callable[[], T], future: Future[T], patience: Patience) -> None:
+    _PATIENCE.set(patience)
     try:
         future.set_result(work())
     except BaseException as error:  # the caller's to handle, and never an uncaught one in a thread nobody waits for
@@ -79,22 +80,12 @@ class Patience:
     """How long the calls of a thread may take: until a moment of `time.perf_counter()`, and whether to try again."""
 
     until: float
-    retries: bool = False
+    retries: bool
 
 
 _PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
 
-@contextmanager
-def patience(until: float, *, retries: bool) -> Iterator[None]:
-    """Bound all requests that this thread sends in the block."""
-    token = _PATIENCE.set(Patience(until, retries))
-    try:
-        yield
-    finally:
-        _PATIENCE.reset(token)
-
-
 def current_patience() -> Patience:
-    """Return the bounds of this thread: none where no block sets them."""
+    """Return the bounds of this thread: none outside work that has a deadline."""
     return _PATIENCE.get() or Patience(math.inf, retries=True)

@@ -6,14 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rifflux.errors import RiffluxError
-from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse
+from rifflux.retrieve.fuse.base import NO_FACTS, CandidateFacts, Fuse
 from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates, alone, joined, page, stacked
 from rifflux.store import FieldWeights, Store
 from rifflux.types import Execution, Notice, Query, Ranking, Results, Trace
+
+if TYPE_CHECKING:
+    from rifflux.retrieve.query.expand import Variant
 
 #: Ranks chunk ids for a query, and fetches nothing.
 Channel = Callable[[Query, Execution], Ranking]
@@ -82,11 +86,12 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the stages of one run did besides the table, by name: the rows seen, the rows dropped, what was skipped."""
+    """What the stages of one run did next to the table: rows seen and dropped, stages skipped, notes for the caller."""
 
     counts: dict[str, int] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, Notice] = field(default_factory=dict)
+    notes: list[Notice] = field(default_factory=list)
 
     @property
     def notices(self) -> list[Notice]:
@@ -105,7 +110,7 @@ class Plan:
 
     `fuse` is None for a search in a single channel; `evidence` is what it may look up. `trace` holds what is known
     before the run. `pool_of` gives the number of candidates to request per channel for a page of `top_k` hits, and
-    `passages` the number of candidates whose passages are read.
+    `passages` the number of candidates whose passages are read. `variants` are searched besides words of the question.
     """
 
     query: Query
@@ -113,10 +118,11 @@ class Plan:
     channels: Mapping[str, Channel] = field(default_factory=dict)
     stages: Sequence[Stage] = ()
     fuse: Fuse | None = None
-    evidence: Evidence = NO_EVIDENCE
+    evidence: CandidateFacts = NO_FACTS
     trace: Trace = UNTRACED
     pool_of: Callable[[int], int] = wide_pool
     passages: int = 0
+    variants: tuple[Variant, ...] = ()
     clock: Stopwatch = field(default_factory=Stopwatch)
     outcome: Outcome = field(default_factory=Outcome)
 
@@ -222,6 +228,7 @@ class Plan:
             counts={**self.trace.counts, **outcome.counts},
             dropped={**self.trace.dropped, **outcome.dropped},
             degraded=(*self.trace.degraded, *outcome.notices),
+            notes=(*self.trace.notes, *outcome.notes),
         )
 
 

@@ -277,12 +277,25 @@ def trails(table: Candidates, always: Collection[str] = ()) -> list[tuple[Why, .
     """Return for each row the values of the stages, in their order.
 
     A stage without a value in a row is left out of that row's explanation, but for channels and those of `always`.
+    Values are whole numbers where the unit of their column says so.
     """
     every = {*table.rankings, *always}
-    rows = [*map(list[Why], repeat((), len(table.ids)))]
+    rows: list[list[Why]] = [[] for _ in table.ids]
     for stage, parts in stages(table).items():
-        _explain(rows, stage, parts, stage in every)
-    return list(map(tuple, rows))
+        columns = []
+        for part, values in parts.items():
+            columns.append((part, values.tolist(), declared(f"{stage}/{part}").unit in (COUNT, PLACE)))
+        for place, row in enumerate(rows):
+            known: dict[str, Any] = {}
+            for part, values, whole in columns:
+                if (value := values[place]) == value:
+                    known[part] = int(value) if whole else value
+            if known or stage in every:
+                rank = known.pop(RANK, None)
+                score = known.pop(SCORE, None)
+                detail = {part.strip(): value for part, value in known.items()}
+                row.append(Why(stage, rank, score, detail))
+    return [tuple(row) for row in rows]
 
 
 def stages(table: Candidates) -> Mapping[str, Mapping[str, Scores]]:
@@ -293,25 +306,6 @@ def stages(table: Candidates) -> Mapping[str, Mapping[str, Scores]]:
         if slash:
             found.setdefault(stage, {})[part] = values
     return found
-
-
-def _explain(rows: Sequence[list[Why]], stage: str, parts: Mapping[str, Scores], always: bool) -> None:
-    """Add the values of a stage to the explanation of each row: whole numbers where the unit says so."""
-    columns = []
-    for part, values in parts.items():
-        columns.append((part, values.tolist(), declared(f"{stage}/{part}").unit in (COUNT, PLACE)))
-    for place, row in enumerate(rows):
-        known: dict[str, Any] = {}
-        for part, values, whole in columns:
-            if (value := values[place]) == value:
-                known[part] = int(value) if whole else value
-        if known or always:
-            rank = known.pop(RANK, None)
-            score = known.pop(SCORE, None)
-            detail = {}
-            for part, value in known.items():
-                detail[part.strip()] = value
-            row.append(Why(stage, rank, score, detail))
 
 
 def quality(relevance: float) -> str:

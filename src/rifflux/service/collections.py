@@ -10,7 +10,7 @@ What a caller may not see is not there: it has the same error as what nobody eve
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rifflux.errors import Conflict, Cure, InvalidArgument, NotFound, OutOfScope
@@ -60,10 +60,6 @@ class Rights:
         """Return True if groups and all users' names are the caller's to know."""
         return self.administrator or not self.user
 
-    @property
-    def _sharing(self) -> Sharing:
-        return self.registry.sharing
-
     # Seeing
 
     def visible(self, names: Sequence[str] = ()) -> tuple[VisibleCollection, ...]:
@@ -71,21 +67,19 @@ class Rights:
 
         The caller's own come first, the library leading, then others' by user and name.
         """
-        everything = (*self._owned(), *self._shared())
+        everything = self._owned()
+        for record, write in self.registry.sharing.shared_with(self.user) if self.user else ():
+            if record.user or not self.administrator:
+                everything.append(VisibleCollection(record, self.label(record), owned=False, writable=write))
         if not names:
-            return everything
+            return tuple(everything)
         chosen = {each.owner for name in names for each in _named(name, everything)}
         return tuple(each for each in everything if each.owner in chosen)
 
-    def _owned(self) -> Iterator[VisibleCollection]:
-        for user in dict.fromkeys((self.user, "")) if self.administrator else (self.user,):
-            for record in self._of(user):
-                yield VisibleCollection(record, self.label(record), owned=True, writable=True)
-
-    def _shared(self) -> Iterator[VisibleCollection]:
-        for record, write in self._sharing.shared_with(self.user) if self.user else ():
-            if record.user or not self.administrator:
-                yield VisibleCollection(record, self.label(record), owned=False, writable=write)
+    def _owned(self) -> list[VisibleCollection]:
+        users = dict.fromkeys((self.user, "")) if self.administrator else (self.user,)
+        records = [record for user in users for record in self._of(user)]
+        return [VisibleCollection(each, self.label(each), owned=True, writable=True) for each in records]
 
     def public(self, names: Sequence[str] = ()) -> tuple[VisibleCollection, ...]:
         """Return the collections that everyone may read and those of nobody, or those of them that are named.
@@ -96,8 +90,8 @@ class Rights:
             raise OutOfScope("only who looks after the index hands it on: ask an administrator")
         shared = (
             VisibleCollection(each, self.label(each), owned=False, writable=False)
-            for each in self._sharing.all()
-            if each.user and any(grant.who == EVERYONE for grant in self._sharing.grants(each.owner))
+            for each in self.registry.sharing.all()
+            if each.user and any(grant.who == EVERYONE for grant in self.registry.sharing.grants(each.owner))
         )
         everything = (*self._owned(), *shared)
         chosen = {each.owner for name in names for each in _named(name, everything)}
@@ -150,7 +144,7 @@ class Rights:
         record = CollectionRecord(
             next(each for each in tries if each not in known), self.user, name, _checked_text(description), self.now()
         )
-        self._sharing.put(record)
+        self.registry.sharing.put(record)
         return VisibleCollection(record, name, owned=True, writable=True)
 
     def describe(self, name: str, description: str) -> None:
@@ -178,7 +172,11 @@ class Rights:
         record = self.owned(name).record
         if checked_who(who) == record.user:
             raise InvalidArgument(f"{record.name} is {who}'s own: name another user, a group, or {EVERYONE}")
-        if self.rules and who != EVERYONE and who not in self._sharing.groups().keys() | self._sharing.users():
+        if (
+            self.rules
+            and who != EVERYONE
+            and who not in self.registry.sharing.groups().keys() | self.registry.sharing.users()
+        ):
             raise NotFound(f"no user or group {who!r}", cure=Cure.MAKE_USER, user=who)
         grant = Grant(who, write)
         if write:
@@ -186,20 +184,20 @@ class Rights:
         else:
             detail = "to read"
         self._put(record)
-        self._sharing.share(record.owner, grant, self._entry("collection.share", record, who, detail))
+        self.registry.sharing.share(record.owner, grant, self._entry("collection.share", record, who, detail))
         return grant
 
     def unshare(self, name: str, who: str) -> None:
         """End what `share` began. Raises `NotFound` where it was not shared so."""
         found = self.owned(name)
-        if not self._sharing.unshare(found.owner, who, self._entry("collection.unshare", found.record, who)):
+        if not self.registry.sharing.unshare(found.owner, who, self._entry("collection.unshare", found.record, who)):
             readers = ", ".join(each.who for each in self.readers(found)) or "nobody"
             raise NotFound(f"{found.label} is not shared with {who!r}, but with {readers}")
 
     def readers(self, found: VisibleCollection) -> tuple[Grant, ...]:
         """Return whom a collection is shared with; empty for a caller who may only read it."""
         if found.owned:
-            return tuple(self._sharing.grants(found.owner))
+            return tuple(self.registry.sharing.grants(found.owner))
         return ()
 
     def remove(self, name: str) -> Erased:
@@ -209,7 +207,7 @@ class Rights:
             raise InvalidArgument(
                 f"a {LIBRARY} cannot be removed: name the roots to remove from it", cure=Cure.LIST, things="collections"
             )
-        return self._sharing.drop(record.owner, self._log_entry("collection.remove", record))
+        return self.registry.sharing.drop(record.owner, self._log_entry("collection.remove", record))
 
     def owned(self, name: str) -> VisibleCollection:
         """Return a collection of the caller's own. Raises `OutOfScope` for another's, `NotFound` for none."""
@@ -220,13 +218,12 @@ class Rights:
 
     def _of(self, user: str) -> list[CollectionRecord]:
         """Return a user's own collections: the library, which everybody has, and then the others by name."""
-        records = {LIBRARY: CollectionRecord(user, user, LIBRARY)} | {
-            each.name: each for each in self._sharing.of(user)
-        }
-        return sorted(records.values(), key=lambda each: (each.name != LIBRARY, each.name))
+        known = {each.name: each for each in self.registry.sharing.of(user)}
+        library = known.pop(LIBRARY, None) or CollectionRecord(user, user, LIBRARY)
+        return [library, *(known[name] for name in sorted(known))]
 
     def _put(self, record: CollectionRecord, entry: LogEntry | None = None) -> None:
-        self._sharing.put(record if record.created_at else replace(record, created_at=self.now()), entry)
+        self.registry.sharing.put(record if record.created_at else replace(record, created_at=self.now()), entry)
 
     # What the log is told
 
@@ -235,7 +232,7 @@ class Rights:
 
     def _log_entry(self, action: str, record: CollectionRecord, detail: str = "") -> LogEntry | None:
         """Return the entry for a collection that others than its owner know of."""
-        known = not record.user or self._sharing.grants(record.owner)
+        known = not record.user or self.registry.sharing.grants(record.owner)
         if known:
             return self._entry(action, record, detail=detail)
         return None
@@ -266,7 +263,7 @@ class Rights:
     def _ruled(self) -> Sharing:
         if not self.rules:
             raise OutOfScope("groups are for administrators: ask one to change or list them")
-        return self._sharing
+        return self.registry.sharing
 
 
 def user_of(owner: str) -> str:

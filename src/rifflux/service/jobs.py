@@ -45,7 +45,7 @@ class Stopped(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobOutcome:
     """What came of a job: an HTTP status, and the report as JSON."""
 
     status: int
@@ -61,7 +61,7 @@ class Job:
         self._save = save
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self.outcome: Future[Outcome] = Future()
+        self.outcome: Future[JobOutcome] = Future()
         self.thread: threading.Thread | None = None
 
     @property
@@ -147,7 +147,7 @@ class Jobs:
         with self._gate.passing() as passed:
             return self._registry.put_jobs([record]) if passed else [record.id]
 
-    def run(self, job: Job, work: Callable[[Progress], Outcome]) -> None:
+    def run(self, job: Job, work: Callable[[Progress], JobOutcome]) -> None:
         """Start the work of a job in a thread of its own."""
         name = f"job-{job.record.id}"
         job.thread = threading.Thread(target=self._run, args=(job, work), name=name, daemon=True)
@@ -158,8 +158,8 @@ class Jobs:
         job.end(CANCELLED)
         self._write()
 
-    def _run(self, job: Job, work: Callable[[Progress], Outcome]) -> None:
-        outcome: Outcome | None = None
+    def _run(self, job: Job, work: Callable[[Progress], JobOutcome]) -> None:
+        outcome: JobOutcome | None = None
         failure: Exception | None = None
         try:
             outcome = work(job.progress)

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from rifflux.errors import InvalidArgument, RiffluxError
@@ -25,23 +25,8 @@ CLOSE_S = 10.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """Cost of a million tokens by model, in a currency of one's own choice; models without a price are free."""
-
-    by_model: Mapping[str, float] = field(default_factory=dict)
-
-    def cost(self, model: str, tokens: int) -> float:
-        """Return the cost of so many tokens of a model."""
-        return self.by_model.get(model, 0.0) * tokens / _MILLION
-
-    def __contains__(self, model: str) -> bool:
-        """Return True for a model that costs something."""
-        return self.by_model.get(model, 0.0) > 0
-
-
-def read_prices(lines: Iterable[str]) -> Prices:
-    """Prices written as `MODEL=PRICE`, a million tokens each. Raises `InvalidArgument` naming the line."""
+def read_prices(lines: Iterable[str]) -> dict[str, float]:
+    """Return prices of a million tokens by model from `MODEL=PRICE` lines. Raises `InvalidArgument` naming the line."""
     found = {}
     for line in lines:
         model, _, price = line.rpartition("=")
@@ -51,12 +36,13 @@ def read_prices(lines: Iterable[str]) -> Prices:
         if not model.strip() or not 0 <= value < math.inf:
             raise InvalidArgument(f"{line!r} is no price: write MODEL=PRICE, the price of a million tokens")
         found[model.strip()] = value
-    return Prices(found)
+    return found
 
 
 class Ledger:
-    """Keeps what calls of models cost, and holds it against what each user may spend in a month (UTC).
+    """Records what calls of models cost, and compares it with what each user may spend in a month (UTC).
 
+    `prices` are those of a million tokens by model, in a currency of one's own choice; other models are free.
     A call that costs something is held against the `budget` before it is made, in one transaction with all that was
     spent by any process, and taken back if it comes to nothing. Every call that costs something or leaves this process
     is recorded; those of a service (`served`) without exception. What cannot be written is not recorded, unless there
@@ -66,25 +52,26 @@ class Ledger:
     def __init__(
         self,
         register: Registry,
-        prices: Prices | None = None,
+        prices: Mapping[str, float] | None = None,
         budget: float = math.inf,
         *,
         read_only: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self.prices = prices or Prices()
+        self.prices = prices or {}
         self.budget = budget
         self._register = register
         self._read_only = read_only
-        self._served = self._free = False
-        self._settling = WriteGate()
-        self._batch: Batch[Spending] = Batch(register.spend, seconds=0.0, now=now, later=_if_it_can)
+        self._now = now
+        self._free = False
+        self._gate = WriteGate()
+        self._batch: Batch[Spending] | None = None
 
     def served(self, later: Later, *, seconds: float = TOGETHER_S) -> None:
         """Record every call from now on, those of so many seconds together, and have `later` do the writing."""
-        self._batch.close()
-        self._served = True
-        self._batch = Batch(self._register.spend, seconds=seconds, now=self._batch.now, later=later)
+        if self._batch:
+            self._batch.close()
+        self._batch = Batch(self._register.spend, seconds=seconds, now=self._now, later=later)
 
     @contextmanager
     def free(self) -> Iterator[None]:
@@ -97,18 +84,22 @@ class Ledger:
 
     def bill(self, user: str, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
         """Return the bill of a call. Raises `BudgetExhausted` for one that the budget does not reach for."""
-        costs = model in self.prices
         if self._free:
             return NO_BILL
-        if not costs and (self._read_only or (here and not self._served)):
+        costs = self.prices.get(model, 0.0) > 0
+        if not costs and (self._read_only or (here and not self._batch)):
             return NO_BILL
         read = tokens()
-        spending = Spending(user, feature, model, read, self.prices.cost(model, read), self._batch.now())
+        spending = Spending(user, feature, model, read, self.cost(model, read), self._now())
         if costs and not math.isinf(self.budget):
             return _Reserved(self, spending, self._reserve(spending))
         if self._read_only:
             return NO_BILL
         return _Noted(self, spending)
+
+    def cost(self, model: str, tokens: int) -> float:
+        """Return the cost of so many tokens of a model."""
+        return self.prices.get(model, 0.0) * tokens / _MILLION
 
     def _reserve(self, spending: Spending) -> int:
         since = month_start(spending.time)
@@ -122,34 +113,43 @@ class Ledger:
 
     def record(self, spending: Spending) -> None:
         """Record a call that was made."""
-        self._batch.add(spending)
+        if self._batch:
+            self._batch.add(spending)
+        else:
+            self._write(lambda: self._register.spend([spending]))
 
     def settle(self, id: int, spending: Spending | None) -> None:
         """Record what a reserved call came to; None for nothing."""
-        with self._settling.passing() as passed:
+        self._write(lambda: self._register.settle(id, spending))
+
+    def _write(self, write: Callable[[], object]) -> None:
+        with self._gate.passing() as passed:
             if passed:
-                _if_it_can(lambda: self._register.settle(id, spending))
+                _if_it_can(write)
 
     def flush(self) -> None:
         """Write what waits."""
-        self._batch.flush()
+        if self._batch:
+            self._batch.flush()
 
     def close(self) -> None:
         """Write what waits, if that can be, and nothing after that: the index is going to be closed."""
-        self._batch.close()
-        if not self._settling.close(CLOSE_S):
+        if self._batch:
+            self._batch.close()
+        if not self._gate.close(CLOSE_S):
             _log.warning("what models cost is still being written: the index is closed meanwhile")
 
     def forget(self, user: str) -> None:
         """Drop what waits of a user who is going to be deleted."""
-        self._batch.drop(lambda spending: spending.user == user)
+        if self._batch:
+            self._batch.drop(lambda spending: spending.user == user)
 
     def left(self, user: str) -> float:
         """Return the rest of a user's budget of this month; infinite without one."""
         if math.isinf(self.budget):
             return math.inf
         _if_it_can(self.flush)
-        return self.budget - self._register.cost(user, month_start(self._batch.now()))
+        return self.budget - self._register.cost(user, month_start(self._now()))
 
     def spent(self, user: str | None = None, since: float = 0.0, until: float | None = None) -> list[SpendingSum]:
         """Spendings by day, user, feature and model; of one user, or of all."""
@@ -201,7 +201,7 @@ def _with_reported_tokens(ledger: Ledger, spending: Spending, tokens: int | None
     """Return a spending with the token counts that the model reported."""
     if tokens is None:
         return spending
-    return replace(spending, tokens=tokens, cost=ledger.prices.cost(spending.model, tokens))
+    return replace(spending, tokens=tokens, cost=ledger.cost(spending.model, tokens))
 
 
 def _if_it_can(write: Callable[[], object]) -> None:
@@ -210,18 +210,6 @@ def _if_it_can(write: Callable[[], object]) -> None:
         write()
     except Exception as error:  # whatever keeps it from being written, such as an index that was closed meanwhile
         _log.warning("what models cost was not recorded: %s", error)
-
-
-@dataclass(frozen=True, slots=True)
-class Meter:
-    """Has one user pay for calls of models."""
-
-    ledger: Ledger
-    user: str
-
-    def bill(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
-        """Return the bill of a call. Raises `BudgetExhausted`."""
-        return self.ledger.bill(self.user, model, feature, tokens, here=here)
 
 
 def summed(sums: Iterable[SpendingSum], by: Iterable[str]) -> list[dict[str, str | int | float]]:

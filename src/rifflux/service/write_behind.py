@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Generic, TypedDict, TypeVar
 
 Entry = TypeVar("Entry")
@@ -16,13 +17,13 @@ _log = logging.getLogger(__name__)
 Later = Callable[[Callable[[], None]], object]
 
 
+@dataclass
 class WriteGate:
     """Lets writes pass until it is closed, and closing waits for those that passed. Safe to share between threads."""
 
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._under_way = 0
-        self.is_closed = False
+    is_closed: bool = False
+    _under_way: int = 0
+    _changed: threading.Condition = field(default_factory=threading.Condition)
 
     @contextmanager
     def passing(self) -> Iterator[bool]:

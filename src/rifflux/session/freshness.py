@@ -1,22 +1,25 @@
-"""How far an index may be behind its files, by looking at some of them."""
+"""What an index knows of its files: how far it may be behind them, which were left out, and how refreshing went."""
 
 from __future__ import annotations
 
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import filterfalse
 from pathlib import Path
 
 from rifflux.errors import RiffluxError
-from rifflux.store import FileState, Store
-from rifflux.types import Freshness
+from rifflux.store import Store
+from rifflux.types import Freshness, LeftOut
 
+#: The settings that hold the moments of looks at whole roots, what was left out of them, and how refreshing went.
 _SYNCED = "synced"
+_LEFT_OUT = "left_out"
+_REFRESHES = "refreshes"
 #: Files looked at each time, and for `status`.
 FEW = 50
 MANY = 1000
@@ -81,34 +84,102 @@ def look(store: Store, number: int) -> Freshness:
     for root, state in sampled:
         if root not in there:
             there[root] = Path(root).exists()
-        if there[root]:
-            path = Path(root, state.path)
-            folders.add((root, path.parent))
-            changed += _differs(path, state)
+        if not there[root]:
+            continue
+        path = Path(root, state.path)
+        folders.add((root, path.parent))
+        try:
+            status = path.stat()
+            changed += (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns)
+        except OSError:  # it is gone
+            changed += 1
+    touched = 0  # folders in which something came or went since their root was last looked at as a whole
+    for root, folder in folders:
+        with suppress(OSError):
+            touched += root in last and folder.stat().st_mtime > last[root]
     oldest = min(last.values(), default=None)
     return Freshness(
         files=total,
         sampled_files=len(sampled),
         changed_files=round(changed / len(sampled) * total) if changed else 0,
-        changed_folders=_touched(folders, last),
+        changed_folders=touched,
         synced_at=None if oldest is None else datetime.fromtimestamp(oldest, UTC).isoformat(timespec="seconds"),
-        missing_roots=tuple(sorted(filterfalse(there.__getitem__, there))),
+        missing_roots=tuple(sorted(root for root, exists in there.items() if not exists)),
     )
 
 
-def _differs(path: Path, state: FileState) -> bool:
-    """Return True if a file is not as it was read, or gone."""
-    try:
-        status = path.stat()
-    except OSError:
-        return True
-    return (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns)
+# How many files of each root were left out when all of it was last looked at, by their kind
 
 
-def _touched(folders: Iterable[tuple[str, Path]], last: Mapping[str, float]) -> int:
-    """Count the folders in which something came or went since their root was last looked at as a whole."""
-    touched = 0
-    for root, folder in folders:
-        with suppress(OSError):
-            touched += root in last and folder.stat().st_mtime > last[root]
-    return touched
+def note_left_out(store: Store, root: str, found: Iterable[LeftOut]) -> None:
+    """Record what was left out of a root."""
+    known = _recorded(store)
+    kinds = dict(Counter(each.kind for each in found))
+    if known.get(root, {}) == kinds:
+        return
+    current = {each: counts for each, counts in known.items() if Path(each).exists()}
+    current[root] = kinds
+    store.registry.set(_LEFT_OUT, json.dumps(current, ensure_ascii=False), content=False)
+
+
+def left_out_kinds(stores: Iterable[Store]) -> Mapping[str, int]:
+    """Return the number of files of each kind that were left out of the roots that the stores still hold."""
+    from rifflux.ingest.sync import folders
+
+    total: Counter[str] = Counter()
+    for store in stores:
+        # A folder of which nothing is read is no root of any file.
+        roots = {*store.catalog.roots(), *folders(store)}
+        for root, counts in _recorded(store).items():
+            if root in roots:
+                total.update(counts)
+    return dict(total)
+
+
+def _recorded(store: Store) -> dict[str, dict[str, int]]:
+    recorded: dict[str, dict[str, int]] = json.loads(store.registry.setting(_LEFT_OUT) or "{}")
+    return recorded
+
+
+# How available refreshing is: attempts to bring an index up to date with its files, and whether it is now
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshes:
+    """Attempts to bring collections up to date with their files, since the index was made.
+
+    An attempt fails if its root is gone or could not be read as a whole; a file that no reader understands is reported
+    as failed by itself, and its attempt succeeds.
+    """
+
+    succeeded: int = 0
+    failed: int = 0
+
+
+def record_refresh(store: Store, *, succeeded: bool) -> None:
+    """Count an attempt to bring a collection up to date; an index that cannot be written counts none."""
+    if store.read_only:
+        return
+    with suppress(RiffluxError), store.transaction():
+        counts = json.loads(store.registry.setting(_REFRESHES) or "{}")
+        outcome = "succeeded" if succeeded else "failed"
+        counts[outcome] = counts.get(outcome, 0) + 1
+        store.registry.set(_REFRESHES, json.dumps(counts), content=False)
+
+
+def refreshes_of(stores: Iterable[Store]) -> Refreshes:
+    """Return the attempts of several collections together."""
+    counts = [json.loads(store.registry.setting(_REFRESHES) or "{}") for store in stores]
+    return Refreshes(
+        sum(each.get("succeeded", 0) for each in counts),
+        sum(each.get("failed", 0) for each in counts),
+    )
+
+
+def is_fresh(stores: Iterable[Store]) -> bool:
+    """Return True if no collection is behind its files, as far as a sample of them tells, and no root is gone."""
+    for store in stores:
+        found = look(store, FEW)
+        if found.note or found.missing_roots:
+            return False
+    return True

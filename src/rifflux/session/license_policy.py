@@ -79,19 +79,19 @@ class LicensePolicy:
     # What is permitted
 
     def licensed(self, license: str | None) -> Permission:
-        """Return what a license lets everybody be shown."""
+        """Return what a license permits everybody to see."""
         from rifflux.text.licenses import permission_of
 
         return permission_of(license, self.rules)
 
     def knows(self, license: str) -> bool:
-        """Return whether it is known what a license lets everybody be shown."""
+        """Return whether it is known what a license permits everybody to see."""
         from rifflux.text.licenses import is_known
 
         return is_known(license, self.rules)
 
     def permission(self, namespace: str, license: str | None) -> Permission:
-        """Return what the caller may be shown of a document of a namespace."""
+        """Return what the caller may see of a document of a namespace."""
         from rifflux.text.licenses import Permission
 
         if not namespace.startswith(LICENSED) or (permission := self.licensed(license)) is Permission.TEXT:
@@ -101,23 +101,23 @@ class LicensePolicy:
         return permission
 
     def shows_all(self, namespace: str, license: str | None) -> bool:
-        """Return whether the caller may be shown all of a document."""
+        """Return whether the caller may see all of a document."""
         return not namespace.startswith(LICENSED) or self.permission(namespace, license).name == "TEXT"
 
     def tells_facts(self, namespace: str, license: str | None) -> bool:
-        """Return whether the caller is told who wrote a document, when it appeared, where, and what it cites."""
+        """Return whether the caller may know who wrote a document, when it appeared, where, and what it cites."""
         if not namespace.startswith(LICENSED) or self.permission(namespace, license) or self._facts == "everyone":
             return True
         return self._facts == "owner" and self._owned(namespace)
 
     def tells(self, hit: Hit, fields: Collection[str]) -> bool:
-        """Return whether the caller is told what a document has in fields of its metadata, or its dates and kind."""
+        """Return whether the caller may know what a document has in fields of its metadata, or its dates and kind."""
         if self.shows_all(hit.place[0], hit.license):
             return True
         return set(fields) <= _FACTS | _DATED and self.tells_facts(hit.place[0], hit.license)
 
     def opened(self, licenses: Iterable[tuple[str, str | None]]) -> list[Notice]:
-        """Return notices of the texts that are shown though no license is known to permit it, and who decided that."""
+        """Return notices of the texts that are visible though no known license permits it, and who decided that."""
         from rifflux.text.licenses import permission_of
 
         ruled: set[str] = set()
@@ -140,11 +140,11 @@ class LicensePolicy:
     # What is shown
 
     def hit(self, hit: Hit) -> Hit:
-        """Return a hit as it may be shown."""
+        """Return a hit as the caller may see it."""
         return self.hits((hit,))[0]
 
     def hits(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return hits as they may be shown: without a text, title, identifiers, and why they were found."""
+        """Return hits as the caller may see them: without a text, title, identifiers, and why they were found."""
         open = [self.shows_all(hit.place[0], hit.license) for hit in hits]
         if all(open):
             return [*hits]
@@ -153,7 +153,7 @@ class LicensePolicy:
         return [hit if each else self._partly(hit, ends) for hit, each in zip(hits, open, strict=True)]
 
     def document(self, namespace: str, document: Document) -> Document:
-        """Return a document as it may be shown: its title and identifiers, with its facts, abstract or all of it."""
+        """Return a document as the caller may see it: title and identifiers, with its facts, abstract or all of it."""
         if self.shows_all(namespace, document.license):
             return document
         known = Document(
@@ -171,7 +171,7 @@ class LicensePolicy:
             kind=document.kind,
             created_at=document.created_at,
             updated_at=document.updated_at,
-            metadata=_told(document.metadata),
+            metadata=_facts_of(document.metadata),
             links=document.links,
             tags=self.tags(namespace, document.license, document.tags),
         )
@@ -186,7 +186,7 @@ class LicensePolicy:
         return replace(known, text=document.text[:end] + rest, parts=tuple(parts), withheld=False)
 
     def tags(self, namespace: str, license: str | None, tags: Sequence[Tag]) -> tuple[Tag, ...]:
-        """Return the subjects of a document that the caller is told."""
+        """Return the subjects of a document that the caller may know."""
         if self.shows_all(namespace, license):
             return tuple(tags)
         if self.tells_facts(namespace, license):
@@ -194,10 +194,12 @@ class LicensePolicy:
         return ()
 
     def _partly(self, hit: Hit, abstracts: Mapping[_Place, int]) -> Hit:
-        """Return a hit whose text is not shown, unless it is of the abstract."""
+        """Return a hit whose text is withheld, unless it is of the abstract."""
         if hit.span[1] <= abstracts.get(hit.place, 0):
-            return replace(hit, metadata=_told(hit.metadata))
-        closed = replace(hit, text=WITHHELD, heading_path="", page=None, metadata=_told(hit.metadata), withheld=True)
+            return replace(hit, metadata=_facts_of(hit.metadata))
+        closed = replace(
+            hit, text=WITHHELD, heading_path="", page=None, metadata=_facts_of(hit.metadata), withheld=True
+        )
         if self.tells_facts(hit.place[0], hit.license):
             return closed
         return replace(closed, kind="", created_at=None, updated_at=None, metadata={})
@@ -217,5 +219,5 @@ def _abstract_of(document: Document) -> int:
     return next((end for start, end in spans if start == 0), 0)
 
 
-def _told(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+def _facts_of(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in metadata.items() if name in _FACTS}

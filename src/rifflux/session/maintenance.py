@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import Cure, InvalidArgument, ModelError
-from rifflux.session.current import info_of
 from rifflux.session.session import IndexView
+from rifflux.session.vectors import info_of
 from rifflux.store import Generation, ModelInfo, Problem, State
 from rifflux.types import Progress
 
@@ -35,7 +35,7 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What mending did, what is still wrong, and where the damaged file is kept if a new one took its place."""
+    """What mending did, what is still wrong, and where the damaged file is if a new one took its place."""
 
     done: tuple[str, ...]
     problems: tuple[Problem, ...]
@@ -97,7 +97,7 @@ class Maintenance:
 
     def _replaced(self, known: ModelInfo) -> list[Problem]:
         """Return a problem if another model is behind the name of the known one; a silent endpoint is no damage."""
-        from rifflux.session.probe import change_of
+        from rifflux.session.vectors import change_of
 
         with suppress(ModelError):
             embedder = self.view.embedder.hurried
@@ -133,12 +133,12 @@ class Maintenance:
     def _make_vectors(self, progress: Progress | None) -> list[str]:
         """Embed what has no vector, where there are vectors at all and their model can be had."""
         from rifflux.ingest.embed import embed_pending
-        from rifflux.session.probe import confirm
+        from rifflux.session.vectors import confirm
 
         if self.view.store.semantic.model() is None:
             return []
         try:
-            confirm(self.view.session, self.view.embedder)
+            confirm(self.view.session.store, self.view.session.confirmed, self.view.embedder)
             embedded = sum(embed_pending(view, self.view.embedder, progress) for view in self.view.store.views())
         except ModelError as error:
             return [f"no vectors were made: {error}"]
@@ -180,11 +180,11 @@ class Maintenance:
         from rifflux.ingest.sync import SWITCH, Turns
         from rifflux.models import load_embedder
         from rifflux.models.cores import stand_back
-        from rifflux.session.probe import confirm, keep_probe
-        from rifflux.session.vectors import read_all_vectors
+        from rifflux.models.guarded import GuardedEmbedder
+        from rifflux.session.vectors import confirm, keep_probe, read_all_vectors
 
         start = time.perf_counter()
-        embedder = self.view.guarded(load_embedder(model, threads=threads))
+        embedder = GuardedEmbedder(load_embedder(model, threads=threads), self.view.calls)
         turns = Turns(self.view.store)
         generations = self.view.store.semantic.generations
         embedded = 0
@@ -192,7 +192,7 @@ class Maintenance:
             former = self.view.store.semantic.model()
             if former is None or former.fingerprint != embedder.fingerprint:
                 if self.switching():
-                    confirm(self.view.session, embedder)
+                    confirm(self.view.session.store, self.view.session.confirmed, embedder)
                 else:
                     keep_probe(self.view.session.store, embedder)
                 generations.begin(info_of(embedder))

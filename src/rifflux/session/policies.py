@@ -39,7 +39,7 @@ class Policy:
     unreadable: Any
     own: bool = False
 
-    def told(self, value: Any) -> Any:
+    def as_json(self, value: Any) -> Any:
         """Return a value as JSON has it."""
         if isinstance(value, Mapping):
             return spelled(value)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rifflux.errors import Cure, InvalidArgument
 from rifflux.ingest.chunking import Chunker
@@ -18,10 +18,6 @@ from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import Execution
 
-if TYPE_CHECKING:
-    from rifflux.evidence.pack import Packer
-
-
 # The window of the bundled embedder. A passage up to a quarter longer stays whole: most abstracts do then, which ranks
 # them better by words, and what the vector misses of them is their end.
 _CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
@@ -31,13 +27,13 @@ _CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
 FUSE = "fuse"
 FETCH = "fetch"
 PAGE = "page"
-#: The stages of a search in their order, by the names of their makers in `rifflux.session.stages`.
+#: The stages of a search in their order, by the names that `rifflux.session.searching:stages_of` knows.
 STAGES = (
     FUSE,
     *("anchors", "credits", "code", "prefix rank"),
     FETCH,
     *("times", "prefix rank", "rerank", "prefix rank"),
-    "diversity",
+    *("symbol", "diversity"),
     PAGE,
     *("relevance", "licenses"),
 )
@@ -73,11 +69,10 @@ class Profile:
     with. `facets` are the metadata fields that queries may name as `field:value`; `reading` is what is read of a
     question besides its words. `channels` makes those of a store; `pool` gives the number of candidates of each for a
     page of `top_k` hits, `reach` the depth of the channels for a pool. `fusion` fuses them, and `stages` are all stages
-    of a search in their order: names of `rifflux.session.stages`, or functions that make some. `reranker` names the one
+    of a search in their order: names of `STAGES`, or functions that make some. `reranker` names the one
     of a hybrid search that names none and whose fusion lets scores be changed, `rerank_top` the number of hits that any
     takes (0: its own default). `diversity` keeps a page from repeating itself.
-    `visible` redacts what no license opens, `packer` packs evidence of what was found, for content that is cited.
-    `cure` is what makes vectors that are missing.
+    `visible` redacts what no license opens. `cure` is what makes vectors that are missing.
     """
 
     name: str
@@ -98,7 +93,6 @@ class Profile:
     diversity: Diversity = REPEATING
     tuning: Tuning = field(default_factory=Tuning)
     visible: LicensePolicy = field(default_factory=LicensePolicy)
-    packer: Packer | None = None
     cure: Cure = Cure.INDEX
 
     def without(self, *names: str) -> Profile:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from rifflux.errors import InvalidArgument, NotFound, OutOfScope
 from rifflux.session.arguments import checked_query, checked_text, checked_whole
 from rifflux.session.session import IndexView
 from rifflux.store import JUDGEMENT, Event, Store
-from rifflux.types import Document, Hit, Lines, Span, of_owner, parted, told_namespace
-
-#: Kinds whose text is that of their file, line by line: a record or a web page is not.
-_LINED = frozenset({"code", "markdown", "rst", "table", "text"})
+from rifflux.types import Document, Hit, of_owner, parted, visible_namespace
 
 
 class Reader:
@@ -28,7 +25,7 @@ class Reader:
         """Return a chunk by its id, or a document by what `document` takes. Raises `NotFound`."""
         hit = self.chunk(id)
         if hit:
-            return self.shown([hit])[0]
+            return self.view.redacted_hits([hit], with_lines=True)[0]
         return self.document(id)
 
     def chunk(self, id: str) -> Hit | None:
@@ -36,10 +33,6 @@ class Reader:
         id = checked_text("the name of a chunk or document", id)
         views = (self.store, *(self.own.store.views()[1:] if self.view.scope else ()))
         return next((hit for view in views if (hit := view.catalog.chunk(id))), None)
-
-    def shown(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
-        """Return hits as they may be shown, with their places and the names of their collections."""
-        return located(self.store, self.view.redacted_hits([*hits]))
 
     def document(self, key: str) -> Document:
         """Return a document by key, path, absolute path, identifier, or the name of its file where only one has it.
@@ -70,9 +63,10 @@ class Reader:
         from rifflux.session.places import in_lines
 
         part = None if self.named(key) else in_lines(key)
-        found = self.shown(self.store.catalog.chunks_of(*self.place_of(part[0] if part else key)))
+        hits = self.store.catalog.chunks_of(*self.place_of(part[0] if part else key))
+        found = self.view.redacted_hits(hits, with_lines=True)
         if part is None:
-            return [*found]
+            return found
         first, last = part[1]
         return [hit for hit in found if hit.lines and hit.lines[0] <= last and hit.lines[1] >= first]
 
@@ -147,45 +141,10 @@ class Reader:
     def _spelled(self, namespace: str, key: str) -> str:
         """Return a name that means one document; in what others share, a root goes by its folder's name."""
         name, owner = parted(namespace)
-        name = told_namespace(name, owned=self.view.owns(self._owner_of(namespace)))
+        name = visible_namespace(name, owned=self.view.owns(self._owner_of(namespace)))
         if owner is None:
             return f"{name}/{key}"
         return f"{self.view.labels[owner]}/{name}/{key}"
-
-
-# Where hits stand in their files: the lines of what is text on the disk too
-
-
-def located(store: Store, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Return the hits with the lines that they are on."""
-    spans: dict[tuple[str, str], list[Span]] = {}
-    for hit in hits:
-        if _has_lines(hit):
-            spans.setdefault(hit.place, []).append(hit.span)
-    texts = store.catalog.texts(spans) if spans else {}
-    lines = {}
-    for place, text in texts.items():
-        lines[place] = _lines(text, spans[place])
-    return tuple(
-        replace(hit, lines=lines[hit.place][hit.span]) if hit.place in lines and _has_lines(hit) else hit
-        for hit in hits
-    )
-
-
-def _has_lines(hit: Hit) -> bool:
-    return hit.kind in _LINED and hit.key == hit.path and hit.span != (0, 0)
-
-
-def _lines(text: str, spans: Sequence[Span]) -> Mapping[Span, Lines]:
-    """Return the lines of each span, counting through the text once."""
-    found = {}
-    place = 0
-    line = 1
-    for start, end in sorted(spans):
-        line += text.count("\n", place, start)
-        place = start
-        found[start, end] = line, line + text.count("\n", start, end)
-    return found
 
 
 # Recording how well documents answered, and what was done with them

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import InvalidArgument, ModelError
+from rifflux.errors import Cure, InvalidArgument, ModelError, ModelMismatch
 from rifflux.requests import FURTHEST, HYBRID, HYBRID_RERANK, RELEVANCE, SearchRequest, WhyRequest, takes
 from rifflux.retrieve.fuse import Fuse
-from rifflux.retrieve.fuse.base import StoreEvidence, chunks_of
-from rifflux.retrieve.pipeline import NO_RERANKER, Plan
-from rifflux.retrieve.query.expand import expand
+from rifflux.retrieve.fuse.base import StoreFacts, chunks_of
+from rifflux.retrieve.pipeline import NO_RERANKER, RERANK, Fetch, Phase, Plan, Stage, Step, fuse
+from rifflux.retrieve.query.expand import Variant, expand, variant_notes
 from rifflux.retrieve.query.reading import COLLECTION, KnownFrequencies, classify, collections_in, understand
-from rifflux.retrieve.steps.calibrate import at_least
-from rifflux.retrieve.steps.diversity import Diversity
-from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page
+from rifflux.retrieve.steps.calibrate import MEANING, Relevance, at_least
+from rifflux.retrieve.steps.diversity import REPEATING, Diversity
+from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, page, pool_of
 from rifflux.session.arguments import (
     checked_deadline,
     checked_filter,
@@ -29,19 +30,19 @@ from rifflux.session.arguments import (
     finish_of,
     for_symbol,
 )
-from rifflux.session.credits import CreditReader
 from rifflux.session.folders import resolved
-from rifflux.session.profile import CREDITS, EXPANSION, SHORTCUT
-from rifflux.session.reading import Reader, located
+from rifflux.session.profile import CREDITS, EXPANSION, FETCH, FUSE, PAGE, SHORTCUT, STAGES
+from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
-from rifflux.session.stages import Search, SearchOptions, relevance, stages_of
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.highlight import spelling_of
+from rifflux.types import CREDITS as CREDIT_ROLES
 from rifflux.types import (
     Clause,
     Execution,
     Filter,
+    Hit,
     Notice,
     Query,
     Results,
@@ -53,12 +54,46 @@ from rifflux.types import (
 
 if TYPE_CHECKING:
     from rifflux.retrieve.explain.verdict import Verdict
+    from rifflux.retrieve.query.credits import CreditsRead
+    from rifflux.retrieve.query.mentions import CreditVocabulary
     from rifflux.retrieve.steps.rerank import Rerank
 
 #: The code of the notice that the question has no vector.
 NO_QUERY_VECTOR = "query_vector.missing"
+#: The facts of a work that a filter or a question may name.
+_FACTS = frozenset((*CREDIT_ROLES, "year"))
+#: The stage that makes candidates of the rankings.
+FUSION = Stage(FUSE, fuse, phase=Phase.CANDIDATES)
+#: Among how many of the best of each channel source code is looked for.
+LOOKED_AT = 10
 #: The number of passages with a rare word among which one that is called by it is looked for.
 CALLED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """What a caller chose of a search: its mode, the fusion of a hybrid one, and what is done to the candidates."""
+
+    mode: str
+    fuse: Fuse | None
+    reranker: Rerank | None = None
+    diversity: Diversity = REPEATING
+    notes: tuple[Notice, ...] = ()
+    symbol: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What the stages of one search are made from: the view, the analyzer, the question as planned, the options.
+
+    `is_lifted` says whether steps may change scores: where ranks alone decide, or in a single channel, they may not.
+    """
+
+    view: IndexView
+    analyzer: Analyzer
+    plan: Plan
+    options: SearchOptions
+    is_lifted: bool = False
 
 
 class Searcher:
@@ -145,13 +180,19 @@ class Searcher:
 
     def results(self, parsed: Plan, top_k: int, options: SearchOptions, offset: int = 0) -> tuple[Results, Candidates]:
         """Return the hits of a parsed question as the caller may see them, and the candidates that they are."""
-        table, trace = self.view.again_if_switched(lambda: self.plan(parsed, top_k, options).page(top_k, offset))
+        try:
+            table, trace = self.plan(parsed, top_k, options).page(top_k, offset)
+        except ModelMismatch:  # the index was switched to another model meanwhile
+            table, trace = self.plan(parsed, top_k, options).page(top_k, offset)
         query = parsed.query
+        hits = tuple(page(table))
+        if parsed.variants:
+            trace = replace(trace, notes=(*self.variant_notes(parsed, hits), *trace.notes))
         if troubles := self.store.troubles():
             trace = replace(trace, degraded=(*trace.degraded, *troubles))
         if not len(table) and query.filter:
             trace = replace(trace, notes=(*trace.notes, *unmatched(query.filter, self.store.catalog.any_passes)))
-        return Results(query.text, located(self.store, page(table)), trace), table
+        return Results(query.text, hits, trace), table
 
     def options(
         self,
@@ -163,19 +204,22 @@ class Searcher:
     ) -> SearchOptions:
         """Return the checked options of a search. Raises `InvalidArgument`."""
         known = checked_mode(mode)
-        fuse = chosen_fusion(fusion) if fusion else self.profile.fusion
+        fusing = chosen_fusion(fusion) if fusion else self.profile.fusion
         if rerank is None:
             # Where ranks alone decide, nothing reranks unless the caller says so.
-            rerank = self.profile.reranker if known == HYBRID and fuse.anchored else NO_RERANKER
+            rerank = self.profile.reranker if known == HYBRID and fusing.anchored else NO_RERANKER
             if mode == HYBRID_RERANK and rerank == NO_RERANKER:
                 from rifflux.retrieve.steps.rerank import DEFAULT_RERANKER
 
                 rerank = DEFAULT_RERANKER
         reranker = self._reranker(rerank, rerank_top)
         if known == HYBRID:
-            return SearchOptions(known, fuse, reranker, diversity)
-        ignored = (f"the fusion {fuse.name} was ignored: a {known} search has nothing to fuse",) if fusion else ()
-        return SearchOptions(known, None, reranker, diversity, ignored)
+            return SearchOptions(known, fusing, reranker, diversity)
+        ignored = []
+        if fusion:
+            text = f"the fusion {fusing.name} was ignored: a {known} search has nothing to fuse"
+            ignored.append(Notice("fusion.ignored", text, data={"fusion": fusing.name, "mode": known}))
+        return SearchOptions(known, None, reranker, diversity, tuple(ignored))
 
     def parse(
         self,
@@ -196,9 +240,7 @@ class Searcher:
         if limits:
             limits = resolved(self.view, limits)
         # Of a part of a question, who is named was read in the whole.
-        credits = CreditReader(store, analyzer, self.view.visible, self._is_phrase, CREDITS in reading, others)
-        facets = self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
-        query = credits.parse_query(text, facets, limits, is_part=understanding is not None)
+        query = self._understood(text, limits, analyzer, others, is_part=understanding is not None)
         # Those of other collections were left out before: see `scoped_to`.
         if query.filter.collections:
             query = replace(query, filter=replace(query.filter, collections=()))
@@ -208,37 +250,53 @@ class Searcher:
         anchors = tuple(terms for each in kind.identifiers if (terms := query.words[each]))
         frequencies([*chain.from_iterable(anchors)])
         query = replace(query, anchors=anchors, specificity=kind.specificity, understanding=kind)
-        notes: tuple[str, ...] = ()
+        notes: tuple[Notice, ...] = ()
         if query.credits:
             from rifflux.retrieve.query.credited import credit_notes
 
             notes = credit_notes(query.credits)
+        variants: tuple[Variant, ...] = ()
         statistics = TermStatistics(counts["chunks"], counts["embedded_chunks"], frequencies.known)
         if EXPANSION in reading:
-            query, further = expand(
+            query, variants, further = expand(
                 query,
                 analyzer,
                 frequencies,
                 store.lexical.vocabulary,
                 self.view.session.synonyms,
-                held=self._is_phrase,
+                is_phrase=self._is_phrase,
                 elsewhere=self._frequencies_elsewhere,
-                spelled=self._spelled,
             )
             notes = (*notes, *further)
-        plan = Plan(query, Execution(deadline=deadline, statistics=statistics, notes=notes))
+        plan = Plan(query, Execution(deadline=deadline, statistics=statistics, notes=notes), variants=variants)
         plan.clock.add("understand", start)
         return plan
 
-    def _spelled(self, clause: Clause) -> str:
-        """Return terms as a passage that the caller may read spells them."""
+    def variant_notes(self, parsed: Plan, hits: Sequence[Hit]) -> Iterator[Notice]:
+        """Yield notes on the variants that were searched, as hits that the caller may read spell them."""
+        return variant_notes(parsed.variants, lambda clause: self._spelling(clause, hits))
+
+    def _spelling(self, clause: Clause, hits: Sequence[Hit]) -> str:
+        """Return terms as the first hit that has them spells them, else as another passage that may be read does."""
+        # Nearly all words begin with their stem but for a letter or two; a passage without that is not read word by
+        # word.
+        start = clause[0][: max(1, len(clause[0]) - 2)]
+        for hit in hits:
+            if start in hit.text.lower() and (spelling := self._spelling_in(hit, clause)):
+                return spelling
         ranking = self.store.lexical.match(Query("", required=(clause,)), 1, self.profile.weights, exact=True)
         for hit in self.view.redacted_hits(self.store.catalog.hydrate(ranking)):
-            analyzer = self.analyzer.of(hit.language)
-            for text in (hit.text, hit.heading_path, hit.title):
-                if spelling := spelling_of(clause, text, analyzer):
-                    return spelling
+            if spelling := self._spelling_in(hit, clause):
+                return spelling
         return " ".join(clause)
+
+    def _spelling_in(self, hit: Hit, clause: Clause) -> str:
+        """Return terms as a passage, its headings or its title spell them; empty where they do not."""
+        analyzer = self.analyzer.of(hit.language)
+        for text in (hit.text, hit.heading_path, hit.title):
+            if spelling := spelling_of(clause, text, analyzer):
+                return spelling
+        return ""
 
     def _frequencies_elsewhere(self, terms: Sequence[str]) -> Mapping[str, int]:
         """Return the frequencies of those terms that occur in another store that is searched for the same question."""
@@ -247,17 +305,44 @@ class Searcher:
             found.update(store.lexical.document_frequencies(terms))
         return found
 
-    @property
-    def credits(self) -> CreditReader:
-        """Return the reader of the authors and venues that questions may name."""
-        is_active = CREDITS in self.profile.reading
-        return CreditReader(self.store, self.analyzer, self.view.visible, self._is_phrase, is_active)
+    def _understood(
+        self, text: str, limits: Filter | None, analyzer: Analyzer, others: Sequence[Analyzer], *, is_part: bool
+    ) -> Query:
+        """Return a question, analyzed, with the authors, venues and years that it names; a part of one names nobody."""
+        has_works = CREDITS in self.profile.reading and self.store.catalog.has_works()
+        names = self.credits_in(text, analyzer) if has_works and not is_part else None
+        rest = names.rest if names else text
+        facets = self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
+        query = understand(rest, analyzer, facets, limits, self._is_phrase, others)
+        if query.filter.metadata and has_works:
+            query = replace(query, filter=self.with_spellings(query.filter, analyzer))
+        if names is None:
+            return query
+        from rifflux.retrieve.query.credited import with_credits
 
-    @property
-    def _facets(self) -> tuple[str, ...]:
-        if self.view.is_part:
-            return self.view.facets
-        return (*self.view.facets, COLLECTION)
+        return with_credits(query, names, self.store, text)
+
+    def credits_in(self, text: str, analyzer: Analyzer | None = None) -> CreditsRead | None:
+        """Return the authors, venues and years of works that a question names; None for none."""
+        from rifflux.retrieve.query.credits import read_credits
+
+        found = read_credits(self._vocabulary(analyzer), text)
+        return found if found.credits else None
+
+    def with_spellings(self, filter: Filter, analyzer: Analyzer | None = None) -> Filter:
+        """Return a filter whose authors and venues are as works spell them."""
+        from rifflux.retrieve.query.credited import in_any_spelling
+
+        return in_any_spelling(self._vocabulary(analyzer), filter)
+
+    def _vocabulary(self, analyzer: Analyzer | None) -> CreditVocabulary:
+        """Return the names that works have, as far as the caller may know them."""
+        from rifflux.retrieve.query.mentions import CreditVocabulary
+
+        counts = self.store.lexical.document_frequencies
+        return CreditVocabulary(
+            self.store, analyzer or self.analyzer, self.view.visible.tells_facts, counts, self._is_phrase
+        )
 
     def plan(self, parsed: Plan, top_k: int, options: SearchOptions | None = None) -> Plan:
         """Return the search for a parsed question, ready to run; a hybrid one by default."""
@@ -271,7 +356,7 @@ class Searcher:
         degraded: list[Notice] = []
         names = [LEXICAL]
         if options.mode == HYBRID and self._is_shortcut(parsed):
-            notes.append("the question is one identifier: searched by its words alone")
+            notes.append(Notice("query.identifier", "the question is one identifier: searched by its words alone"))
         elif options.mode != LEXICAL:
             parsed, degraded = self._with_vector(parsed)
             if options.mode == SEMANTIC:
@@ -284,12 +369,14 @@ class Searcher:
 
             query = replace(query, times=moments_in(query.phrasing.body or query.text))
             parsed = replace(parsed, query=query)
-            notes += [f"{each.words!r} is a time: documents of {each.span} count more" for each in query.times]
+            for each in query.times:
+                text = f"{each.words!r} is a time: documents of {each.span} count more"
+                notes.append(Notice("query.time", text, data={"words": each.words, "span": each.span}))
         statistics = execution.statistics
         if statistics and not statistics.chunks and view.nothing:
             notes.append(view.nothing)
         if (freshness := view.freshness) and freshness.note:
-            notes.append(f"{freshness.note}: run 'rifflux index'")
+            notes.append(Notice("index.stale", freshness.note, Cure.INDEX))
         trace = Trace(
             mode=options.mode,
             effective_mode=HYBRID if len(names) > 1 else names[0],
@@ -311,7 +398,7 @@ class Searcher:
             stages=stages_of(Search(view, self.analyzer, parsed, options, is_lifted)),
             # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
             fuse=options.fuse,
-            evidence=StoreEvidence(self.store, parsed, None if parsed.execution.vector is None else view.scale),
+            evidence=StoreFacts(self.store, parsed, None if parsed.execution.vector is None else view.scale),
             trace=trace,
             pool_of=profile.pool,
         )
@@ -339,7 +426,8 @@ class Searcher:
         """Return what sort of question this is for this index: one identifier, mixed or conceptual, and why."""
         checked_query(query)
         analyzer, others = self._analyzers(query)
-        read = understand(query, analyzer, self._facets, held=self._is_phrase, others=others)
+        facets = self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
+        read = understand(query, analyzer, facets, is_phrase=self._is_phrase, others=others)
         chunks = self.store.counts()["chunks"]
         return classify(read, analyzer, self.store.lexical.document_frequencies, chunks, self._is_phrase)
 
@@ -355,14 +443,14 @@ class Searcher:
         return chosen, [each for each in analyzers if each is not chosen]
 
     def _reranker(self, choice: str | Rerank, top: int | None) -> Rerank | None:
-        """Return the chosen reranker; kept, for its model and its memory serve the next search too."""
+        """Return the chosen reranker; cached, because its model and its memory serve the next search too."""
         if choice == NO_RERANKER:
             return None
         from rifflux.retrieve.steps.rerank import reranker_of
 
         resources = self.view.resources
         if isinstance(choice, str):
-            found = self.view.kept(choice, lambda: reranker_of(choice, resources))
+            found = self.view.cached(choice, partial(reranker_of, choice, resources))
         else:
             found = reranker_of(choice, resources)
         many = top or self.profile.rerank_top
@@ -419,14 +507,10 @@ class Searcher:
             degraded.append(Notice("vectors.missing", missing, self.profile.cure, data))
         if execution.vector is not None:
             return parsed, degraded
-        from rifflux.session.vectors import question_vector
-
         text = parsed.query.semantic_text
         start = perf_counter()
         try:
-            vector, model = self.view.again_if_switched(
-                lambda: question_vector(self.store, self.view.embedder, text, execution.deadline)
-            )
+            vector, model = self.view.question_vector(text, execution.deadline)
             parsed = replace(parsed, execution=replace(execution, vector=vector, model=model))
         except ModelError as error:
             degraded.append(Notice.of(error, NO_QUERY_VECTOR, f"no query vector: {error}"))
@@ -468,15 +552,137 @@ class Searcher:
         return replace(verdict, hit=hit if verdict.hit else None, namespace=parted(verdict.namespace)[0])
 
 
+# The stages of a search, each made where it acts; a new idea is a new case here
+
+
+def stages_of(search: Search) -> tuple[Stage, ...]:
+    """Return the stages of a search in the order of its profile."""
+    phase = Phase.CANDIDATES
+    stages: list[Stage] = []
+    done: Step | None = None
+    for name in search.view.profile.stages:
+        if name == FUSE:
+            stages.append(FUSION)
+        elif name == FETCH:
+            stages.append(Stage(FETCH, Fetch(search.view.store), phase=Phase.FETCH))
+            phase = Phase.PASSAGES
+        elif name == PAGE:
+            phase = Phase.PAGE
+        else:
+            for stage in _stages(search, name) if isinstance(name, str) else name(search):
+                # What a step did need not be done again while nothing else changed the table.
+                if stage.step != done:
+                    stages.append(replace(stage, phase=phase))
+                done = stage.step
+    return tuple(stages)
+
+
+def _stages(search: Search, name: str) -> Sequence[Stage]:
+    """Return the stages of this name; none where they do not act. What few searches need is imported for them."""
+    options = search.options
+    query = search.plan.query
+    store = search.view.store
+    match name:
+        case "anchors" if search.is_lifted:
+            from rifflux.retrieve.steps.anchors import STAGE, Anchors
+
+            return [Stage(STAGE, Anchors(store, search.analyzer, **search.view.profile.tuning.boosts))]
+        case "credits" if query.credits and (search.is_lifted or not options.fuse):
+            from rifflux.retrieve.steps.credits import STAGE, Credits
+
+            return [Stage(STAGE, Credits(store), timed=False)]
+        case "code" if search.is_lifted:
+            from rifflux.retrieve.steps.code import STAGE, Definitions
+
+            return [Stage(STAGE, Definitions(store), applies=_has_code)]
+        case "prefix rank" if search.is_lifted:
+            from rifflux.retrieve.steps.beginnings import STAGE, PreservePrefixRank
+
+            return [Stage(STAGE, PreservePrefixRank(), top=0, timed=False)]
+        case "times" if query.times:
+            from rifflux.retrieve.steps.moments import STAGE, Moments
+
+            step = Moments()
+            return [Stage(STAGE, step, top=step.top)]
+        case "rerank" if options.reranker:
+            reranked = Stage(RERANK, options.reranker, top=options.reranker.top)
+            if not _stages(search, "credits"):
+                return [reranked]
+            # A reranker knows nothing of credits.
+            from rifflux.retrieve.steps.credits import STAGE, credits_first
+
+            return [reranked, *_stages(search, "prefix rank"), Stage(STAGE, credits_first)]
+        case "symbol" if options.symbol:
+            from rifflux.retrieve.steps.code import OnlyDefining
+
+            return [Stage("symbol", OnlyDefining(options.symbol))]
+        case "diversity" if options.diversity != REPEATING:
+            return options.diversity.stages(store)
+        case "relevance":
+            return relevance(search)
+        case "licenses":
+            return [Stage("licenses", Licenses(search.view), timed=False)]
+    if name not in STAGES:
+        raise InvalidArgument(f"no stage {name!r}; choose from {', '.join(STAGES)}")
+    return ()
+
+
+def _has_code(plan: Plan, table: Candidates) -> bool:
+    """Return True if there is source code among the best of any channel."""
+    return "code" in plan.evidence.kinds(pool_of(table.rankings, LOOKED_AT))
+
+
+def relevance(search: Search) -> Sequence[Stage]:
+    """Rate the hits of the page: by words alone, by the calibration of the model, or by the scale of its cosines."""
+    view = search.view
+    if search.plan.execution.vector is None:
+        rate = Relevance(view.store, search.analyzer)
+    elif calibration := view.calibration:
+        rate = Relevance(view.store, search.analyzer, calibration)
+    else:
+        scale = view.scale
+        model = scale.model if scale else None
+        rate = Relevance(view.store, search.analyzer, MEANING if model else None, scale=model)
+    if not search.plan.query.credits_only:
+        return [Stage("relevance", rate)]
+    from rifflux.retrieve.steps.credits import CreditRelevance
+
+    return [Stage("relevance", rate), Stage("relevance", CreditRelevance(view.store))]
+
+
+@dataclass(frozen=True, slots=True)
+class Licenses:
+    """Drops hits that the caller may not know to match, and redacts what no license opens."""
+
+    view: IndexView
+
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
+        """Return the hits as the caller may see them."""
+        table = self.disclosable(plan, table)
+        return replace(table, passages=tuple(self.view.redacted_hits(table.passages, with_lines=True)))
+
+    def disclosable(self, plan: Plan, table: Candidates) -> Candidates:
+        """Drop works of which the caller may not know that their authors, venue or year are those in the question."""
+        query = plan.query
+        fields = {credit.role for credit in query.credits} | (_FACTS & query.filter.metadata.keys())
+        if not fields or not table.passages:
+            return table
+        policy = self.view.visible
+        rows = [row for row, hit in enumerate(table.passages) if policy.tells(hit, fields)]
+        return table if len(rows) == len(table) else table.take(rows)
+
+
 # Conditions of a filter that left nothing: a misspelt one finds nothing, and should say so
 
 
-def unmatched(filter: Filter, passes: Callable[[Filter], bool]) -> tuple[str, ...]:
+def unmatched(filter: Filter, passes: Callable[[Filter], bool]) -> tuple[Notice, ...]:
     """Return notes on the conditions that no document meets, or on all of them if none meets all."""
     if not filter or passes(filter):
         return ()
-    told = [f"nothing {wanted}" for wanted, alone in _conditions(filter) if not passes(alone)]
-    return tuple(told or ["nothing meets all of what it is narrowed to"])
+    conditions = [wanted for wanted, alone in _conditions(filter) if not passes(alone)]
+    if not conditions:
+        return (Notice("filter.unmatched", "nothing meets all of what it is narrowed to"),)
+    return tuple(Notice("filter.unmatched", f"nothing {each}", data={"condition": each}) for each in conditions)
 
 
 def _conditions(filter: Filter) -> Iterator[tuple[str, Filter]]:

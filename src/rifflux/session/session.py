@@ -18,7 +18,7 @@ from rifflux.service.collections import Rights
 from rifflux.session.freshness import Sampler
 from rifflux.session.profile import Profile
 from rifflux.store import REVISION, Store
-from rifflux.types import Freshness, Hit, Notice, Scope, told_namespace
+from rifflux.types import Freshness, Hit, Lines, Notice, Scope, Span, Vectors, visible_namespace
 
 if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
@@ -31,16 +31,17 @@ if TYPE_CHECKING:
     from rifflux.service.usage import Ledger
     from rifflux.session.license_policy import LicensePolicy
 
+#: Kinds whose text is that of their file, line by line: a record or a web page is not.
+_LINED = frozenset({"code", "markdown", "rst", "table", "text"})
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
 Part = TypeVar("Part")
-Looked = TypeVar("Looked", Freshness, Freshness | None)
 
 
 @dataclass
-class Kept:
-    """Keep values by key, the least recently used of more than `most` forgotten. Safe to share between threads.
+class ValueCache:
+    """Cache values by key, the least recently used of more than `most` forgotten. Safe to share between threads.
 
     Threads that ask for one key wait for the first of them to make its value; other keys are not held up.
     """
@@ -50,7 +51,7 @@ class Kept:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __call__(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of a key, made when first asked for. An error of `make` is not kept."""
+        """Return the value of a key, made when first needed. An error of `make` is not cached."""
         with self._lock:
             once = self._made.setdefault(key, _Once())
             self._made.move_to_end(key)
@@ -101,8 +102,9 @@ class Session:
         self.chat = chat
         self.now = now
         self.language = language
-        self.models = Kept()
-        self.kept = Kept()
+        self.models = ValueCache()
+        self.cache = ValueCache()
+        self.confirmed: set[str] = set()
         self.facets: dict[tuple[str, str], _Facets] = {}
         self._lock = threading.Lock()
 
@@ -121,20 +123,14 @@ class Session:
     @cached_property
     def ledger(self) -> Ledger:
         """Return what keeps the cost of calls of models."""
-        from rifflux.service.usage import Ledger, Prices
+        from rifflux.service.usage import Ledger
 
-        limits = self.limits
-        store = self.store
-        return Ledger(
-            store.registry,
-            Prices(limits.prices),
-            limits.budget or math.inf,
-            read_only=store.registry.read_only,
-            now=lambda: self.now(),
-        )
+        registry = self.store.registry
+        budget = self.limits.budget or math.inf
+        return Ledger(registry, self.limits.prices, budget, read_only=registry.read_only, now=self.now)
 
     def close(self) -> None:
-        """Write what is kept for the record, and nothing after that."""
+        """Write what waits to be recorded, and nothing after that."""
         if "ledger" in vars(self):
             self.ledger.close()
 
@@ -205,7 +201,7 @@ class IndexView:
         return replace(self, store=self.store.of(user), user=user, administrator=administrator)
 
     def part(self, name: str, profile: Profile) -> IndexView:
-        """Return the view of a part that is kept under a name, with statistics of its own."""
+        """Return the view of a part of this name, with statistics of its own."""
         profile = replace(profile, language=self.profile.language)
         return replace(self, store=self.store.part(name), profile=profile, is_part=True)
 
@@ -224,7 +220,7 @@ class IndexView:
         found = self.rights.visible(collections)
         labels = {each.owner: each.label for each in found}
         mine = {each.owner for each in found if each.owned}
-        store = self.session.kept(("united", *labels), partial(self.session.store.united, tuple(labels)))
+        store = self.session.cache(("united", *labels), partial(self.session.store.united, tuple(labels)))
         return replace(self, store=store, labels=labels, mine=frozenset(mine))
 
     def writing(self, collection: str = "", *, create: bool = False) -> IndexView:
@@ -234,17 +230,14 @@ class IndexView:
         return replace(self, store=self.session.store.of(self.rights.writable(collection, create=create).owner))
 
     @property
-    def nothing(self) -> str:
-        """Return why nothing can be found in a view that holds nothing, with the cure; empty for a part."""
+    def nothing(self) -> Notice | None:
+        """Return why nothing can be found in a view that holds nothing; None for a part."""
         if self.is_part:
-            return ""
+            return None
         if not self.user:
-            return "nothing is indexed yet: 'rifflux index PATH' does that"
-        return (
-            f"nothing belongs to {self.user}, and nothing is shared with {self.user}; an administrator can mend that: "
-            f"'rifflux index PATH --user {self.user}' indexes something for {self.user}, "
-            f"'rifflux collections share library --with {self.user}' shares what belongs to nobody"
-        )
+            return Notice("index.empty", "nothing is indexed yet", Cure.ADD)
+        text = f"nothing belongs to {self.user}, and nothing is shared with {self.user}"
+        return Notice("scope.empty", text, Cure.GIVE, {"user": self.user})
 
     def language_of(self, *chosen: str) -> str:
         """Return the first of some languages that is named, else that of additions; empty for that of the index.
@@ -258,35 +251,38 @@ class IndexView:
             return ""
         return found
 
-    def labelled(self, hit: Hit) -> Hit:
-        """Return a hit with the name of its collection."""
-        if hit.owner is None:
-            owner = self.store.owner
-        else:
-            owner = hit.owner
-        label = self.labels.get(owner, "")
-        if label:
-            return replace(hit, collection=label, owned=self.owns(owner))
-        return hit
-
     def owns(self, owner: str) -> bool:
         """Return True if what this owner has is the caller's own, and not shared by another."""
         return not self.labels or owner in self.mine
 
-    def told_roots(self, roots: Iterable[str]) -> tuple[str, ...]:
-        """Return roots of what is read as the caller is told them: those of others by their folders' names alone."""
+    def visible_roots(self, roots: Iterable[str]) -> tuple[str, ...]:
+        """Return roots of what is read as the caller may know them: those of others by their folders' names alone."""
         if all(self.owns(each) for each in self.labels):
             return tuple(roots)
         own = {root for owner in self.mine for root in self.session.store.of(owner).catalog.roots()}
-        return tuple(dict.fromkeys(told_namespace(root, owned=root in own) for root in roots))
+        return tuple(dict.fromkeys(visible_namespace(root, owned=root in own) for root in roots))
 
-    def redacted_hits(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Return hits as the caller may see them, each with the name of its collection."""
-        return [*(self.labelled(each) for each in self.visible.hits(hits))]
+    def redacted_hits(self, hits: Sequence[Hit], *, with_lines: bool = False) -> list[Hit]:
+        """Return hits as the caller may see them, each with the name of its collection, and the lines that it is on."""
+        found = self.visible.hits(hits)
+        lines = lines_of(self.store, found) if with_lines else {}
+        if not lines and not self.labels:
+            return found
+        return [self.labelled(hit, lines.get(row)) for row, hit in enumerate(found)]
+
+    def labelled(self, hit: Hit, lines: Lines | None = None) -> Hit:
+        """Return a hit with the name of its collection, and these lines."""
+        owner = self.store.owner if hit.owner is None else hit.owner
+        label = self.labels.get(owner, "")
+        if label:
+            return replace(hit, collection=label, owned=owner in self.mine, lines=lines or hit.lines)
+        if lines:
+            return replace(hit, lines=lines)
+        return hit
 
     @property
     def visible(self) -> LicensePolicy:
-        """Return the rule of what the caller is shown, by the policies of the moment."""
+        """Return the rule of what the caller may see, by the policies of the moment."""
         return self.profile.visible.of(self.store, self.mine if self.labels else frozenset(self.store.owners))
 
     @property
@@ -299,30 +295,40 @@ class IndexView:
     @cached_property
     def calls(self) -> Guard:
         """Return the guard of calls of models, with who pays for them."""
-        from rifflux.service.usage import Meter
-
         guard = self.session.guard
-        if self.payer is None:
-            payer = self.user
-        else:
-            payer = self.payer
-        return replace(guard, payer=Meter(self.session.ledger, payer), stopped=self.stopped or guard.stopped)
+        user = self.user if self.payer is None else self.payer
+        return replace(guard, payer=self.session.ledger, user=user, stopped=self.stopped or guard.stopped)
 
     @property
     def embedder(self) -> GuardedEmbedder:
         """Return the embedder, loaded when first needed; another one after a switch of the index to its model."""
         if self.load:
             return self.load()
-        return self.guarded(self.session.load())
-
-    def guarded(self, embedder: Embedder) -> GuardedEmbedder:
-        """Return a model whose calls pass the guard of this view."""
         from rifflux.models.guarded import GuardedEmbedder
 
-        return GuardedEmbedder(embedder, self.calls)
+        return GuardedEmbedder(self.session.load(), self.calls)
+
+    def question_vector(self, text: str, deadline: float | None) -> tuple[Vectors, str]:
+        """Return the vector of a question, and the fingerprint of the model it is by. Raises `ModelMismatch`."""
+        semantic = self.store.semantic
+        known = semantic.model()
+        embedder = self.embedder
+        if known and known.fingerprint != embedder.fingerprint:
+            known = semantic.model()  # the index may have been switched to this model meanwhile
+        if known and known.fingerprint != embedder.fingerprint:
+            from rifflux.session.vectors import info_of
+
+            other = info_of(embedder, known.dimension).public_spec
+            raise ModelMismatch(
+                f"the vectors of the index are of the model {known.public_spec}, not of {other}, which was chosen",
+                cure=Cure.SWITCH_MODEL,
+                model=other,
+            )
+        dimension = known.dimension if known else embedder.dimension
+        return embedder.question_vector(text, dimension, deadline), embedder.fingerprint
 
     @property
-    def asking_once(self) -> IndexView:
+    def embedding_once(self) -> IndexView:
         """Return this view for the parts of one question: each text is embedded once, and none after a failure."""
         from rifflux.models.guarded import CachingEmbedder
 
@@ -360,21 +366,20 @@ class IndexView:
     @property
     def freshness(self) -> Freshness | None:
         """Return how far the index may be behind its files, by the latest look at some of them."""
-        return self._told(self.sampler.latest())
+        found = self.sampler.latest()
+        if found and found.missing_roots:
+            return replace(found, missing_roots=self.visible_roots(found.missing_roots))
+        return found
 
     def freshness_now(self) -> Freshness:
         """Return how far the index may be behind its files, by a look at many of them."""
-        return self._told(self.sampler.now())
+        found = self.sampler.now()
+        return replace(found, missing_roots=self.visible_roots(found.missing_roots))
 
-    def _told(self, found: Looked) -> Looked:
-        if found is None or not found.missing_roots:
-            return found
-        return replace(found, missing_roots=self.told_roots(found.missing_roots))
-
-    @cached_property
+    @property
     def sampler(self) -> Sampler:
         """Return the sampler of the owner's files."""
-        return self.session.kept(("sampler", self.store.owner), partial(Sampler, self.store))
+        return self.session.cache(("sampler", self.store.owner), partial(Sampler, self.store))
 
     @property
     def resources(self) -> Resources:
@@ -405,15 +410,15 @@ class IndexView:
         """Return the scale of the owner's vectors, None where nothing is known; read once for each state of them."""
         from rifflux.session.vectors import ScaleCache
 
-        cache = self.session.kept(("scale", self.store.owner), partial(ScaleCache, self.store))
+        cache = self.session.cache(("scale", self.store.owner), partial(ScaleCache, self.store))
         return cache(self.session.load)
 
-    def kept(self, name: Hashable, make: Callable[[], T]) -> T:
+    def cached(self, name: Hashable, make: Callable[[], T]) -> T:
         """Return what is made once for this owner, guard and profile, such as a reranker's state."""
         profile = self.profile
         weights = tuple(sorted(profile.tuning.features.items()))
         key = (name, self.store.owner, self.calls, profile.language, profile.mathematics, weights)
-        return self.session.kept(key, make)
+        return self.session.cache(key, make)
 
     @property
     def preparer(self) -> Preparer:
@@ -447,3 +452,26 @@ def delegated(
         return method(part(self._view), *arguments, **named)
 
     return call
+
+
+# The lines that hits are on, of what is text on the disk too
+
+
+def lines_of(store: Store, hits: Sequence[Hit]) -> dict[int, Lines]:
+    """Return the lines of those hits that have any, by their positions."""
+    spans: dict[tuple[str, str], list[Span]] = {}
+    rows: list[int] = []
+    for row, hit in enumerate(hits):
+        if hit.kind in _LINED and hit.key == hit.path and hit.span != (0, 0):
+            rows.append(row)
+            spans.setdefault(hit.place, []).append(hit.span)
+    found: dict[tuple[tuple[str, str], Span], Lines] = {}
+    for place, text in store.catalog.texts(spans).items() if spans else ():
+        begin = 0
+        line = 1
+        for start, end in sorted(spans[place]):
+            line += text.count("\n", begin, start)
+            begin = start
+            found[place, (start, end)] = line, line + text.count("\n", start, end)
+    keys = {row: (hits[row].place, hits[row].span) for row in rows}
+    return {row: found[key] for row, key in keys.items() if key in found}

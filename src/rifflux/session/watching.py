@@ -14,7 +14,7 @@ from rifflux.ingest.sync import SyncTally, folders, sources
 from rifflux.ingest.walk.find import Finder, Links
 from rifflux.ingest.watch import Watcher, WatchScope
 from rifflux.session.freshness import note_synced
-from rifflux.session.writing import Writer
+from rifflux.session.writing import Indexing, Writer
 from rifflux.types import Failure, IndexReport, together
 
 #: How often to look whether folders vanished or came back, and how long stopping may take. In seconds.
@@ -58,7 +58,7 @@ class Follower:
             with self._watcher(watched) as watcher:
                 # Watched first, so that nothing changes unnoticed between this and that.
                 reports = [
-                    writer.sync_alone(embed=False, finder=self.finder, tally=SyncTally(links=self._links))
+                    writer.sync_alone(Indexing(embed=False, finder=self.finder), SyncTally(links=self._links))
                     for writer in self.writers()
                 ]
                 yield self._embedded(together(reports), watcher)
@@ -80,7 +80,7 @@ class Follower:
 
     def _synced(self, writer: Writer, changes: Collection[Path]) -> IndexReport | None:
         """Bring up to date what changed of one collection, if anything did."""
-        folders, files = _held(writer)
+        folders, files = _roots_of(writer)
         targets = WatchScope(folders, files, self._links).targets_of(changes)
         if not targets:
             return None
@@ -111,12 +111,13 @@ class Follower:
             self._embed_at = time.monotonic()
         except ModelError as error:
             self._embed_at = time.monotonic() + RETRY
-            failed = (*failed, Failure(report.embedding_model, f"no vectors: {error}"))
+            failure = Failure.of(report.embedding_model, error)
+            failed = (*failed, replace(failure, reason=f"no vectors: {error}"))
         seconds = round(report.seconds + time.perf_counter() - start, 3)
         return replace(report, embedded_chunks=done, failed=failed, seconds=seconds)
 
     def _watched(self) -> _Watched:
-        held = [*(_held(each) for each in self.writers())]
+        held = [*(_roots_of(each) for each in self.writers())]
         whole = tuple(dict.fromkeys(chain.from_iterable(folders for folders, _ in held)))
         files = frozenset(chain.from_iterable(files for _, files in held))
         places = {*whole, *(file.parent for file in files)}
@@ -129,7 +130,7 @@ class Follower:
         return Watcher([folder for folder in watched.folders if folder in there], files, scope.wants)
 
 
-def _held(writer: Writer) -> tuple[tuple[Path, ...], frozenset[Path]]:
+def _roots_of(writer: Writer) -> tuple[tuple[Path, ...], frozenset[Path]]:
     """Return the folders that a collection holds as a whole, and its other files."""
     whole = tuple(Path(each) for each in folders(writer.view.store))
     return whole, frozenset(path for path in (Path(each) for each in sources(writer.view.store)) if path not in whole)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -12,18 +13,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rifflux.errors import ModelError, NotFound, OutOfScope, RiffluxError
+from rifflux.errors import Cure, ModelError, NotFound, OutOfScope, RiffluxError
 from rifflux.service.collections import is_collection, user_of
 from rifflux.session.arguments import checked_document, checked_path, document_of_fields
-from rifflux.session.current import info_of
-from rifflux.session.freshness import note_synced
-from rifflux.session.left_out import note_left_out
+from rifflux.session.freshness import note_left_out, note_synced, record_refresh
 from rifflux.session.places import refuse_twice
 from rifflux.session.reading import Reader
-from rifflux.session.refreshes import record_refresh
 from rifflux.session.session import IndexView
+from rifflux.session.vectors import confirm, info_of, read_all_vectors
 from rifflux.store import DocumentChange, Placed
-from rifflux.types import Document, Failure, IndexReport, Progress, parted, together
+from rifflux.types import Document, Failure, IndexReport, Notice, Progress, parted, together
 
 if TYPE_CHECKING:
     from rifflux.ingest.sync import SyncTally, Target, Turns
@@ -47,7 +46,7 @@ class Embedded:
     """How many chunks got a vector, and why others wait for one."""
 
     chunks: int = 0
-    degraded: tuple[str, ...] = ()
+    degraded: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +151,13 @@ class Writer:
         """Return the roots of the caller's own collections by their names, first of this one, which has none."""
         from rifflux.ingest.sync import sources
 
-        own = [each for each in self.view.rights.visible() if each.owned]
+        labels = {each.owner: each.label for each in self.view.rights.visible() if each.owned}
         here = self.view.store.owner
-        if all(each.owner != here for each in own):
+        if here not in labels:
             return []
-        own.sort(key=lambda each: each.owner != here)
         store = self.view.session.store
-        return [("" if each.owner == here else each.label, sources(store.of(each.owner))) for each in own]
+        others = [(label, sources(store.of(owner))) for owner, label in labels.items() if owner != here]
+        return [("", sources(store.of(here))), *others]
 
     def _into(self, collection: str, paths: Sequence[Path]) -> Writer:
         """Return the writer of a collection for some paths; one is made only where there is something to put."""
@@ -237,11 +236,11 @@ class Writer:
             remarks=tuple(remarks),
         )
 
-    def _set_languages(self, todo: Sequence[Target], language: str) -> list[str]:
+    def _set_languages(self, todo: Sequence[Target], language: str) -> list[Notice]:
         """Record the language of what is synced, and say of which files it changes."""
         from rifflux.ingest.sync import set_language
 
-        remarks = []
+        remarks: list[Notice] = []
         store = self.view.store
         for target in todo if language or self.view.session.language else ():
             if target.within == target.root:
@@ -256,33 +255,32 @@ class Writer:
             else:
                 former = None
             if former and not is_new:
-                remarks.append(f"{target.within}: analyzed again in {chosen} instead of {former}")
+                text = f"{target.within}: analyzed again in {chosen} instead of {former}"
+                data = {"path": str(target.within), "language": chosen, "former": former}
+                remarks.append(Notice("language.changed", text, data=data))
         return remarks
 
     def _refresh(self, todo: Sequence[Target], how: Indexing, tally: SyncTally, turns: Turns) -> None:
-        """Bring roots up to date, and count the attempt."""
-        try:
-            self._read(todo, how, tally, turns)
-        except (RiffluxError, OSError):
-            record_refresh(self.view.store, succeeded=False)
-            raise
-        record_refresh(self.view.store, succeeded=True)
-
-    def _read(self, todo: Sequence[Target], how: Indexing, tally: SyncTally, turns: Turns) -> None:
-        """Bring roots up to date, when it is this process's turn."""
+        """Bring roots up to date, when it is this process's turn, and count the attempt."""
         from rifflux.ingest.sync import READ, Runner, Sync, remember
 
         assert how.finder
-        with turns(READ), Runner(self.view.preparer, how.processes) as reading:
-            sync = Sync(self.view.store, how.finder, reading, how.force, how.prune)
-            for target in todo:
-                begun = time.time()
-                before = len(tally.left_out)
-                sync(target, tally, how.progress)
-                remember(self.view.store, target)
-                if target.within == target.root:
-                    note_synced(self.view.store, [str(target.root)], begun)
-                    note_left_out(self.view.store, str(target.root), tally.left_out[before:])
+        store = self.view.store
+        try:
+            with turns(READ), closing(Runner(self.view.preparer, how.processes)) as reading:
+                sync = Sync(store, how.finder, reading, how.force, how.prune)
+                for target in todo:
+                    begun = time.time()
+                    before = len(tally.left_out)
+                    sync(target, tally, how.progress)
+                    remember(store, target)
+                    if target.within == target.root:
+                        note_synced(store, [str(target.root)], begun)
+                        note_left_out(store, str(target.root), tally.left_out[before:])
+        except (RiffluxError, OSError):
+            record_refresh(store, succeeded=False)
+            raise
+        record_refresh(store, succeeded=True)
 
     def embed(self, progress: Progress | None = None, *, wait: bool = True) -> int:
         """Give vectors to all that waits for one; returns how many got one.
@@ -305,26 +303,26 @@ class Writer:
     def embed_changes(self, changes: Iterable[DocumentChange]) -> Embedded:
         """Give vectors to what was just stored, without waiting for anybody, or long for the model."""
         from rifflux.ingest.embed import embed_changes
-        from rifflux.session.probe import confirm
 
         changes = list(changes)
 
         def embed() -> int:
             embedder = self.view.embedder.hurried
             self._use_model(embedder)
-            confirm(self.view.session, embedder)
+            confirm(self.view.session.store, self.view.session.confirmed, embedder)
             return embed_changes(self.view.store, embedder, changes)
 
         return self._if_it_can(embed)
 
     def _if_it_can(self, embed: Callable[[], int]) -> Embedded:
-        """Return what embedding did; text is kept whatever the model does, and found by words."""
+        """Return what embedding did; text is stored whatever the model does, and found by words."""
         before = self._embedded()
         try:
             return Embedded(self.view.again_if_switched(embed))
         except ModelError as error:
-            reason = f"no vectors for now: {error}; they are made later; text is kept, and found by words"
-            return Embedded(max(self._embedded() - before, 0), (reason,))
+            text = f"no vectors for now: {error}; they are made later; text is kept, and found by words"
+            failed = Notice.of(error, "vectors.failed", text)
+            return Embedded(max(self._embedded() - before, 0), (failed,))
 
     def _embedded(self) -> int:
         return sum(view.counts()["embedded_chunks"] for view in self.view.store.views())
@@ -350,7 +348,8 @@ class Writer:
         try:
             return self.view.session.workers(embed, deadline, "store")
         except Late as late:
-            return Embedded(0, (f"stored, and found by words, but its vectors are still to come ({late})",))
+            text = f"stored, and found by words, but its vectors are still to come ({late})"
+            return Embedded(0, (Notice("vectors.pending", text),))
 
     def sync(
         self,
@@ -366,40 +365,22 @@ class Writer:
 
         What is gone as a whole, such as a disk that is not mounted, is reported as failed and stays in the index.
         """
-        sync = partial(
-            Writer.sync_alone,
-            embed=embed,
-            force=force,
-            prune=prune,
-            progress=progress,
-            finder=finder,
-            processes=processes,
-        )
-        return together([*(sync(each) for each in self.own())])
-
-    def sync_alone(
-        self,
-        *,
-        embed: bool = True,
-        force: bool = False,
-        prune: bool = True,
-        progress: Progress | None = None,
-        finder: Finder | None = None,
-        processes: int | None = None,
-        tally: SyncTally | None = None,
-    ) -> IndexReport:
-        """Bring up to date what this collection holds, counting in `tally`; as `sync` besides."""
-        from rifflux.ingest.sync import SyncTally, remembered
         from rifflux.ingest.walk.find import Finder
+
+        how = Indexing(embed, force, prune, progress, finder or Finder(), processes)
+        return together([each.sync_alone(how) for each in self.own()])
+
+    def sync_alone(self, how: Indexing, tally: SyncTally | None = None) -> IndexReport:
+        """Bring up to date what this collection holds, counting in `tally`."""
+        from rifflux.ingest.sync import SyncTally, remembered
 
         known = remembered(self.view.store)
         gone = [str(target.within) for target in known if not target.within.exists()]
         found = [target for target in known if target.within.exists()]
-        indexing = Indexing(embed, force, prune, progress, finder or Finder(), processes)
-        report = self._add(found, (), indexing, tally or SyncTally())
+        report = self._add(found, (), how, tally or SyncTally())
         for _ in gone:
             record_refresh(self.view.store, succeeded=False)
-        lost = (Failure(path, "it is gone: index this path again to forget it") for path in gone)
+        lost = (Failure(path, "it is gone", "gone", Cure.FORGET, {"path": path}) for path in gone)
         return replace(report, failed=(*report.failed, *lost))
 
     def _targets(self, paths: Iterable[Path], how: Indexing, tally: SyncTally) -> list[Target]:
@@ -438,12 +419,12 @@ class Writer:
         self, namespace: str, documents: Sequence[Document], processes: int | None
     ) -> Iterator[DocumentChange]:
         """Documents chunked and analyzed, in their order; by other processes, too, where they are many."""
-        from rifflux.ingest.parallel.job import Given, do
+        from rifflux.ingest.prepare import Given, do
         from rifflux.ingest.sync import Runner
 
         prepare = self.view.preparer
         jobs = [Given(namespace, document) for document in documents]
-        with Runner(prepare, processes) as reading:
+        with closing(Runner(prepare, processes)) as reading:
             for job, outcome in reading(jobs, sum(job.size for job in jobs)):
                 # What a process could not do, because it was ended, is done here.
                 change = outcome.prepared or do(job, prepare).prepared
@@ -457,11 +438,9 @@ class Writer:
         from rifflux.ingest.embed import embed_changes, embed_pending
         from rifflux.ingest.sync import EMBED
         from rifflux.models.guarded import BudgetExhausted
-        from rifflux.session.probe import confirm
-        from rifflux.session.vectors import read_all_vectors
 
         self._use_model()
-        confirm(self.view.session, self.view.embedder, self._waits)
+        confirm(self.view.session.store, self.view.session.confirmed, self.view.embedder, self._waits)
         with turns(EMBED) if wait else self.view.store.registry.claim(EMBED) as mine:
             if mine:
                 count = 0

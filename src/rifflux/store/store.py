@@ -124,7 +124,7 @@ class Store(Protocol):
         It finds an index that cannot be opened or read at all; `check` reads all of it.
         """
 
-    def notices(self) -> list[str]:
+    def notices(self) -> list[Notice]:
         """Return what of the chosen settings has no effect at present, and why."""
         return []
 

@@ -38,14 +38,25 @@ def matches(text: str, terms: Collection[str], analyzer: Analyzer) -> list[Span]
 def spelling_of(clause: Sequence[str], text: str, analyzer: Analyzer) -> str:
     """Return how a text spells terms that stand in it side by side, in lower case; empty where it does not."""
     wanted = tuple(clause)
-    words = [(text[start:end].lower(), tuple(analyzer.of_word(text[start:end]))) for start, end in _words(text)]
-    words = [(word, terms) for word, terms in words if terms]
-    for first in range(len(words)):
+    words = [*_words(text)]
+    for first, (start, _) in enumerate(words):
+        letter = text[start]
+        # Stemming never changes the first letter of a word; one that begins with a sign may be any.
+        if letter.isascii() and letter.isalnum() and letter.lower() != wanted[0][0]:
+            continue
         terms: tuple[str, ...] = ()
-        for last in range(first, len(words)):
-            terms += words[last][1]
+        spelled: list[str] = []
+        for begun, ended in words[first:]:
+            word = text[begun:ended]
+            added = tuple(analyzer.of_word(word))
+            if not added:
+                if not spelled:
+                    break
+                continue
+            terms += added
+            spelled.append(word.lower())
             if terms == wanted:
-                return " ".join(word for word, _ in words[first : last + 1])
+                return " ".join(spelled)
             if terms != wanted[: len(terms)]:
                 break
     return ""

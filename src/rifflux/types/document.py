@@ -10,6 +10,9 @@ from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any, Protocol
 
+from rifflux.errors import Cure, RiffluxError, Unreadable
+from rifflux.types.notice import Notice
+
 __all__ = [
     "LONGEST_TITLE",
     "UNTOLD",
@@ -31,7 +34,7 @@ __all__ = [
     "of_owner",
     "parted",
     "together",
-    "told_namespace",
+    "visible_namespace",
 ]
 
 #: Marks fields that are no keys of a noun in JSON.
@@ -168,15 +171,33 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file that was not indexed, and why, in words for its owner."""
+    """A file that was not indexed, and why, in words for its owner; `code`, `cure` and `data` are as of a `Notice`."""
 
     path: str
     reason: str
+    code: str = Unreadable.code
+    cure: Cure | None = None
+    data: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def of(cls, path: str, error: RiffluxError) -> Failure:
+        """Return the failure of a file with the code, message and cure of the error that it was."""
+        return cls(path, str(error), error.code, error.cure, error.data)
+
+    @classmethod
+    def of_json(cls, record: Mapping[str, Any]) -> Failure:
+        """Return the failure that `asdict` gave to another process."""
+        cure = record["cure"]
+        return cls(**{**record, "cure": Cure(cure) if cure else None})
+
+    def __str__(self) -> str:
+        """Return the reason."""
+        return self.reason
 
     def within(self, folder: Path) -> Failure:
         """Return the same, with the files of a folder named without saying where that is."""
         path, reason = (text.replace(f"{folder}{os.sep}", "") for text in (self.path, self.reason))
-        return Failure(path, reason)
+        return replace(self, path=path, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +235,8 @@ class IndexReport:
     embedding_backend: str = ""
     seconds: float = 0.0
     waited_for: tuple[str, ...] = ()
-    degraded: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    degraded: tuple[Notice, ...] = ()
+    remarks: tuple[Notice, ...] = ()
 
 
 def together(reports: Sequence[IndexReport]) -> IndexReport:
@@ -258,8 +279,8 @@ def parted(namespace: str) -> tuple[str, str | None]:
     return name, owner if owned else None
 
 
-def told_namespace(namespace: str, *, owned: bool) -> str:
-    """Return a namespace, or a root, as a caller is told it: of what is another's, a folder by its name alone."""
+def visible_namespace(namespace: str, *, owned: bool) -> str:
+    """Return a namespace, or a root, for a caller: of what is another's, a folder by its name alone."""
     place = PurePath(namespace)
     if place.is_absolute() and not owned:
         return place.name

@@ -25,7 +25,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a hit must satisfy; empty parts are not asked. All parts must hold, one value of each suffices.
+    """What a hit must satisfy; empty parts restrict nothing. All parts must hold, one value of each suffices.
 
     `paths` are globs over the document's path (`notes/**`, `*.md`; a star crosses folders too). `since` and `until`
     are ISO 8601 dates, both inclusive, compared with `created_at`, or `updated_at` where that is missing; a day means

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
-from rifflux.types.document import UNTOLD, Lines, Span, of_owner, told_namespace
+from rifflux.types.document import UNTOLD, Lines, Span, of_owner, visible_namespace
 from rifflux.types.filter import Filter
 from rifflux.types.notice import Notice
 
@@ -123,7 +123,7 @@ class Moment:
 
     @property
     def span(self) -> str:
-        """Return the days as they are told."""
+        """Return the days for people, as in `until 2020-01-31`."""
         first, last = (day.isoformat()[5 * self.yearly :] for day in (self.since, self.until))
         if self.since == date.min:
             days = f"until {last}"
@@ -156,8 +156,8 @@ class Credit:
         return Filter(metadata={self.role: self.names})
 
     @property
-    def shown(self) -> str:
-        """Return how it is told: `by: Dijkstra`."""
+    def label(self) -> str:
+        """Return the words for people: `by: Dijkstra`."""
         return f"{_TOLD[self.role]}: {self.said}"
 
 
@@ -236,7 +236,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How one search runs: what its channels and steps work with besides the question.
+    """How one search runs: what its channels and steps need in addition to the query.
 
     `vector` is that of the question, `model` the fingerprint of the model that made it, where that is known. Each
     channel ranks at most `limit` chunks; `enough` of them suffice where finding all takes longer (0: `limit`). The
@@ -254,7 +254,7 @@ class Execution:
     exact: bool = False
     deadline: float | None = None
     statistics: TermStatistics | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
 
     @property
     def sufficient(self) -> int:
@@ -351,14 +351,14 @@ class Hit:
 
     @property
     def home(self) -> str:
-        """Return the namespace as the caller is told it: of what others share, a root goes by its folder's name."""
-        return told_namespace(self.namespace, owned=self.owned)
+        """Return the namespace for the caller: of what others share, a root goes by its folder's name."""
+        return visible_namespace(self.namespace, owned=self.owned)
 
     def is_of(self, home: str, document: str) -> bool:
-        """Return True for a chunk of a document whose namespace is told so, be it to its owner or to a reader."""
+        """Return True for a chunk of a document whose namespace has this name, for its owner or for a reader."""
         return document == self.key and home in (
             self.namespace,
-            told_namespace(self.namespace, owned=False),
+            visible_namespace(self.namespace, owned=False),
         )
 
     def retold(
@@ -445,6 +445,6 @@ class Trace:
     counts: Mapping[str, int] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     degraded: tuple[Notice, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
     understanding: Understanding | None = None
     freshness: Freshness | None = None

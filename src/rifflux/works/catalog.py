@@ -315,7 +315,7 @@ class WorksCatalog:
             raise NotFound(f"no work is of the source {source!r}", cure=Cure.LIST, things="works")
         visible = view.visible
         if wanted := Filter().of_works(authors, venues, year):
-            found = [*of_whom(found, Searcher(view).credits.spelled(wanted), visible)]
+            found = [*of_whom(found, Searcher(view).with_spellings(wanted), visible)]
         listed = [summary(visible, *each) for each in found]
         return [each for each in listed if not without_license or each.withheld]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rifflux.types import Failure
+from rifflux.types import Failure, Notice
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +42,4 @@ class WorksReport:
     failed: tuple[Failure, ...] = ()
     noted: tuple[Failure, ...] = ()
     seconds: float = 0.0
-    degraded: tuple[str, ...] = ()
+    degraded: tuple[Notice, ...] = ()

@@ -111,7 +111,7 @@ def test_vectors_that_take_long_follow(tmp_path: Path) -> None:
         )
         assert (report.added, report.embedded, works.added) == (2, 0, 1)
         for told in (report.degraded[0], works.degraded[0]):
-            assert "stored, and found by words, but its vectors are still to come" in told
+            assert told.code == "vectors.pending"
         assert talks.search("kingfisher").hits
         go_on.set()
         index.admin.embed()

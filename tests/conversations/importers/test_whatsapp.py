@@ -65,7 +65,7 @@ def test_what_the_file_leaves_open_is_told(conversations: Conversations, tmp_pat
     path = tmp_path / "chat.txt"
     chat(path, "03/04/24, 10:00 - Ann: hi")
     report = conversations.import_files(path)
-    assert report.notes == ("the file does not tell days from months: dates were read with the day first",)
+    assert [note.code for note in report.notes] == ["import.ambiguous_dates"]
     tally = Tally()
     (turn,) = chat(path, "3/4/24, 10:00 AM - Ann: hi", tally=tally)
     assert turn.created_at == "2024-03-04T10:00:00"

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Index
-from rifflux.ingest import sync
-from rifflux.ingest.parallel import job
-from rifflux.ingest.parallel.job import lines_of, scan
+from rifflux.ingest import prepare, sync
+from rifflux.ingest.prepare import lines_of, scan
 from rifflux.ingest.walk.find import Finder, FoundFile
 from rifflux.ingest.walk.inside import Place
 
@@ -28,8 +27,8 @@ def index(tmp_path: Path) -> Iterator[Index]:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as long."""
-    monkeypatch.setattr(job, "WHOLE", 0)
-    monkeypatch.setattr(job, "STRETCH", 300)
+    monkeypatch.setattr(prepare, "WHOLE", 0)
+    monkeypatch.setattr(prepare, "STRETCH", 300)
 
 
 def records(path: Path, number: int, **changed: str) -> Path:
@@ -57,8 +56,8 @@ def test_what_is_found_is_the_same(index: Index, tmp_path: Path, monkeypatch: py
     report = index.add(path)
     whole = contents(index)
     assert (report.indexed_files, len(whole)) == (1, 61)
-    monkeypatch.setattr(job, "WHOLE", 0)
-    monkeypatch.setattr(job, "STRETCH", 300)
+    monkeypatch.setattr(prepare, "WHOLE", 0)
+    monkeypatch.setattr(prepare, "STRETCH", 300)
     assert len(list(lines_of(place(path)))) > 10
     again = index.add(path, force=True)
     assert (again.indexed_files, again.chunks, again.embedded_chunks) == (1, 61, 0)
@@ -85,18 +84,18 @@ class TestChanges:
         self, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(sync, "GROUP", 1)
-        path, real = records(tmp_path / "birds.jsonl", 60), job._lines
+        path, real = records(tmp_path / "birds.jsonl", 60), prepare._lines
 
         def interrupted(*arguments: object) -> object:
             if index.admin.store.catalog.find_documents("20"):
                 raise KeyboardInterrupt
             return real(*arguments)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(job, "_lines", interrupted)
+        monkeypatch.setattr(prepare, "_lines", interrupted)
         with pytest.raises(KeyboardInterrupt):
             index.add(path, embed=False)
         assert 20 < index.status().documents < 61, "nothing of it was searchable yet"
-        monkeypatch.setattr(job, "_lines", real)
+        monkeypatch.setattr(prepare, "_lines", real)
         assert index.add(path).indexed_files == 1
         assert index.status().documents == 61
         assert index.add(path).skipped_files == 1
@@ -156,7 +155,7 @@ def test_lines_are_whole_and_numbered(tmp_path_factory: pytest.TempPathFactory, 
     data = "\n".join(texts).encode() + b"\n" * ended
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(job, "STRETCH", 100)
+        patch.setattr(prepare, "STRETCH", 100)
         found = list(lines_of(place(path)))
     assert b"".join(each.data for each in found) == data
     assert [each.last for each in found] == [False] * (len(found) - 1) + [True] * bool(found)

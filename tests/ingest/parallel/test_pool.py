@@ -16,9 +16,8 @@ import rifflux
 from rifflux.ingest import sync
 from rifflux.ingest.chunking import Chunker
 from rifflux.ingest.parallel import pool
-from rifflux.ingest.parallel.job import ReadJob, do
 from rifflux.ingest.parallel.pool import LOST, WorkerPool
-from rifflux.ingest.prepare import Preparer
+from rifflux.ingest.prepare import Preparer, ReadJob, do
 from rifflux.ingest.walk.find import Finder, FoundFile
 from rifflux.session import writing as adding
 from rifflux.text.analyzer import analyzer

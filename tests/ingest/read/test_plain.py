@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.ingest.chunking import Chunker
+from rifflux.ingest.chunking import Chunker, plain_blocks
 from rifflux.ingest.read.base import File
-from rifflux.ingest.read.plain import plain_blocks, read_plain, read_separated
+from rifflux.ingest.read.plain import read_plain, read_separated
 from rifflux.types import Parsed
 
 

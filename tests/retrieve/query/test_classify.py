@@ -59,7 +59,7 @@ def test_a_question_that_is_one_identifier_skips_the_embedder(index: Index) -> N
     trace = index.search("D40").trace
     assert "embed" not in trace.milliseconds
     assert trace.effective_mode == "lexical"
-    assert any("identifier" in note for note in trace.notes)
+    assert any("identifier" in note.text for note in trace.notes)
     assert index.search("Tell me about region D40").trace.effective_mode == "hybrid"
 
 

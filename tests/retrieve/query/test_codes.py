@@ -64,11 +64,14 @@ def test_a_number_without_its_sign_that_may_be_two_is_searched_as_both() -> None
             index.add(Document(title, "Tests of dust.", title=title))
         found = index.search("31KFR58133", mode="lexical")
         assert {hit.key for hit in found.hits[:2]} == {"31 KFR § 58.133", "31 KFR § 581.33"}
-        assert "'31KFR58133' in other spellings: also searched 31 kfr 58.133, 31 kfr 581.33" in found.trace.notes
+        assert "'31KFR58133' in other spellings: also searched 31 kfr 58.133, 31 kfr 581.33" in [
+            note.text for note in found.trace.notes
+        ]
 
 
 def test_other_spellings_are_told(index: Index) -> None:
-    assert "'RFC2119' in other spellings: also searched rfc 2119" in index.search("RFC2119").trace.notes
+    notes = [note.text for note in index.search("RFC2119").trace.notes]
+    assert "'RFC2119' in other spellings: also searched rfc 2119" in notes
 
 
 def test_words_that_ask_are_not_searched_for(index: Index) -> None:

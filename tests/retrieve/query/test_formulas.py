@@ -59,7 +59,7 @@ def test_what_has_the_formula_comes_first_in_any_notation(question: str) -> None
         index.add(letters, formula, *others, embed=False)
         results = index.search(question, mode="lexical")
     assert results[0].key == "formula"
-    assert any("is a formula" in note for note in results.trace.notes)
+    assert any("is a formula" in note.text for note in results.trace.notes)
 
 
 def test_an_index_keeps_the_way_it_reads_mathematics(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_abbreviations_find_what_they_stand_for(asked: str, said: str) -> None:
         index.add(Document("wanted", said), *(Document(f"{n}", f"other words {n}") for n in range(5)), embed=False)
         results = index.search(asked, mode="lexical")
         assert results[0].key == "wanted"
-        assert any("also searched" in note for note in results.trace.notes)
+        assert any("also searched" in note.text for note in results.trace.notes)
 
 
 def test_only_indexes_that_read_notation_have_it() -> None:

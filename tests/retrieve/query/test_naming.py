@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, held_of, likeness, of_word
+from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, likeness, matching_width, of_word
 from rifflux.text.analyzer import analyzer
 
 TITLES = [
@@ -94,7 +94,7 @@ def test_a_title_is_like_itself_in_any_order_of_its_words(title: str, chance: ra
 def test_any_two_texts_are_compared(one: str, other: str) -> None:
     like, held = likeness(of(one), of(other), lambda _: 1.0)
     assert 0 <= like <= held <= 1
-    assert 0 <= held_of(of(other), of(one)) <= len(of(other))
+    assert 0 <= matching_width(of(other), of(one)) <= len(of(other))
 
 
 KINDS = [

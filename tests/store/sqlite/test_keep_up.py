@@ -10,7 +10,7 @@ import pytest
 
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite import store as sqlite_store
-from rifflux.store.sqlite.connection import background
+from rifflux.store.sqlite.connection import derived
 from rifflux.store.sqlite.lexical import postings_index
 from rifflux.surfaces.shared.beside import beside
 from rifflux.testing import change
@@ -25,7 +25,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteSt
     monkeypatch.setattr(postings_index, "LEAST", 1)
     monkeypatch.setattr(sqlite_store, "FOLLOW_S", 0.01)
     for name in ("PAUSE", "READER_PAUSE"):
-        monkeypatch.setattr(background, name, 0.01)
+        monkeypatch.setattr(derived, name, 0.01)
     path = str(tmp_path / "index.db")
     worker, keeper = SqliteStore.open(path), SqliteStore.open(path)
     worker.leave_building()

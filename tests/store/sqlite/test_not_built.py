@@ -12,7 +12,7 @@ import pytest
 from rifflux.errors import Cure
 from rifflux.store import ModelInfo
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection.background import BackgroundBuilder
+from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.lexical import postings_index
 from rifflux.store.sqlite.semantic import hnsw, vector_index
 from rifflux.testing import WEIGHTS, change, words

@@ -26,10 +26,10 @@ from rifflux.errors import (
 )
 from rifflux.store import Event, FieldWeights, FileState, LogEntry, Store, Token, open_store
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection import locks, schema
-from rifflux.store.sqlite.connection.background import BackgroundBuilder
-from rifflux.store.sqlite.connection.connect import connect
-from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
+from rifflux.store.sqlite.connection import connect as opening
+from rifflux.store.sqlite.connection import locks
+from rifflux.store.sqlite.connection.connect import SCHEMA_VERSION, connect
+from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.lexical import postings_index, word_index
 from rifflux.store.sqlite.registry import admin_log
 from rifflux.store.sqlite.semantic import vector_index
@@ -225,8 +225,8 @@ class TestMigration:
     def steps(self, monkeypatch: pytest.MonkeyPatch) -> Steps:
         """Return the migrations of a package that knows one version more."""
         steps: Steps = {}
-        monkeypatch.setattr(schema, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
-        monkeypatch.setattr(schema, "MIGRATIONS", steps)
+        monkeypatch.setattr(opening, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+        monkeypatch.setattr(opening, "MIGRATIONS", steps)
         return steps
 
     def test_tables_of_an_earlier_version_are_changed_once(self, path: Path, steps: Steps) -> None:

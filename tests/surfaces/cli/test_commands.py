@@ -125,7 +125,8 @@ class TestIndex:
         assert "1 failed" in done.stdout
         assert done.stderr.startswith(f"failed: {notes}/broken.pdf: ")
         report = run.json("index", notes, status=1)
-        assert [failure.keys() for failure in report["failed"]] == [{"path", "reason"}]
+        assert [failure["path"] for failure in report["failed"]] == [f"{notes}/broken.pdf"]
+        assert report["failed"][0].keys() == {"path", "reason", "code", "cure", "data"}
 
     def test_no_embed_leaves_the_vectors_to_a_later_run(self, run: Any, notes: Path) -> None:
         assert run.json("index", notes, "--no-embed")["embedded_chunks"] == 0

@@ -94,7 +94,7 @@ def test_an_identifier_that_no_work_has_is_told_with_the_nearest_titles_and_inte
         index.works.add(Work("On coherent sheaves", "Why.", license="CC0-1.0"))
     told = "no work here has the identifier doi:10.5555/absent: the nearest titles here are 'On coherent sheaves'"
     asked = ("retrieve", "doi:10.5555/absent on sheaves")
-    assert told in run.json(*asked)["diagnostics"]["notes"]
+    assert told in [note["text"] for note in run.json(*asked)["diagnostics"]["notes"]]
     assert told in " ".join(run(*asked).stderr.split())
     for mode in ("generic", "keywords"):
         assert run.json(*asked, "--mode", mode)["mode"] == mode
@@ -146,7 +146,7 @@ def test_a_folder_of_bad_input_is_told_with_its_places_and_the_rest_is_found(run
         assert told in noted, told
     (tmp_path / "words.txt").write_text("bundles => sheaves\n")
     found = run.json("retrieve", "bundles", "--synonyms", "words.txt")
-    assert any("synonyms of 'bundles'" in note for note in found["diagnostics"]["notes"])
+    assert any("synonyms of 'bundles'" in note["text"] for note in found["diagnostics"]["notes"])
     found = run.json("retrieve", "sheaves on stacks")
     assert found["evidence_pack"]["items"][0]["title"] == "Sheaves on stacks"
     assert {work["title"] for work in found["reranked"]} >= {"Stacks of sheaves", "Sheaves to come"}

@@ -117,7 +117,7 @@ class TestSearch:
         assert diagnostics(fusion="linear:by-specificity")["fusion"] == "linear"
         found = diagnostics(fusion="rrf:k=5:semantic=2", mode="hybrid-rerank", rerank_top=2)
         assert (found["fusion"], found["reranker"]) == ("rrf", "features")
-        assert "ignored" in diagnostics(mode="lexical", fusion="rrf")["notes"][0]
+        assert diagnostics(mode="lexical", fusion="rrf")["notes"][0]["code"] == "fusion.ignored"
 
     @ONE_WORKER
     def test_gives_pages(self, open_service: Running) -> None:
@@ -195,7 +195,7 @@ class TestSearch:
     def test_what_cannot_be_meant_is_refused(self, open_service: Running, asked: dict[str, Any], told: str) -> None:
         reply = ask(open_service, **asked)
         assert reply.status_code == 422
-        assert told in reply.json()["error"]["message"]
+        assert told in reply.json()["detail"]
 
     def test_what_is_not_there_is_not_found(self, open_service: Running) -> None:
         with open_service.client() as client:
@@ -214,7 +214,7 @@ class TestTokens:
                     client.get("/metrics"),
                 ):
                     assert reply.status_code == 401
-                    assert reply.json()["error"]["code"] == "no_token"
+                    assert reply.json()["code"] == "no_token"
 
     def test_a_revoked_token_is_refused_at_once(self, service: Running, run: Any) -> None:
         made = run.json("tokens", "create", "--user", "eve", "--db", "index.db")
@@ -244,7 +244,7 @@ class TestUsers:
         with service.client(tokens["ann"]) as ann:
             answer = ann.post("/search", json={"query": "cache"}).json()
             assert answer["results"] == []
-            assert "ask an administrator" in answer["diagnostics"]["notes"][-1]
+            assert "ask an administrator" in answer["diagnostics"]["notes"][-1]["text"]
             assert ann.get("/documents/cache.md").status_code == 404
             nothing = dict.fromkeys(("documents", "chunks", "embedded_chunks", "files"), 0)
             assert ann.get("/stats").json().items() >= nothing.items()
@@ -270,10 +270,8 @@ class TestUsers:
             assert root.delete(library).status_code == 200
             assert ann.post("/search", json={"query": "cache"}).json()["results"] == []
             assert ann.get("/collections/%2Flibrary").json() == ann.get("/collections/%2Fnone").json() | {
-                "error": {
-                    "code": "not_found",
-                    "message": "no collection '/library': choose from library",
-                }
+                "code": "not_found",
+                "detail": "no collection '/library': choose from library",
             }
 
     def test_groups_are_for_administrators(self, service: Running, tokens: dict[str, str]) -> None:
@@ -308,7 +306,7 @@ class TestUsers:
             ask(service)
         assert first["diagnostics"]["effective_mode"] == "hybrid"
         assert second["diagnostics"]["effective_mode"] == "lexical"
-        assert any("budget" in reason for reason in second["diagnostics"]["degraded"])
+        assert any("budget" in reason["text"] for reason in second["diagnostics"]["degraded"])
         assert second["results"][0]["path"] == "cache.md"
         assert [line["sort"] for line in service.lines if line["event"] == "model"] == ["refused"]
         assert "hash" in run("usage", "--by", "model", "--db", "index.db").stdout
@@ -506,7 +504,7 @@ class TestLimits:
             with service.client(tokens["root"]) as root:
                 made = [root.post("/tokens", json={"user": "eve"}) for _ in range(3)]
             assert [reply.status_code for reply in made] == [201, 201, 409]
-            assert "revoke one" in made[-1].json()["error"]["message"]
+            assert "revoke one" in made[-1].json()["detail"]
             with service.client(made[0].json()["token"]) as eve:
                 assert eve.post("/tokens", json={}).status_code == 409
                 assert eve.delete(f"/tokens/{made[1].json()['id']}").status_code == 204
@@ -619,7 +617,9 @@ class TestWorks:
         with service.client(tokens["ann"]) as ann:
             told = ann.post("/works", json={"records": [record, {}], "source": "mine", "license": "CC0-1.0"}).json()
             assert (told["added"], told["dangling"], told["sources"], told["doubts"]) == (1, 1, ["mine"], [])
-            assert told["failed"] == [{"path": "mine.jsonl:2", "reason": "it has neither a title nor a text"}]
+            (failure,) = told["failed"]
+            assert (failure["path"], failure["code"]) == ("mine.jsonl:2", "unreadable")
+            assert failure["reason"] == "it has neither a title nor a text"
             bib = "@book{b, title={Closed cohomology}, author={Able, Ann}, year={2001}}"
             told = ann.post("/works", json={"content": bib, "format": "bibtex", "source": "mine"}).json()
             assert (told["added"], told["unlicensed"]) == (1, 1)
@@ -660,12 +660,12 @@ class TestWorks:
         with service.client(tokens["ann"]) as ann:
             reply = ann.post("/works", json={"source": "mine"} | body)
         assert reply.status_code == 422
-        assert told in reply.json()["error"]["message"]
+        assert told in reply.json()["detail"]
 
     def test_too_many_works_at_once_are_refused(self, open_service: Running) -> None:
         with open_service.client() as client:
             reply = client.post("/works", json={"source": "mine", "content": "x" * 5000})
-            assert (reply.status_code, reply.json()["error"]["code"]) == (413, "too_large")
+            assert (reply.status_code, reply.json()["code"]) == (413, "too_large")
 
     def test_an_identifier_that_no_work_has_is_told_with_the_nearest_titles_and_intents_can_be_asked_for(
         self, service: Running, tokens: dict[str, str]
@@ -676,7 +676,9 @@ class TestWorks:
         with service.client(tokens["ann"]) as ann:
             assert ann.post("/works", json={"source": "lacking", "records": [record]}).status_code == 200
             (note,) = [
-                each for each in ann.post("/retrieve", json=asked).json()["diagnostics"]["notes"] if told in each
+                each["text"]
+                for each in ann.post("/retrieve", json=asked).json()["diagnostics"]["notes"]
+                if told in each["text"]
             ]
             assert "'On coherent sheaves'" in note
             for mode in ("generic", "keywords"):

@@ -148,7 +148,7 @@ def test_an_origin_of_any_form_is_refused(service: Running, origin: str) -> None
     with service.client() as client:
         reply = client.get("/health", headers={b"Origin": origin.encode("latin-1")})
     assert reply.status_code == 403
-    assert reply.json()["error"]["code"] == "wrong_origin"
+    assert reply.json()["code"] == "wrong_origin"
     assert reply.headers["x-request-id"]
 
 
@@ -228,7 +228,7 @@ def test_parameters_that_nobody_knows_are_refused(service: Running, run: Any) ->
     with service.client(token) as client:
         reply = client.get("/usage", params={"sinse": "2026-01-01"})
     assert reply.status_code == 422
-    assert "do you mean since?" in reply.json()["error"]["message"]
+    assert "do you mean since?" in reply.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_what_nobody_foresaw_is_found_in_the_log(run: Any, tmp_path: Path) -> No
         assert reply.status_code == 500
         (line,) = [line for line in service.lines if line["event"] == "failed"]
     assert reply.headers["x-request-id"] == line["id"]
-    assert line["id"] in reply.json()["error"]["message"]
+    assert line["id"] in reply.json()["detail"]
     assert "raise RuntimeError" in line["exception"]
 
 

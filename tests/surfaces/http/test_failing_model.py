@@ -65,7 +65,7 @@ def test_requests_are_answered_by_words_and_writes_are_kept(run: Any, server: Em
         assert answer.json()["diagnostics"]["effective_mode"] == "lexical"
         assert len(answer.json()["results"]) == 1
     assert kept.json()["outcome"] == "saved"
-    assert "no vectors for now" in kept.json()["degraded"][0]
+    assert "no vectors for now" in kept.json()["degraded"][0]["text"]
     assert len(recalled.json()["memories"]) == 1
     assert made.status_code == 200
     for answer in (*answers, kept, recalled, made):
@@ -89,7 +89,7 @@ def test_what_was_said_is_kept_and_changed_while_the_model_fails(run: Any, serve
         gone = client.delete(f"{messages}/{said.json()['id']}")
     assert (said.status_code, mended.status_code, gone.status_code) == (201, 200, 204)
     for answer in (said, mended):
-        assert "no vectors for now" in answer.json()["degraded"][0]
+        assert "no vectors for now" in answer.json()["degraded"][0]["text"]
     assert [hit["message"]["text"] for hit in found.json()["results"]] == ["I saw a crane"]
     for answer in (said, mended, found):
         untold(answer.text)
@@ -112,9 +112,9 @@ def test_the_budget_holds_over_all_workers_and_every_call_is_counted(run: Any, s
         refused = client.post("/memories", json={"text": "Ann drinks her tea without milk or sugar"}).json()
     hybrid = [each for each in told if each["effective_mode"] == "hybrid"]
     assert 1 <= len(hybrid) == server.asked - asked
-    assert all("budget" in each["degraded"][0] for each in told if each not in hybrid)
+    assert all("budget" in each["degraded"][0]["text"] for each in told if each not in hybrid)
     assert refused["outcome"] == "saved"
-    assert "this month's budget is spent" in refused["degraded"][0]
+    assert "this month's budget is spent" in refused["degraded"][0]["text"]
     (row,) = run.json("usage", "--by", "user")
     assert row["cost"] <= budget
     assert row["calls"] - before["calls"] == len(hybrid)
@@ -138,6 +138,6 @@ def test_the_command_line_counts_its_calls_and_tells_no_cause(run: Any, server: 
     (run.folder / "fruit.md").write_text("# Fruit\n\nApples ripen in autumn.\n")
     report = run.json("index", "fruit.md", status=1)
     assert report["indexed_files"] == 1
-    assert "text is kept" in report["degraded"][0]
+    assert "text is kept" in report["degraded"][0]["text"]
     untold(json.dumps(report))
     assert run.json("search", "apples", "--mode", "lexical")["results"]

@@ -28,15 +28,15 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Places, Plac
 
 def test_a_user_has_one_place_and_leaves_one_to_others(places: tuple[Places, Places]) -> None:
     one, other = places
-    with one.held("ann", give_up):
+    with one.claimed("ann", give_up):
         for each in places:
-            with pytest.raises(GivenUp), each.held("ann", give_up):
+            with pytest.raises(GivenUp), each.claimed("ann", give_up):
                 pass
-        with other.held("bob", give_up), pytest.raises(GivenUp), one.held("carl", give_up):
+        with other.claimed("bob", give_up), pytest.raises(GivenUp), one.claimed("carl", give_up):
             pass
-        with other.held("carl", give_up):
+        with other.claimed("carl", give_up):
             pass
-    with other.held("ann", give_up):
+    with other.claimed("ann", give_up):
         pass
 
 
@@ -53,11 +53,11 @@ def test_who_waits_with_many_files_is_served_in_turn_with_others(places: tuple[P
                 announced.append(True)
                 waiting.release()
 
-        with each.held(user, wait):
+        with each.claimed(user, wait):
             served.append(user)
 
     threads = []
-    with one.held("ann", give_up), other.held("dora", give_up):
+    with one.claimed("ann", give_up), other.claimed("dora", give_up):
         users = [*["ann"] * 5, "bob", "carl"]
         for number, user in enumerate(users):
             threads.append(threading.Thread(target=read, args=(places[number % 2], user)))
@@ -74,10 +74,10 @@ def test_the_place_of_a_process_that_is_gone_is_free_again(tmp_path: Path) -> No
     moment = [1000.0]
     gone = Places(str(tmp_path), 2, 60.0, now=lambda: moment[0])
     here = Places(str(tmp_path), 2, 60.0, now=lambda: moment[0])
-    never_left = gone.held("ann", give_up)
+    never_left = gone.claimed("ann", give_up)
     never_left.__enter__()
-    with pytest.raises(GivenUp), here.held("ann", give_up):
+    with pytest.raises(GivenUp), here.claimed("ann", give_up):
         pass
     moment[0] += 61.0
-    with here.held("ann", give_up):
+    with here.claimed("ann", give_up):
         pass

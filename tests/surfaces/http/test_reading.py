@@ -153,17 +153,17 @@ def test_a_pack_is_checked(ask: Asker) -> None:
 class TestVisit:
     def test_its_pass_opens_once(self, ask: Asker) -> None:
         visit = Visit(Caller("", "admin"))
-        shown = visit.shown
+        shown = visit.unused_pass
         key = visit.enter(shown)
         assert key
         assert visit.caller(key) == Caller("", "admin")
         assert visit.caller(shown) is None
         assert visit.enter(shown) is None
         assert visit.enter("") is None
-        assert visit.shown == ""
+        assert visit.unused_pass == ""
 
     def test_it_is_exchanged_for_a_cookie(self, ask: Asker) -> None:
-        given = {"pass": ask.visit.shown}
+        given = {"pass": ask.visit.unused_pass}
         entered = ask("POST", "/session", "", json=given)
         cookie = entered.headers["Set-Cookie"].partition(";")[0]
         assert ask("GET", "/me", "", headers={"Cookie": cookie}).json()["role"] == "admin"

@@ -87,7 +87,7 @@ def test_an_id_in_use_is_a_conflict(service: Running, tokens: dict[str, str]) ->
         client.post("/conversations", json={"id": "talk"})
         reply = client.post("/conversations", json={"id": "talk"})
     assert reply.status_code == 409
-    assert reply.json()["error"]["code"] == "conflict"
+    assert reply.json()["code"] == "conflict"
 
 
 def test_a_file_is_sent_again_in_another_form(service: Running, tokens: dict[str, str]) -> None:

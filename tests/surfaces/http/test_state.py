@@ -52,7 +52,7 @@ def test_what_users_do_is_kept_in_the_state_file_whoever_of_the_workers_is_asked
             made = admin.post("/tokens", json={"user": "carl"}).json()["token"]
             eventually(lambda: is_clicked(service, root))
             refused = ann.put("/documents/new", json={"text": "Late."})
-            assert (refused.status_code, refused.json()["error"]["code"]) == (403, "read_only"), refused.text
+            assert (refused.status_code, refused.json()["code"]) == (403, "read_only"), refused.text
         os.kill(service.workers[0], signal.SIGKILL)
         service.awaited(lambda line: "died" in line.get("event", "") or "Child" in line.get("event", ""))
         with service.client(made) as carl:

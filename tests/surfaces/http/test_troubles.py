@@ -146,10 +146,10 @@ def test_a_full_disk_is_told_as_one_and_searches_go_on(run: Any, token: str, tmp
                 if answer.status_code >= 500:
                     break
             assert answers[-1].status_code == 507, answers[-1].text
-            error = answers[-1].json()["error"]
+            error = answers[-1].json()
             assert error["code"] == "disk_full"
-            assert "full" in error["message"]
-            assert "again" not in error["message"]
+            assert "full" in error["detail"]
+            assert "again" not in error["detail"]
             assert str(disk) not in answers[-1].text
             assert "retry-after" not in answers[-1].headers
             assert any("full" in line.get("cause", "") for line in service.lines)
@@ -171,7 +171,7 @@ def test_what_is_not_set_up_is_told_without_how_to_set_it_up(run: Any, token: st
         with service.client() as client:
             answers.append(client.post("/search", json=QUESTION))
     assert answers[0].status_code == 422
-    assert rerank in answers[0].json()["error"]["message"]
+    assert rerank in answers[0].json()["detail"]
     assert answers[-1].status_code == 401
     for answer in answers:
         told = answer.text if "html" in answer.headers["content-type"] else json.dumps(answer.json())

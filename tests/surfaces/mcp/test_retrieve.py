@@ -84,7 +84,7 @@ def test_filters_and_modes_are_passed_on(agent: Agent) -> None:
 def test_an_identifier_that_no_work_has_is_told_with_the_nearest_titles(agent: Agent) -> None:
     told = "no work here has the identifier doi:10.5555/absent: the nearest titles here are 'Open cohomology'"
     notes = agent.ask("retrieve", query="doi:10.5555/absent on open cohomology")["diagnostics"]["notes"]
-    assert any(note.startswith(told) for note in notes)
+    assert any(note["text"].startswith(told) for note in notes)
 
 
 @pytest.mark.parametrize("mode", ["generic", "keywords"])

@@ -141,7 +141,7 @@ class TestTwoUsers:
 
     def test_nobody_is_sent_to_a_tool_that_is_not_theirs(self, carl: Agent, root: Agent) -> None:
         told = carl.read("search", query="falcon") + carl.read("search_rifflux", query="falcon")
-        assert "an administrator can mend that" in told
+        assert "ask an administrator" in told
         assert "reindex" not in told + json.dumps(carl.ask("index_status"))
         assert "administrators only" in carl.refusal("reindex_job", action="start", path="alpha")
         assert "reindex" not in carl.refusal("get_document", document="x")

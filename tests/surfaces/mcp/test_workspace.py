@@ -9,7 +9,7 @@ import pytest
 import rifflux
 from rifflux.surfaces.mcp import Workspace
 from rifflux.surfaces.mcp.desk import Desk
-from rifflux.surfaces.mcp.reindex import asked_places
+from rifflux.surfaces.mcp.reindex import places_of_call
 from rifflux.surfaces.shared.places import implied_roots
 
 
@@ -47,7 +47,7 @@ class TestImpliedRoots:
         with Workspace(home / "index.db", roots=roots, model="hash") as workspace:
             desk = Desk(workspace)
             monkeypatch.chdir(home)
-            assert asked_places(desk, None, None) == roots
+            assert places_of_call(desk, None, None) == roots
             monkeypatch.chdir(roots[1])
-            assert asked_places(desk, None, None) == [roots[1]]
-            assert asked_places(desk, str(roots[0]), None) == [roots[0]]
+            assert places_of_call(desk, None, None) == [roots[1]]
+            assert places_of_call(desk, str(roots[0]), None) == [roots[0]]

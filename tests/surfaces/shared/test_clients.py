@@ -40,7 +40,7 @@ class TestEveryClient:
     def test_what_is_shown_is_what_is_written(self, name: str) -> None:
         client = CLIENTS[name]
         edit = client.installed(COMMAND)
-        assert client.shown(COMMAND) == edit.after
+        assert client.entry_text(COMMAND) == edit.after
 
     def test_all_else_stays(self, name: str) -> None:
         client = CLIENTS[name]
@@ -74,7 +74,7 @@ class TestEveryClient:
         path.write_text("{ not at all", "utf-8")
         with pytest.raises(Exception, match="yourself:\n") as refused:
             client.installed(COMMAND)
-        assert client.shown(COMMAND) in str(refused.value)
+        assert client.entry_text(COMMAND) in str(refused.value)
         assert path.read_text("utf-8") == "{ not at all"
 
     def test_nothing_to_remove(self, name: str) -> None:

@@ -161,12 +161,12 @@ class TestSecrets:
     SECRET = "a-key-nobody-may-see"
 
     def test_they_are_shown_as_set_or_not(self) -> None:
-        assert load({"RIFFLUX_API_KEY": self.SECRET}).shown()["api_key"] == "(set)"
-        assert load({}).shown()["api_key"] == ""
+        assert load({"RIFFLUX_API_KEY": self.SECRET}).redacted()["api_key"] == "(set)"
+        assert load({}).redacted()["api_key"] == ""
 
     def test_they_never_appear_in_what_is_printed(self) -> None:
         settings = load({"RIFFLUX_API_KEY": self.SECRET})
-        assert self.SECRET not in repr(settings) + str(settings.shown())
+        assert self.SECRET not in repr(settings) + str(settings.redacted())
 
     def test_a_mistyped_one_is_not_repeated(self, here: Path) -> None:
         write(here, f"api_key = ['{self.SECRET}']")
@@ -181,14 +181,14 @@ class TestCommand:
         path = write(tmp_path, "top_k = 3\n")
         shown = run.json("config", RIFFLUX_API_KEY="hidden-key")
         assert shown.keys() == {"settings", "origins"}
-        assert shown["settings"].keys() == Settings().shown().keys()
+        assert shown["settings"].keys() == Settings().redacted().keys()
         assert shown["origins"] == {"top_k": str(path), "model": "environment", "api_key": "environment"}
         assert shown["settings"]["api_key"] == "(set)"
 
     @pytest.mark.slow
     def test_its_columns_stand_apart(self, run: Any) -> None:
         lines = run("config").stdout.splitlines()
-        for name, line in zip(Settings().shown(), lines, strict=True):
+        for name, line in zip(Settings().redacted(), lines, strict=True):
             assert line.startswith(f"{name}  ")
             assert re.search(r"  (default|environment)$", line)
 

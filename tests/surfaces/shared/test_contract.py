@@ -304,7 +304,7 @@ class TestValidation:
             assert first["content"].startswith("Region D")
             assert first["score_breakdown"] == {"rrf": 1 / 61, "lexical_rank": 1, "semantic_rank": None}
             assert (results.trace.mode, results.trace.effective_mode) == ("hybrid", "lexical")
-            assert any("identifier" in note for note in results.trace.notes)
+            assert any("identifier" in note.text for note in results.trace.notes)
             assert service.results("chest").trace.effective_mode == "hybrid"
 
     @pytest.mark.parametrize("mode", MODES)

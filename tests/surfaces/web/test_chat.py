@@ -86,7 +86,7 @@ def test_citations_lead_to_their_source_and_what_is_withdrawn_is_struck_out(ann:
 @pytest.mark.parametrize(
     ("events", "told"),
     [
-        ([("sources", {"pack": PACK}), ("error", {"error": {"code": "model", "message": "it broke"}})], "it broke"),
+        ([("sources", {"pack": PACK}), ("error", {"code": "model", "detail": "it broke"})], "it broke"),
         ([("sources", {"pack": PACK}), ("delta", {"text": "half an"})], "The answer broke off"),
         ([], "The answer broke off"),
     ],

@@ -49,12 +49,12 @@ def test_text_from_right_to_left_begins_on_the_right(tab: Tab, site: Site) -> No
     page = tab("ben").goto("/?q=heronar")
     expect(page.locator(".hit").first).to_be_visible()
     for shown in (page.locator(".hit h2").first, page.locator(".hit .passage").first):
-        assert shown.evaluate("each => getComputedStyle(each).direction") == "rtl"
+        expect(shown).to_have_css("direction", "rtl")
     page.locator(".hit h2 a").first.click()
     expect(page.locator(".text p").first).to_be_visible()
     for shown in (page.locator("h1"), page.locator(".text p").first):
-        assert shown.evaluate("each => getComputedStyle(each).direction") == "rtl"
-    assert page.locator("body").evaluate("each => getComputedStyle(each).direction") == "ltr"
+        expect(shown).to_have_css("direction", "rtl")
+    expect(page.locator("body")).to_have_css("direction", "ltr")
 
 
 def test_an_answer_is_printed_with_its_sources_and_without_controls(tab: Tab) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rifflux.works.intent.features import features_of, known_words, untitled
 from rifflux.works.intent.rules import footnote_reference, identifier_in
+from rifflux.works.intent.similarity import features_of, known_words, untitled
 
 KNOWN = known_words(["{x} vs {y}", "{y} vs {x} again", "who cites {w}", "papers that cites {w}", "who wrote {w}"])
 

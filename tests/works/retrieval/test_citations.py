@@ -89,7 +89,7 @@ def test_citations_of_the_best_lift_in_proportion_to_relevance(index: Index) -> 
 @pytest.mark.parametrize("question", ["what to read before doi:10.1/coherent", "what does doi:10.1/coherent cite"])
 def test_works_around_similar_ones_do_not_outrank_what_is_relevant(index: Index, question: str) -> None:
     found = index.retrieve(question)
-    assert any("most similar works were followed" in note or "like it" in note for note in found.trace.notes)
+    assert any("most similar works were followed" in note.text or "like it" in note.text for note in found.trace.notes)
     keys = [*citations(found)]
     assert keys[0] in ("tohoku", "survey")
     assert found.decision.intent.weights["citation"] < found.decision.intent.weights["semantic"]
@@ -129,7 +129,9 @@ def test_what_a_work_is_built_on_is_packed_and_less_sure(index: Index) -> None:
 def test_a_work_is_recognized_by_its_author_and_words_of_its_title(index: Index, question: str, intent: str) -> None:
     mode = intent if intent != "related" or "cites" not in question else None
     found = index.retrieve(question, mode=mode)
-    assert any("The entropy formula for the Ricci flow" in note for note in found.trace.notes) or intent == "lookup"
+    assert (
+        any("The entropy formula for the Ricci flow" in note.text for note in found.trace.notes) or intent == "lookup"
+    )
     keys = [*citations(found)]
     if intent == "lookup":
         assert keys[0] == "entropy"
@@ -140,7 +142,7 @@ def test_a_work_is_recognized_by_its_author_and_words_of_its_title(index: Index,
 
 def test_words_of_several_titles_of_an_author_name_none_and_that_is_told(index: Index) -> None:
     found = index.retrieve("papers similar to Perelman's Ricci flow paper", mode="related")
-    assert any("can be 2 works" in note for note in found.trace.notes)
+    assert any("can be 2 works" in note.text for note in found.trace.notes)
 
 
 def test_authors_of_works_that_are_not_told_name_none() -> None:
@@ -148,7 +150,7 @@ def test_authors_of_works_that_are_not_told_name_none() -> None:
         index.works.add(work("x", "An entropy formula", "Flow.", "G. Perelman", license=None))
         index.admin.policies.set("facts", "nobody")
         found = index.retrieve("papers similar to Perelman's entropy paper", mode="related")
-        assert not any("it is about" in note for note in found.trace.notes)
+        assert not any("it is about" in note.text for note in found.trace.notes)
 
 
 def test_somebodys_works_are_one_class_of_question(index: Index) -> None:
@@ -171,14 +173,14 @@ def test_nothing_is_loaded_while_citations_are_followed_within_their_limit(tmp_p
 import sys
 import rifflux
 from rifflux.works import Work
-from rifflux.works.retrieval.steps import WorkSteps
-follow = WorkSteps._neighbors
+from rifflux.works.retrieval.stages import FollowCitations
+follow = FollowCitations._neighbors
 def followed(*arguments):
     before = set(sys.modules)
     found = follow(*arguments)
     print("loaded", sorted(set(sys.modules) - before))
     return found
-WorkSteps._neighbors = followed
+FollowCitations._neighbors = followed
 with rifflux.open({str(tmp_path / "index.db")!r}, profile="works", model="hash") as index:
     index.works.add(Work("Sheaf cohomology", "Of spaces.", license="CC0-1.0"), embed=False)
     index.retrieve("a survey of sheaf cohomology")

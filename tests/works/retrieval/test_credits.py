@@ -101,14 +101,14 @@ def test_names_in_other_forms_years_and_venues(index: Index, question: str, titl
 )  # fmt: skip
 def test_words_of_a_subject_are_no_names(index: Index, question: str) -> None:
     with_names = index.retrieve(question)
-    assert not [note for note in with_names.trace.notes if note.startswith(("by: ", "in: "))]
+    assert not [note for note in with_names.trace.notes if note.text.startswith(("by: ", "in: "))]
 
 
 def test_what_was_recognized_is_told_with_the_evidence_for_it(index: Index) -> None:
     found = index.retrieve("papers by Dijkstra")
-    (note,) = [note for note in found.trace.notes if note.startswith("by: Dijkstra")]
-    assert "E. W. Dijkstra" in note
-    assert "'by'" in note
+    (note,) = [note for note in found.trace.notes if note.text.startswith("by: Dijkstra")]
+    assert "E. W. Dijkstra" in note.text
+    assert "'by'" in note.text
     first = found.reranked[0]
     addends = first.because("works").detail
     assert addends["by: Dijkstra"] == 1
@@ -155,7 +155,7 @@ def test_years_that_cannot_be_are_refused(index: Index, year: str) -> None:
 def test_an_unknown_author_is_told_as_that(index: Index) -> None:
     found = index.retrieve("systems", authors="Nobody")
     assert not found.reranked
-    assert any("Nobody" in note for note in found.trace.notes)
+    assert any("Nobody" in note.text for note in found.trace.notes)
 
 
 def test_several_authors_are_each_meant(index: Index) -> None:
@@ -179,7 +179,7 @@ def test_works_whose_facts_are_not_told_are_not_found_by_their_authors() -> None
         assert titles(index.retrieve("papers by Quillfeather").reranked) == ["Closed things"]
         index.admin.policies.set("facts", "nobody")
         found = index.retrieve("papers by Quillfeather")
-        assert not [note for note in found.trace.notes if "Quillfeather" in note and note.startswith("by:")]
+        assert not [note for note in found.trace.notes if "Quillfeather" in note.text and note.text.startswith("by:")]
         for author in ("Quillfeather", "Ida Quillfeather"):
             assert titles(index.retrieve("things", authors=author).reranked) == []
         assert titles(index.retrieve("things", venues="Annals of Vexation").reranked) == []
@@ -192,7 +192,7 @@ def test_of_others_works_nobody_learns_authors(index: Index) -> None:
         shared.scoped(Scope("ann")).works.add(work("Hers", "Zoe Zimmer", text="A text of hers."))
         found = shared.scoped(Scope("bob")).retrieve("papers by Zimmer")
         assert not found.reranked
-        assert not [note for note in found.trace.notes if note.startswith("by:")]
+        assert not [note for note in found.trace.notes if note.text.startswith("by:")]
 
 
 class TestReferences:

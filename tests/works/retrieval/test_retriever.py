@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux import Index
-from rifflux.errors import InvalidArgument
+from rifflux.errors import Cure, InvalidArgument
 from rifflux.evidence.pack import digest
 from rifflux.index import open_index
 from rifflux.surfaces.shared.packs import read_pack, retrieval_json
@@ -23,7 +23,7 @@ from rifflux.types.nouns import noun_json
 from rifflux.works import Passage, Work
 from rifflux.works.export import verify
 from rifflux.works.intent.intents import INTENTS, MODES
-from rifflux.works.retrieval.steps import RetrievalSettings
+from rifflux.works.retrieval.stages import NO_CITATIONS_FOLLOWED, NO_SCORES, RetrievalSettings
 from tests.support.exploring import examples
 
 SECRET = "zyzzyva"
@@ -189,7 +189,7 @@ class TestRanking:
         found = index.retrieve(f"papers similar to {name}")
         assert "Sheaf cohomology" not in titles([*found.reranked, *found.candidates])
         assert titles(found.reranked)[0] == "Etale cohomology"
-        assert any("Sheaf cohomology" in note and "left out" in note for note in found.trace.notes)
+        assert any("Sheaf cohomology" in note.text and "left out" in note.text for note in found.trace.notes)
 
     def test_prerequisites_of_a_work_are_what_it_cites(self, index: Index) -> None:
         for asked in (
@@ -199,12 +199,12 @@ class TestRanking:
             assert set(titles(asked.reranked[:2])) == {"Sheaf cohomology", "Sur quelques points"}
             assert asked.decision.intent.weights == INTENTS["prereq"].about
         nothing = index.retrieve("prerequisites for doi:10.1/sorting")
-        assert any("no citations of it are known" in note for note in nothing.trace.notes)
+        assert any("no citations of it are known" in note.text for note in nothing.trace.notes)
 
     def test_a_work_without_license_can_be_asked_about_and_is_not_told(self, index: Index) -> None:
         found = index.retrieve("papers similar to doi:10.1/closed")
         assert titles(found.reranked)
-        assert "Closed cohomology notes" in " ".join(found.trace.notes)
+        assert "Closed cohomology notes" in " ".join(note.text for note in found.trace.notes)
         assert SECRET not in str(found)
 
     def test_what_a_work_without_license_cites_is_not_told(self) -> None:
@@ -215,7 +215,7 @@ class TestRanking:
             index.admin.policies.set("facts", "nobody")
             found = index.retrieve("what to read before doi:10.1/b")
         assert all(hit.because("works").detail["values"]["citation"] == 0 for hit in found.reranked)
-        assert any("no license permits to tell its citations" in note for note in found.trace.notes)
+        assert any("no license permits to tell its citations" in note.text for note in found.trace.notes)
 
     def test_a_work_that_is_looked_up_by_its_identifier_comes_first(self, index: Index) -> None:
         found = index.retrieve("doi:10.1/sorting")
@@ -231,7 +231,7 @@ class TestRanking:
             assert titles(index.retrieve("parsing", mode="survey").reranked) == ["Parsing"]
             trace = index.retrieve("parsing", mode="survey").trace
             assert trace.dropped["kind"] == 1
-            assert any("left out for their kind: 1 passages" in note for note in trace.notes)
+            assert any("left out for their kind: 1 passages" in note.text for note in trace.notes)
             assert set(titles(index.retrieve("parsing").reranked)) == {"Parsing", "Erratum"}
         with open_index(":memory:", model="hash", profile="works", intents={"survey": {"not_kinds": []}}) as index:
             index.works.add(work("b", "Erratum", "On parsing.", kind="erratum"))
@@ -260,7 +260,8 @@ class TestRanking:
             assert index.retrieve("cohomology", subjects=spelt).reranked == wanted.reranked
         nothing: dict[str, Any] = {"subjects": None, "sources": None, "since": None, "until": None}
         assert index.retrieve("cohomology", **nothing).reranked
-        notes = index.retrieve("cohomology", subjects=["math.AG", "math.XX"], sources="nowhere").trace.notes
+        found = index.retrieve("cohomology", subjects=["math.AG", "math.XX"], sources="nowhere")
+        notes = [note.text for note in found.trace.notes]
         assert {"no work here has the subject 'math.XX'", "no work here is from a source 'nowhere'"} <= set(notes)
         assert not any("'math.AG'" in note for note in notes)
 
@@ -288,10 +289,10 @@ class TestStages:
 
             yield broken
 
-    STAGES = (("linked", "citations were not followed", "works"), ("citations", "the merged order was kept", None))
+    STAGES = (("linked", NO_CITATIONS_FOLLOWED, "works"), ("citations", NO_SCORES, None))
 
-    @pytest.mark.parametrize(("method", "told", "reranker"), STAGES)
-    def test_that_hangs(self, own: Any, method: str, told: str, reranker: str | None) -> None:
+    @pytest.mark.parametrize(("method", "code", "reranker"), STAGES)
+    def test_that_hangs(self, own: Any, method: str, code: str, reranker: str | None) -> None:
         ended = threading.Event()
         index = own(method, ended.wait)
         quick = RetrievalSettings(expansion_ms=20, rerank_ms=20)
@@ -304,7 +305,7 @@ class TestStages:
                 found = replace(index.retrieve, settings=quick)("sheaf cohomology")
                 assert found.reranked[0].title == "Sheaf cohomology"
                 assert found.trace.reranker == reranker
-                reasons += [notice.text for notice in found.trace.degraded if told in notice.text]
+                reasons += [notice.text for notice in found.trace.degraded if notice.code == code]
                 assert set(found.trace.degraded) <= set(found.evidence.notes)
             assert ["not done in time" in reason for reason in reasons] == [True] * 4 + [False] * 2
             assert "still busy with 4 earlier requests" in reasons[-1]
@@ -313,15 +314,15 @@ class TestStages:
         finally:
             ended.set()
 
-    @pytest.mark.parametrize(("method", "told", "reranker"), STAGES)
-    def test_that_fails(self, own: Any, method: str, told: str, reranker: str | None) -> None:
+    @pytest.mark.parametrize(("method", "code", "reranker"), STAGES)
+    def test_that_fails(self, own: Any, method: str, code: str, reranker: str | None) -> None:
         def fails() -> None:
             raise ZeroDivisionError(SECRET)
 
         found = own(method, fails).retrieve("sheaf cohomology")
         assert found.reranked[0].title == "Sheaf cohomology"
         assert found.trace.reranker == reranker
-        (reason,) = [notice for notice in found.trace.degraded if told in notice.text]
+        (reason,) = [notice for notice in found.trace.degraded if notice.code == code]
         assert "ZeroDivisionError" in reason.text
         assert SECRET not in str(found)
         assert reason in found.evidence.notes
@@ -333,6 +334,17 @@ def test_a_question_is_read_as_the_index_was(profile: str) -> None:
         index.works.add(Work("On things", "Of α-stable things.", license="CC0-1.0"))
         found = index.retrieve("α")
         assert found.trace.counts["lexical"] == 1
+
+
+@pytest.mark.parametrize("text", [None, "Sheaf cohomology of spaces."])
+def test_an_index_without_works_names_the_cure(text: str | None) -> None:
+    with open_index(":memory:", model="hash") as index:
+        if text:
+            index.add([{"key": "note", "text": text}])
+        notices = {notice.code: notice for notice in index.retrieve("sheaf cohomology").trace.notes}
+        assert notices["works.none"].cure == Cure.IMPORT_WORKS
+        index.works.add(*WORKS[:1])
+        assert "works.none" not in {notice.code for notice in index.retrieve("sheaf cohomology").trace.notes}
 
 
 class TestEvidence:
@@ -395,9 +407,9 @@ class TestEvidence:
             ({"number": 9}, True, "not numbered from 1"),
             ({"text": "x", "hash": digest("x"), "span": (0, 1)}, False, "the work says something else at 0-1"),
             ({"text": "", "hash": "", "span": (0, 0), "withheld": True}, False, "a license is recorded"),
-            ({"license": "CC0-1.0", "venue": "Forged"}, False, "tells otherwise of the work's venue, license"),
-            ({"authors": ("Bob Best", "Ann Able")}, False, "otherwise of the work's authors"),
-            ({"identifiers": ("doi:10.9/forged",)}, False, "otherwise of the work's identifiers"),
+            ({"license": "CC0-1.0", "venue": "Forged"}, False, "differs in the work's venue, license"),
+            ({"authors": ("Bob Best", "Ann Able")}, False, "differs in the work's authors"),
+            ({"identifiers": ("doi:10.9/forged",)}, False, "differs in the work's identifiers"),
             ({"chunk_id": "0" * 16}, False, "the chunk 0000000000000000 is not one of the work's"),
             ({"heading_path": "Forged"}, False, "it stands elsewhere in the work"),
         ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from rifflux.conversations.importers.base import Format, Item, Outline, Tally, is_outlined, outline_of
+from rifflux.conversations.importers.base import ENDINGS, Format, Item, Tally, outline_of
 from rifflux.conversations.importers.claude import CLAUDE
 from rifflux.conversations.importers.discord import DISCORD, DISCORD_PACKAGE
 from rifflux.conversations.importers.export import Export, opened
@@ -62,15 +62,16 @@ def _all(sources: Sequence[Path], format: str | None, tally: Tally) -> Iterator[
             with opened(source) as export:
                 yield from _export(export, format, tally)
         except Unreadable as error:
-            yield Failure(str(source), str(error))
+            yield Failure.of(str(source), error)
 
 
 def _export(export: Export, format: str | None, tally: Tally) -> Iterator[Item]:
     """Yield what one export holds: as a whole, or by its files; zips within a folder are exports of their own."""
     for name in (format,) if format else FORMATS:
         holds = FORMATS[name].holds
-        if holds and holds(export):
-            yield from _read(export, name, "", tally)
+        if holds and not export.alone and holds(export):
+            tally.recognized[name] += 1
+            yield from FORMATS[name].read(export, "", tally)
             return
     if format and FORMATS[format].holds:
         raise Unreadable(f"is no export of {FORMATS[format].service}: leave the format out, and it is recognized")
@@ -91,29 +92,25 @@ def _file(export: Export, name: str, format: str | None, tally: Tally) -> Genera
             with opened(export.folder / name) as packed:
                 yield from _export(packed, format, tally)
             return True
-        if (not is_outlined(name) and not export.alone) or name.count("/") >= _DEPTH:
+        if (not name.lower().endswith(ENDINGS) and not export.alone) or name.count("/") >= _DEPTH:
             return False
-        claimed = _claimed(export, name, format)
-        if claimed:
-            yield from _read(export, claimed, name, tally)
-        return claimed is not None
+        claimed = _format_of(export, name, format)
+        if claimed is None:
+            return False
+        tally.recognized[claimed] += 1
+        yield from FORMATS[claimed].read(export, name, tally)
+        return True
     except Unreadable as error:
-        yield Failure(export.label(name), str(error))
+        yield Failure.of(export.label(name), error)
         return True
 
 
-def _claimed(export: Export, name: str, format: str | None) -> str | None:
-    """Return the format that claims a file. One alone of a given format is taken at its word."""
+def _format_of(export: Export, name: str, format: str | None) -> str | None:
+    """Return the first format that claims a file. One file alone is always taken to be of a given format."""
     if format and export.alone:
         return format
-    outline: Outline = outline_of(export, name)
+    outline = outline_of(export, name)
     for each in (format,) if format else FORMATS:
-        claims = FORMATS[each].claims
-        if claims and claims(name, outline):
+        if FORMATS[each].claims(name, outline):
             return each
     return None
-
-
-def _read(export: Export, format: str, name: str, tally: Tally) -> Iterator[Item]:
-    tally.recognized[format] += 1
-    yield from FORMATS[format].read(export, name, tally)

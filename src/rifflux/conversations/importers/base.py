@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -33,7 +33,7 @@ class Tally:
 
     recognized: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
-    notes: dict[str, None] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
     undated: int = 0
 
     def skip(self, what: str, count: int = 1) -> None:
@@ -44,17 +44,17 @@ class Tally:
         """Add the tally of another process, in the form of `as_json`."""
         self.recognized.update(counts["recognized"])
         self.skipped.update(counts["skipped"])
-        self.notes.update(dict.fromkeys(counts["notes"]))
+        self.notes.update(counts["notes"])
         self.undated += counts["undated"]
 
     def as_json(self) -> dict[str, Any]:
         """Return the tally as a JSON object."""
         counts = {"recognized": dict(self.recognized), "skipped": dict(self.skipped)}
-        return {**counts, "notes": [*self.notes], "undated": self.undated}
+        return {**counts, "notes": self.notes, "undated": self.undated}
 
-    def note(self, text: str) -> None:
+    def note(self, code: str, text: str) -> None:
         """Add a note about the import, once."""
-        self.notes[text] = None
+        self.notes[text] = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +67,45 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
-    """A format of exports.
+class RecordShape:
+    """What the first object of a file has: all of these `fields`, and one of `types` as its `type`, if any are given.
 
-    `holds` tells whether an export is of it as a whole; `claims` whether a file is, from its outline. One of them is
-    given. `read` yields the conversations of a file, or of the whole export (then the name is empty).
+    `in_list` says whether the object stands in a list; None allows both.
+    """
+
+    fields: Set[str]
+    types: Set[str] = frozenset()
+    in_list: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of exports, and how it is recognized.
+
+    `holds` tells whether a zip or folder is of it as a whole. A single file is of it if its name ends in one of
+    `endings`, if one of its first lines matches `line`, or if its first object has one of the `shapes`. `read` yields
+    the conversations of a file, or of the whole export (then the name is empty).
     """
 
     service: str
     read: Callable[[Export, str, Tally], Iterator[Item]]
     holds: Callable[[Export], bool] | None = None
-    claims: Callable[[str, Outline], bool] | None = None
+    endings: tuple[str, ...] = ()
+    line: re.Pattern[str] | None = None
+    shapes: tuple[RecordShape, ...] = ()
+
+    def claims(self, name: str, outline: Outline) -> bool:
+        """Return True if a file is of this format, by its name and outline."""
+        if name.lower().endswith(self.endings):
+            return True
+        if self.line and any(self.line.match(line) for line in outline.lines):
+            return True
+        fields = outline.fields
+        for shape in self.shapes:
+            in_place = shape.in_list is None or shape.in_list == outline.is_list
+            if in_place and shape.fields <= fields.keys() and (not shape.types or fields.get("type") in shape.types):
+                return True
+        return False
 
 
 # Reading files
@@ -106,15 +134,12 @@ def records_of(export: Export, name: str) -> Iterator[Any]:
                 yield value
 
 
+#: Endings of files that may hold conversations.
+ENDINGS = (".json", ".jsonl", ".ndjson", ".txt")
 #: How a file begins that is an object, or a list of objects, in any encoding.
 _JSON = re.compile(rb"[\xef\xbb\xbf\xff\xfe\0]*[\s\0]*(\{|\[[\s\0]*[\{\]])")
 #: Fields that say enough, and may be long.
 _TELLING = frozenset(("messages", "mapping", "chat_messages", "chats", "conversations", "turns", "content", "docs"))
-
-
-def is_outlined(name: str) -> bool:
-    """Return True for a file that may hold conversations, by its ending."""
-    return name.lower().endswith((".json", ".jsonl", ".ndjson", ".txt"))
 
 
 def outline_of(export: Export, name: str) -> Outline:
@@ -154,24 +179,19 @@ def date_of(value: Any, tally: Tally) -> str | None:
 
     What cannot be read is counted, and None: a message without its date is still a message.
     """
-    try:
-        return _date(value)
-    except (InvalidArgument, TypeError, ValueError, OverflowError, OSError):
-        tally.undated += 1
-        return None
-
-
-def _date(value: Any) -> str | None:
     if value is None or value == "":
         return None
-    if isinstance(value, str) and not value.replace(".", "", 1).isdigit():
-        parse_time(value)
-        return value
-    seconds = float(value)
-    if abs(seconds) > _MILLISECONDS:
-        seconds = seconds / 1000
-    if math.isfinite(seconds):
-        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    try:
+        if isinstance(value, str) and not value.replace(".", "", 1).isdigit():
+            parse_time(value)
+            return value
+        seconds = float(value)
+        if abs(seconds) > _MILLISECONDS:
+            seconds = seconds / 1000
+        if math.isfinite(seconds):
+            return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (InvalidArgument, TypeError, ValueError, OverflowError, OSError):
+        tally.undated += 1
     return None
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from rifflux.conversations.importers.base import (
     Format,
     Item,
-    Outline,
+    RecordShape,
     Tally,
     date_of,
     list_of,
@@ -40,15 +40,6 @@ _THINKING = re.compile(r"<antThinking>.*?</antThinking>\s*", re.DOTALL)
 _TITLE = re.compile(r'\btitle="([^"]*)"')
 
 
-def _claims(name: str, outline: Outline) -> bool:
-    fields = outline.fields
-    return "uuid" in fields and ("chat_messages" in fields or _is_project(fields))
-
-
-def _is_project(fields: Mapping[str, object]) -> bool:
-    return "prompt_template" in fields or "docs" in fields
-
-
 def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
     if "conversations" in name:
         projects = _project_names(export, tally)
@@ -57,13 +48,19 @@ def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
     for number, record in enumerate(records_of(export, name), 1):
         if "chat_messages" in record:
             yield _thread(record, projects, f"{export.called(name)}-{number}", tally)
-        elif _is_project(record):
+        elif "prompt_template" in record or "docs" in record:
             yield from _project(record, tally)
         else:
             yield Failure(f"{export.label(name)}: conversation {number}", "has no list of messages")
 
 
-CLAUDE = Format("Claude", _read, claims=_claims)
+#: A conversation, and two shapes of a project.
+_SHAPES = (
+    RecordShape({"uuid", "chat_messages"}),
+    RecordShape({"uuid", "prompt_template"}),
+    RecordShape({"uuid", "docs"}),
+)
+CLAUDE = Format("Claude", _read, shapes=_SHAPES)
 
 
 def _project_names(export: Export, tally: Tally) -> dict[str, str]:
@@ -74,7 +71,7 @@ def _project_names(export: Export, tally: Tally) -> dict[str, str]:
             try:
                 found |= {string_of(each.get("uuid")): string_of(each.get("name")) for each in records_of(export, name)}
             except Unreadable:
-                tally.note("the names of projects could not be read")
+                tally.note("import.no_project_names", "the names of projects could not be read")
     return found
 
 

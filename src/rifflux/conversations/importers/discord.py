@@ -13,7 +13,7 @@ from typing import Any
 from rifflux.conversations.importers.base import (
     Format,
     Item,
-    Outline,
+    RecordShape,
     Tally,
     date_of,
     first_of,
@@ -46,15 +46,12 @@ def _conversation(id: object, title: str) -> Conversation:
 # DiscordChatExporter: a file a channel
 
 
-def _claims(name: str, outline: Outline) -> bool:
-    return not outline.is_list and {"guild", "channel"} <= set(outline.fields)
-
-
 def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
     return in_parts(_turns(export, name, tally))
 
 
-DISCORD = Format("Discord (DiscordChatExporter)", _read, claims=_claims)
+_SHAPE = RecordShape({"guild", "channel"}, in_list=False)
+DISCORD = Format("Discord (DiscordChatExporter)", _read, shapes=(_SHAPE,))
 
 
 def _turns(export: Export, name: str, tally: Tally) -> Iterator[tuple[Conversation, Message]]:
@@ -136,7 +133,7 @@ def _channels(export: Export) -> dict[str, str]:
 
 
 def _read_package(export: Export, name: str, tally: Tally) -> Iterator[Item]:
-    tally.note("a package of Discord holds what you wrote, and nothing that others did")
+    tally.note("import.own_messages_only", "a package of Discord holds what you wrote, and nothing that others did")
     return in_parts(_written(export, tally))
 
 
@@ -160,7 +157,7 @@ def _written(export: Export, tally: Tally) -> Iterator[tuple[Conversation, Messa
                 if message := _own(row, channel.id, me, tally):
                     yield channel, message
         except Unreadable as error:
-            yield Failure(export.label(name), str(error))
+            yield Failure.of(export.label(name), error)
 
 
 def _own(row: Mapping[str, Any], channel: str, me: str, tally: Tally) -> Message | None:

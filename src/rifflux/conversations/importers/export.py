@@ -19,6 +19,7 @@ MOST_RATIO = 200
 #: No file that is read is larger, and no zip has more files.
 MOST_BYTES = 16_000_000_000
 MOST_FILES = 500_000
+_ZIP_STARTS = (b"PK\3\4", b"PK\5\6")
 #: What Macs put into zips besides the files.
 _LITTER = "__MACOSX"
 
@@ -82,9 +83,13 @@ def opened(source: Path) -> Iterator[Export]:
     if source.is_dir():
         yield replace(_export(str(source), _Folder(source)), folder=source)
         return
-    with _stream(source) as file:
-        if not _is_zip(file):
-            file.seek(0)
+    try:
+        file = source.open("rb")
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from None
+    with file:
+        # What only ends like a zip, such as a picture with one behind it, is none.
+        if file.read(4) not in _ZIP_STARTS:
             yield Export(str(source), _Single(file), (source.name,), alone=True)
             return
         try:
@@ -92,21 +97,6 @@ def opened(source: Path) -> Iterator[Export]:
                 yield _export(str(source), _Zip.of(archive))
         except zipfile.BadZipFile as error:
             raise Unreadable(f"is a damaged zip: {error}: download it again") from None
-
-
-@contextmanager
-def _stream(source: Path) -> Iterator[IO[bytes]]:
-    try:
-        file = source.open("rb")
-    except OSError as error:
-        raise Unreadable(f"cannot be read: {error.strerror}") from None
-    with file:
-        yield file
-
-
-def _is_zip(file: IO[bytes]) -> bool:
-    # What only ends like a zip, such as a picture with one behind it, is none.
-    return file.read(4) in (b"PK\3\4", b"PK\5\6")
 
 
 def _export(name: str, files: Files) -> Export:

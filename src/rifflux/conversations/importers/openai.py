@@ -14,7 +14,7 @@ from typing import Any
 from rifflux.conversations.importers.base import (
     Format,
     Item,
-    Outline,
+    RecordShape,
     Tally,
     date_of,
     list_of,
@@ -41,10 +41,6 @@ _MARK = re.compile("[ \t]?\ue200([^\ue200-\ue202]*)((?:\ue202[^\ue200-\ue202]*)*
 _RESIDUE = re.compile(r"[\ue200-\ue206]|[ \t]?【\d+(?::\d+)?†[^】]*】")
 
 
-def _claims(name: str, outline: Outline) -> bool:
-    return "mapping" in outline.fields
-
-
 def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
     for number, record in enumerate(records_of(export, name), 1):
         nodes = record.get("mapping")
@@ -54,7 +50,7 @@ def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
             yield Failure(f"{export.label(name)}: conversation {number}", "has no mapping of messages")
 
 
-OPENAI = Format("ChatGPT", _read, claims=_claims)
+OPENAI = Format("ChatGPT", _read, shapes=(RecordShape({"mapping"}),))
 
 
 def _thread(record: Mapping[str, Any], nodes: Mapping[str, Any], default_id: str, tally: Tally) -> Thread:

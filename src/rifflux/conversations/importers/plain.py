@@ -9,7 +9,7 @@ from typing import IO, Any
 from rifflux.conversations.importers.base import (
     Format,
     Item,
-    Outline,
+    RecordShape,
     Tally,
     date_of,
     first_of,
@@ -33,13 +33,6 @@ _TEXTS = ("content", "text", "message", "body")
 _MOST_BYTES = 16_000_000
 
 
-def _claims_messages(name: str, outline: Outline) -> bool:
-    fields = outline.fields
-    return any(each in fields for each in (*_LISTS, "conversations")) or (
-        outline.is_list and any(each in fields for each in _TEXTS)
-    )
-
-
 def _read_messages(export: Export, name: str, tally: Tally) -> Iterator[Item]:
     data = json_of(export, name)
     called = export.called(name)
@@ -53,10 +46,14 @@ def _read_messages(export: Export, name: str, tally: Tally) -> Iterator[Item]:
         try:
             yield _thread(record, called if len(data) == 1 else f"{called}-{number}", tally)
         except Unreadable as error:
-            yield Failure(f"{export.label(name)}: conversation {number}", str(error))
+            yield Failure.of(f"{export.label(name)}: conversation {number}", error)
 
 
-MESSAGES = Format("arrays of messages", _read_messages, claims=_claims_messages)
+_SHAPES = (
+    *(RecordShape({name}) for name in (*_LISTS, "conversations")),
+    *(RecordShape({name}, in_list=True) for name in _TEXTS),
+)
+MESSAGES = Format("arrays of messages", _read_messages, shapes=_SHAPES)
 
 
 def _messages(record: Mapping[str, object]) -> list[object] | None:
@@ -110,10 +107,6 @@ def _message(record: object, conversation_id: str, default_id: str, tally: Tally
 # JSON Lines: a message a line, with the id of its conversation, or a conversation a line, with its messages
 
 
-def _claims_jsonl(name: str, outline: Outline) -> bool:
-    return name.lower().endswith((".jsonl", ".ndjson"))
-
-
 def _read_jsonl(export: Export, name: str, tally: Tally) -> Iterator[Item]:
     """Yield the conversations of a file; messages without a conversation are one that is called after the file."""
     wholes: list[Thread] = []
@@ -124,7 +117,7 @@ def _read_jsonl(export: Export, name: str, tally: Tally) -> Iterator[Item]:
     yield from wholes
 
 
-JSONL = Format("JSON Lines", _read_jsonl, claims=_claims_jsonl)
+JSONL = Format("JSON Lines", _read_jsonl, endings=(".jsonl", ".ndjson"))
 
 
 def _turns(

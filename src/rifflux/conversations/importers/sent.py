@@ -98,6 +98,6 @@ def _items(path: Path, name: str) -> Iterator[Item]:
 
 def _item(item: Mapping[str, Any]) -> Item:
     if "conversation" not in item:
-        return Failure(**item)
+        return Failure.of_json(item)
     messages = tuple(Message(**each) for each in item["messages"])
     return Thread(Conversation(**item["conversation"]), messages, item["whole"] is True)

@@ -75,7 +75,7 @@ def _lists(export: Export) -> _Workspace:
         try:
             found = {string_of(each.get("id")): each for each in records_of(export, name)}
         except Unreadable as error:
-            workspace.failed.append(Failure(export.label(name), str(error)))
+            workspace.failed.append(Failure.of(export.label(name), error))
             continue
         if name == "users.json":
             workspace.names.users |= {id: _user_name(each) for id, each in found.items()}
@@ -108,7 +108,7 @@ def _turns(
                     thread = Conversation(id, title, archived=channel.archived)
                     yield (threads.setdefault(root, thread) if root else channel), message
         except Unreadable as error:
-            yield Failure(export.label(day), str(error))
+            yield Failure.of(export.label(day), error)
 
 
 def _channel(workspace: _Workspace, folder: str) -> Conversation:

@@ -8,7 +8,7 @@ from typing import Any
 from rifflux.conversations.importers.base import (
     Format,
     Item,
-    Outline,
+    RecordShape,
     Tally,
     date_of,
     in_parts,
@@ -28,16 +28,13 @@ _CHATS = frozenset(
 _LISTS = ("chats", "left_chats")
 
 
-def _claims(name: str, outline: Outline) -> bool:
-    fields = outline.fields
-    return not outline.is_list and ("chats" in fields or ("messages" in fields and fields.get("type") in _CHATS))
-
-
 def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
     return in_parts(_turns(export, name, tally))
 
 
-TELEGRAM = Format("Telegram", _read, claims=_claims)
+#: All chats, and one of them.
+_SHAPES = (RecordShape({"chats"}, in_list=False), RecordShape({"messages"}, types=_CHATS, in_list=False))
+TELEGRAM = Format("Telegram", _read, shapes=_SHAPES)
 
 
 def _turns(export: Export, name: str, tally: Tally) -> Iterator[tuple[Conversation, Message]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 
-from rifflux.conversations.importers.base import Format, Item, Outline, Tally, in_parts, named_file
+from rifflux.conversations.importers.base import Format, Item, Tally, in_parts, named_file
 from rifflux.conversations.importers.export import Export
 from rifflux.conversations.importers.whatsapp_dates import HEAD, Dates, Stamp
 from rifflux.conversations.model import Conversation, Message
@@ -44,10 +44,6 @@ _CALLED = re.compile(r"^WhatsApp[ -](?:Chat )?(?:with|mit|con|avec|com|met|-)\s*
 _COPY = re.compile(r"(\s*\(\d+\)|\.txt)+$")
 
 
-def _claims(name: str, outline: Outline) -> bool:
-    return any(HEAD.match(line) for line in outline.lines)
-
-
 def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
     dates = Dates()
     for line in _lines(export, name):
@@ -59,7 +55,7 @@ def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
     return in_parts((chat, message) for message in _messages(export, name, chat, dates, tally))
 
 
-WHATSAPP = Format("WhatsApp", _read, claims=_claims)
+WHATSAPP = Format("WhatsApp", _read, line=HEAD)
 
 
 def _title(export: Export, name: str) -> str:

@@ -85,7 +85,8 @@ class Dates:
         else:
             self.first = self._usual
             if self._last and self._last[DAY] != self._last[MONTH]:
-                tally.note(f"the file does not tell days from months: dates were read with the {self.first} first")
+                text = f"the file does not tell days from months: dates were read with the {self.first} first"
+                tally.note("import.ambiguous_dates", text)
 
     def read(self, stamp: Stamp) -> datetime | None:
         """Return the time of a message, by the clock of the phone; None for an invalid date."""

@@ -19,9 +19,8 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import IO
 
-from rifflux.ingest.parallel.job import Given, JobResult, ReadJob, Task, do
 from rifflux.ingest.parallel.worker import receive, send
-from rifflux.ingest.prepare import Preparer
+from rifflux.ingest.prepare import Given, JobResult, Preparer, ReadJob, Task, do
 from rifflux.types import Failure
 
 #: Jobs go out together until they are so many, or so many bytes: a message has its price.

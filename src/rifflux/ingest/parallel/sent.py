@@ -11,8 +11,7 @@ from typing import Any
 from rifflux.errors import Unreadable
 from rifflux.ingest.parallel.apart import MOST, Place, ReaderLimits, apart, safe_name, sent
 from rifflux.ingest.read import FORMATS, read, reader_for
-from rifflux.ingest.read.base import File
-from rifflux.ingest.read.decode import what_is
+from rifflux.ingest.read.base import File, what_is
 from rifflux.types import Block, Document, Failure, Link, Parsed
 
 _HEAD = 8192
@@ -44,7 +43,7 @@ def read_here(path: Path) -> list[dict[str, Any]]:
 def _part(part: Mapping[str, Any]) -> Parsed | Failure:
     """Return the part from the JSON of its `asdict`."""
     if "document" not in part:
-        return Failure(**part)
+        return Failure.of_json(part)
     # What readers do not give has its default: lists of nothing.
     fields = {name: value for name, value in part["document"].items() if value != []}
     links = tuple(Link(**each) for each in fields.pop("links", ()))

@@ -15,8 +15,7 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import IO, TYPE_CHECKING, BinaryIO
 
-from rifflux.ingest.parallel.job import do
-from rifflux.ingest.prepare import Preparer
+from rifflux.ingest.prepare import Preparer, do
 from rifflux.store import AnalyzedChunk, DocumentChange
 from rifflux.types import Chunk, Document
 

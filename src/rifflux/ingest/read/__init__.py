@@ -19,9 +19,8 @@ from pkgutil import resolve_name
 from typing import TypeVar
 
 from rifflux.errors import MissingExtra, Unreadable
-from rifflux.ingest.read.base import File
+from rifflux.ingest.read.base import OLE, File, is_encrypted_office, looks_like_text, what_is
 from rifflux.ingest.read.code import LANGUAGES
-from rifflux.ingest.read.decode import OLE, is_encrypted_office, looks_like_text, what_is
 from rifflux.ingest.read.unread import UNREAD_TEXT
 from rifflux.types import LONGEST_TITLE, Failure, Parsed, bounded_title
 
@@ -181,7 +180,8 @@ def _storable(part: Parsed | Failure) -> Parsed | Failure:
     if len(part.document.title) > LONGEST_TITLE:
         part = replace(part, document=replace(part.document, title=bounded_title(part.document.title)))
     document = part.document
-    if all(_is_storable(each) for each in (document.text, document.title, document.key)):
+    texts = (document.text, document.title, document.key)
+    if all("\0" not in each and (each.isascii() or not _STRANGE.search(each)) for each in texts):
         return part
     clean = replace(document, text=_clean(document.text), title=_clean(document.title), key=_clean(document.key))
     blocks = [
@@ -189,10 +189,6 @@ def _storable(part: Parsed | Failure) -> Parsed | Failure:
         for block in part.blocks
     ]
     return Parsed(clean, tuple(blocks))
-
-
-def _is_storable(text: str) -> bool:
-    return "\0" not in text and (text.isascii() or not _STRANGE.search(text))
 
 
 def _clean(text: str) -> str:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import PurePosixPath
 
-from rifflux.ingest.read.base import File, document_of
-from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.base import File, decode, document_of
 from rifflux.ingest.read.definitions import Definition, by_grammar, by_indentation
 from rifflux.types import Block, Parsed
 

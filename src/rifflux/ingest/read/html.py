@@ -13,8 +13,7 @@ from lxml import html as lxml_html
 from lxml.html import HtmlElement as Element
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.read.base import File, TextBuilder
-from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.base import File, TextBuilder, decode
 from rifflux.types import Parsed
 
 #: What carries no text of the page's own.

@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 
 from rifflux.errors import Unreadable
 from rifflux.ingest.chunking import blocks_of
-from rifflux.ingest.read.base import File
+from rifflux.ingest.read.base import File, decode
 from rifflux.ingest.read.code import read_code
-from rifflux.ingest.read.decode import decode
 from rifflux.types import Document, Failure, Link, Parsed
 
 _KEY = ("_id", "id", "key")

@@ -14,10 +14,9 @@ from email.parser import BytesParser
 from email.utils import getaddresses, parsedate_to_datetime
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.read.base import File, TextBuilder
-from rifflux.ingest.read.decode import decode
+from rifflux.ingest.chunking import plain_blocks
+from rifflux.ingest.read.base import File, TextBuilder, decode
 from rifflux.ingest.read.html import add_markup
-from rifflux.ingest.read.plain import plain_blocks
 from rifflux.types import Parsed
 
 _HEADERS = ("from", "to", "subject", "date", "message-id", "received")

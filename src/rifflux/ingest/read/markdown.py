@@ -15,8 +15,7 @@ from textwrap import dedent
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 
-from rifflux.ingest.read.base import LONGEST_HEADING, File, OutlineBuilder, document_of, plain_heading
-from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.base import LONGEST_HEADING, File, OutlineBuilder, decode, document_of, plain_heading
 from rifflux.types import Block, Parsed
 
 _KINDS = {"fence": "code", "code_block": "code", "table_open": "table", "html_block": "paragraph"}
@@ -91,7 +90,11 @@ class _MarkdownScan:
 def _scan(text: str, offset: int) -> _MarkdownScan:
     """Go through `text` from `offset` on, a list of lines to markdown-it, and note each leaf block."""
     source = text[offset:]
-    starts = _line_starts(source, offset)
+    # The start of each line, and the end of the text last.
+    if "\r" in source:
+        starts = [offset, *(offset + newline.end() for newline in _NEWLINE.finditer(source)), offset + len(source)]
+    else:
+        starts = list(accumulate((len(line) + 1 for line in source.split("\n")), initial=offset))
     scan = _MarkdownScan()
     item: int | None = None  # the first line of a list item that nothing has been read of
     tokens = _parser().parse(source)
@@ -101,7 +104,15 @@ def _scan(text: str, offset: int) -> _MarkdownScan:
         elif token.type in _LEAVES and token.map:
             first, last = token.map
             if token.type == "heading_open" and token.level == 0:
-                _heading(scan, tokens[index + 1].content, int(token.tag[1:]), starts[first], starts[last], text)
+                level = int(token.tag[1:])
+                markup = tokens[index + 1].content
+                title = plain_heading(markup)
+                start = starts[first]
+                end = start + len(text[start : starts[last]].rstrip())
+                scan.headings.append((level, title))
+                scan.outline.heading(level, title, start, end)
+                if len(markup) > LONGEST_HEADING:  # the breadcrumb does not hold all of it
+                    scan.outline.block(start, end)
                 continue
             kind = _KINDS.get(token.type) or ("paragraph" if item is None else "item")
             start = starts[first if item is None else item]
@@ -109,22 +120,6 @@ def _scan(text: str, offset: int) -> _MarkdownScan:
             item = None
             _block(scan, kind, start, end, text)
     return scan
-
-
-def _line_starts(source: str, offset: int) -> list[int]:
-    """Return the start of each line, and the end of the text last."""
-    if "\r" not in source:
-        return list(accumulate((len(line) + 1 for line in source.split("\n")), initial=offset))
-    return [offset, *(offset + newline.end() for newline in _NEWLINE.finditer(source)), offset + len(source)]
-
-
-def _heading(scan: _MarkdownScan, markup: str, level: int, start: int, end: int, text: str) -> None:
-    title = plain_heading(markup)
-    end = start + len(text[start:end].rstrip())
-    scan.headings.append((level, title))
-    scan.outline.heading(level, title, start, end)
-    if len(markup) > LONGEST_HEADING:  # the breadcrumb does not hold all of it
-        scan.outline.block(start, end)
 
 
 def _block(scan: _MarkdownScan, kind: str, start: int, end: int, text: str) -> None:

@@ -9,8 +9,7 @@ from dataclasses import replace
 import nbformat
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.read.base import File
-from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.base import File, decode
 from rifflux.ingest.read.markdown import read_markdown
 from rifflux.types import Parsed
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from rifflux.ingest.read.base import LONGEST_HEADING, File, OutlineBuilder, document_of, shortened
-from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.base import LONGEST_HEADING, File, OutlineBuilder, decode, document_of, shortened
 from rifflux.types import Block, Parsed
 
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1*[ \t]*")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from rifflux.ingest.read.decode import what_is
+from rifflux.ingest.read.base import what_is
 
 #: Why files of a kind are not read.
 _REASONS: Mapping[str, str] = {

@@ -11,7 +11,8 @@ import errno
 import os
 import stat
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
@@ -158,7 +159,7 @@ class Finder:
             yield Skipped("./", _unopened(real, error), "permission", failed=True)
             return
         try:
-            walk = _Walk(self, root, Path(real), inside, Ignores().under("", self.exclude), links)
+            walk = _Walk(self, root, Path(real), inside, links)
             yield from walk.noticed(parts) if noticed else walk.named(parts)
         finally:
             inside.close()
@@ -173,7 +174,7 @@ class Finder:
         except OSError:
             return False
         try:
-            return _Walk(self, root, Path(real), inside, Ignores().under("", self.exclude), {}).comes_by(parts)
+            return _Walk(self, root, Path(real), inside, {}).comes_by(parts)
         finally:
             inside.close()
 
@@ -184,8 +185,9 @@ class _Walk:
     root: Path
     real_root: Path
     inside: Root
-    exclude: Ignores
     links: Links
+    #: The rules of `exclude`, which nothing overrides.
+    excluded: Ignores = field(default_factory=Ignores)
     #: What rules see before the root's paths: they begin where the outermost ignore file stands.
     lead: str = ""
 
@@ -239,15 +241,20 @@ class _Walk:
         self, folder: _WalkedFolder, name: str, inner: list[_WalkedFolder]
     ) -> Iterator[FoundFile | Skipped]:
         """Yield one file of a folder, if it is wanted; a folder that it leads to is added to `inner`."""
-        with self.inside.scan(folder.real) as scan:
-            ruled = self._entered(folder, {each.name for each in scan.entries})
+        with closing(self.inside.scan(folder.real)) as scan:
+            names = {each.name for each in scan.entries}
+            if not folder.named and self._is_generated(folder.real, names):
+                return
+            ruled = self._ruled(folder, names)
             for entry in scan.entries:
-                if ruled and entry.name == name:
+                if entry.name == name:
                     yield from self._entry(ruled, entry, inner)
 
     def _start(self) -> _WalkedFolder:
         """Return the root, with the rules above it in the git repository that it stands in."""
         self.lead = ""
+        if self.finder.exclude:
+            self.excluded = Ignores().under("", self.finder.exclude)
         for top in (self.real_root, *self.real_root.parents):
             if (top / ".git").exists():
                 break
@@ -276,22 +283,17 @@ class _Walk:
                 reason = f"the folder cannot be opened: {_words(error)}"
                 yield Skipped(folder.path or "./", reason, "permission", failed=True)
                 continue
-            with scan:
+            with closing(scan):
                 if scan.identity in known:
                     continue
                 known.add(scan.identity)
-                ruled = self._entered(folder, {entry.name for entry in scan.entries})
-                if ruled is None:
+                names = {entry.name for entry in scan.entries}
+                if not folder.named and self._is_generated(folder.real, names):
                     continue
+                ruled = self._ruled(folder, names)
                 for entry in sorted(scan.entries, key=attrgetter("name")):
                     yield from self._entry(ruled, entry, inner)
             waiting.extend(reversed(inner))
-
-    def _entered(self, folder: _WalkedFolder, names: Collection[str]) -> _WalkedFolder | None:
-        """Return a folder with its own rules in force, or None if it says that a tool made it."""
-        if not folder.named and self._is_generated(folder.real, names):
-            return None
-        return self._ruled(folder, names)
 
     def _ruled(self, folder: _WalkedFolder, names: Collection[str] = IGNORE_FILES) -> _WalkedFolder:
         """Return a folder with the rules of its ignore files in force."""
@@ -334,7 +336,10 @@ class _Walk:
         name = entry.name
         path = folder.path + name
         try:
-            is_folder = _is_folder(entry)
+            try:
+                is_folder = entry.is_dir()
+            except OSError:
+                is_folder = False  # a link that turns in a circle
             if self._unwanted(folder, name, is_folder):
                 return
             if printable(name) != name:
@@ -406,7 +411,9 @@ class _Walk:
         if self._is_own((*folder.real, name)):
             return True
         path = folder.path + name
-        return self.exclude(path, folder=is_folder) or folder.ignores(self.lead + path, folder=is_folder)
+        if self.excluded.levels and self.excluded(path, folder=is_folder):
+            return True
+        return bool(folder.ignores.levels) and folder.ignores(self.lead + path, folder=is_folder)
 
     def _is_own(self, real: tuple[str, ...]) -> bool:
         """Return True for what an index keeps beside its database: logs, locks, derived files."""
@@ -495,14 +502,6 @@ def _named(root: Path, within: Path | None) -> tuple[Path, tuple[str, ...]]:
     if not target.is_relative_to(root):
         raise InvalidArgument(f"{printable(str(target))} is not inside {printable(str(root))}")
     return root, target.relative_to(root).parts
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Return True if `entry` is a folder or a link to one; a link that turns in a circle is not."""
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
 
 
 def _unnamable(path: str) -> Skipped:

@@ -45,7 +45,7 @@ class Root(Protocol):
         """Return the device and inode of the folder."""
 
     def scan(self, parts: Sequence[str]) -> _Scan:
-        """Return the entries of a folder; their status can be read within the block. Raises `OSError`."""
+        """Return the entries of a folder; their status can be read until it is closed. Raises `OSError`."""
 
     def open(self, parts: Sequence[str]) -> BinaryIO:
         """Open a regular file for reading. Raises `OSError`."""
@@ -59,16 +59,14 @@ class Root(Protocol):
 
 @dataclass(slots=True)
 class _Scan:
-    """The entries of a folder, and its identity. A context manager that closes the folder."""
+    """The entries of a folder, and its identity. To be closed, which closes the folder."""
 
     identity: Identity
     entries: list[os.DirEntry[str]]
     descriptor: int | None = None
 
-    def __enter__(self) -> _Scan:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """Close the folder."""
         if self.descriptor is not None:
             os.close(self.descriptor)
 

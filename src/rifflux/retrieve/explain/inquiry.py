@@ -18,7 +18,7 @@ from rifflux.retrieve.explain.obstacles import Obstacle, Tells, obstacles
 from rifflux.retrieve.explain.verdict import Change, QueryTerm, Verdict
 from rifflux.retrieve.fuse.base import chunks_of, frequencies_of
 from rifflux.retrieve.pipeline import RERANK, Channel, Fetch, Phase, Plan, counted
-from rifflux.retrieve.query.reading import shown
+from rifflux.retrieve.query.reading import in_typed_words
 from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
 from rifflux.retrieve.steps.beginnings import STAGE as BEGINNING
 from rifflux.retrieve.steps.code import STAGE as CODE
@@ -68,7 +68,7 @@ def deep(plan: Plan, chunks: int) -> Plan:
 
 @dataclass(frozen=True)
 class Inquiry:
-    """Runs a search, planned `deep`, and looks where some chunks of one document, `asked`, ended up.
+    """Runs a search, planned `deep`, and finds where the chunks of one document ended up.
 
     `name` is the namespace and the key of the document, `chunks` is how many it has in all. `tells` says of a chunk
     whether some fields of its document may be told. `typed` are the words of the question by their terms.
@@ -202,7 +202,7 @@ class Inquiry:
         return self._verdict(row, None, stage, f"{stage} left it out, {ordinal(place + 1)} until then")
 
     def _lost(self, ids: Ids) -> Verdict:
-        """Return the verdict on chunks that nothing kept out, and that no channel ranked among its first."""
+        """Return the verdict on chunks that nothing excluded, and that no channel ranked among its first."""
         places = {name: self._place(name, ids) for name in self.plan.channels}
         known = [place for place in places.values() if place]
         if not known:
@@ -213,7 +213,7 @@ class Inquiry:
         return self._verdict(row, None, "pool", self._below(row))
 
     def _blocked(self) -> Verdict:
-        """Return the verdict on chunks that all are kept out."""
+        """Return the verdict on chunks that are all excluded."""
         fewest = min(self.obstacles, key=lambda each: len(each.blocked))
         free = np.setdiff1d(self.ids, fewest.blocked)
         id = int(free[0] if len(free) else self.ids[0])
@@ -347,7 +347,9 @@ class Inquiry:
             if self.plan.execution.vector is not None:
                 return "semantic: not embedded yet"
             return "semantic: no query vector"
-        asked = [shown(clause, self.typed) for clause in _clauses(self.plan.query)] + list(self.plan.query.prefixes)
+        asked = [in_typed_words(clause, self.typed) for clause in _clauses(self.plan.query)] + list(
+            self.plan.query.prefixes
+        )
         if not asked:
             return "lexical: the query has no word to search by"
         return f"lexical: none of the query's terms occurs: {', '.join(asked)}"
@@ -360,7 +362,7 @@ class Inquiry:
         return tuple(
             QueryTerm(
                 " ".join(clause),
-                shown(clause, self.typed),
+                in_typed_words(clause, self.typed),
                 count,
                 idf(chunks, count),
                 bool(len(store.lexical.holding(clause, one))),

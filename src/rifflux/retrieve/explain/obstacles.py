@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rifflux.retrieve.query.reading import shown
+from rifflux.retrieve.query.reading import in_typed_words
 from rifflux.store import Store
 from rifflux.types import Clause, Filter, Hit, Ids, Query
 
@@ -59,7 +59,7 @@ def obstacles(
     for clause in query.excluded:
         blocked = store.lexical.holding(clause, ids)
         if len(blocked):
-            words = shown(clause, typed)
+            words = in_typed_words(clause, typed)
             if len(clause) > 1:
                 word = f'-"{words}"'
             else:
@@ -68,7 +68,7 @@ def obstacles(
     for clause in query.required:
         blocked = np.setdiff1d(ids, store.lexical.holding(clause, ids))
         if len(blocked):
-            phrase = f'"{shown(clause, typed)}"'
+            phrase = f'"{in_typed_words(clause, typed)}"'
             reason = f"the required phrase {phrase} does not occur"
             yield Obstacle("required", f"the quotes of {phrase}", reason, blocked, partial(_unquoted, clause))
 
@@ -124,7 +124,7 @@ def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
         return "subjects", f"it has none of the subjects {_any(part.tags)}"
     if part.bounds:
         names = [bound.field for bound in part.bounds]
-        return " and ".join(names), "; ".join(_held(name, hit) for name in names) + ", outside of what is asked for"
+        return " and ".join(names), "; ".join(_value_of(name, hit) for name in names) + ", outside of what is asked for"
     if part.without:
         return " and ".join(part.without), f"it must not have {_any(part.without)}"
     if part.since:
@@ -135,7 +135,7 @@ def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
 
 
 def _fields(part: Filter) -> list[str]:
-    """Return the fields of a document that a part of a filter looks at, besides its names."""
+    """Return the fields of a document that a part of a filter looks at, in addition to its names."""
     if any(getattr(part, each) for each in _NAMES):
         return []
     if part.kinds or part.not_kinds:
@@ -153,10 +153,10 @@ def _of_metadata(wanted: Mapping[str, Any], hit: Hit) -> tuple[str, str]:
         values = value
     else:
         values = [value]
-    return name, f"{_held(name, hit)}, asked for {_any(values)}"
+    return name, f"{_value_of(name, hit)}, asked for {_any(values)}"
 
 
-def _held(name: str, hit: Hit) -> str:
+def _value_of(name: str, hit: Hit) -> str:
     """Return a document's value in a field of its metadata, as a sentence."""
     if name in hit.metadata:
         return f"its {name} is {_any(hit.metadata[name])}"

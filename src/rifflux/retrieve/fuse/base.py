@@ -35,8 +35,8 @@ class Planned(Protocol):
         ...
 
 
-class Evidence(Protocol):
-    """What a fusion may ask about candidates besides their ranks and scores; looked up only when asked."""
+class CandidateFacts(Protocol):
+    """What a fusion may look up about candidates, beyond their ranks and scores; lazy, since lookups cost time."""
 
     def coverage(self, ids: Ids) -> Scores:
         """Return the share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
@@ -72,7 +72,7 @@ class _NoEvidence:
         return [""] * len(ids)
 
 
-NO_EVIDENCE: Evidence = _NoEvidence()
+NO_FACTS: CandidateFacts = _NoEvidence()
 
 
 class Fuse(Protocol):
@@ -101,11 +101,11 @@ class Fuse(Protocol):
         """Return how many of them it can do with."""
         ...
 
-    def __call__(self, table: Candidates, evidence: Evidence = NO_EVIDENCE) -> Candidates:
+    def __call__(self, table: Candidates, evidence: CandidateFacts = NO_FACTS) -> Candidates:
         """Return the candidates by their fused score, with the addend of each channel as a column."""
         ...
 
-    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: CandidateFacts) -> float:
         """Return the weight of the semantic channel as a share of the weights of both, in [0, 1]."""
         ...
 
@@ -155,7 +155,7 @@ def weights_of(store: Store, plan: Planned) -> Mapping[Clause, float]:
 
 
 @dataclass(frozen=True)
-class StoreEvidence:
+class StoreFacts:
     """The evidence on the candidates of one search."""
 
     store: Store

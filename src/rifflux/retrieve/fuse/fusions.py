@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from rifflux.errors import Cure, InvalidArgument
-from rifflux.retrieve.fuse.base import NO_EVIDENCE, Evidence, Fuse, fused
+from rifflux.retrieve.fuse.base import NO_FACTS, CandidateFacts, Fuse, fused
 from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, declare, pool_of
 from rifflux.types import Ranking, Scores
 
@@ -70,7 +70,7 @@ class ReciprocalRank:
         """Return all of the pool."""
         return pool
 
-    def __call__(self, table: Candidates, evidence: Evidence = NO_EVIDENCE) -> Candidates:
+    def __call__(self, table: Candidates, evidence: CandidateFacts = NO_FACTS) -> Candidates:
         """Fuse the channels; an id missing from one gets nothing from it."""
         if unknown := sorted(self.weights.keys() - table.rankings.keys() - {LEXICAL, SEMANTIC}):
             raise InvalidArgument(
@@ -89,7 +89,7 @@ class ReciprocalRank:
             return found.head(self.limit)
         return found
 
-    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: CandidateFacts) -> float:
         """Return the weight of the semantic channel as a share of the weights of both."""
         del rankings, evidence  # the weights are fixed
         lexical = self.weights.get(LEXICAL, 1.0)
@@ -131,7 +131,7 @@ class _Weighted:
         """Return all of that: scores are scaled by the last."""
         return self.depth(pool)
 
-    def __call__(self, table: Candidates, evidence: Evidence = NO_EVIDENCE) -> Candidates:
+    def __call__(self, table: Candidates, evidence: CandidateFacts = NO_FACTS) -> Candidates:
         """Fuse the channels: (1 - w) · lexical + w · semantic of each candidate."""
         if not len(table):
             return table
@@ -142,11 +142,11 @@ class _Weighted:
         }
         return fused(table, self.name, addends[LEXICAL] + addends[SEMANTIC], addends)
 
-    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: CandidateFacts) -> float:
         """Return the weight of the semantic channel in [0, 1]."""
         raise NotImplementedError
 
-    def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
+    def lexical(self, table: Candidates, evidence: CandidateFacts) -> Scores:
         """Return BM25 as a share of the best score, which keeps a clear winner clear; 0 for what was not found."""
         ranking = table.rankings.get(LEXICAL)
         best = float(ranking.scores[0]) if ranking else 0.0
@@ -169,11 +169,11 @@ class Balanced(_Weighted):
     def __post_init__(self) -> None:
         _check_share(self.weight)
 
-    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: CandidateFacts) -> float:
         """Return the fixed weight; of a channel that is there alone, all of it."""
         return _of_present(self.weight, rankings)
 
-    def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
+    def lexical(self, table: Candidates, evidence: CandidateFacts) -> Scores:
         """Return BM25 scaled so that the best of the ranking is 1 and its last 0."""
         return _scaled(table, LEXICAL)
 
@@ -196,14 +196,14 @@ class Linear(_Weighted):
         if self.weights not in (None, BY_SPECIFICITY):
             raise InvalidArgument(f"no weights {self.weights!r}; leave them out, or choose {BY_SPECIFICITY!r}")
 
-    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: CandidateFacts) -> float:
         """Return α; where only one channel is there, all for that one."""
         alpha = self.alpha
         if self.weights is not None:
             alpha = next(weight for above, weight in _ALPHAS if evidence.specificity > above)
         return _of_present(alpha, rankings)
 
-    def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
+    def lexical(self, table: Candidates, evidence: CandidateFacts) -> Scores:
         """Return the keyword share."""
         return evidence.coverage(table.ids)
 
@@ -214,7 +214,7 @@ class Linear(_Weighted):
 
 @dataclass(frozen=True)
 class Adaptive(_Weighted):
-    """The weight follows what is asked and of what: the kind of the candidates, and how clearly the vectors choose.
+    """The weight follows the question and its candidates: their kind, and how clearly the vectors choose.
 
     `priors` are semantic weights by kind of content. In code a question's words are rarely those of the answer, in
     conversations they mostly are, names above all; prose is in between. The prior is the mean over the first
@@ -242,7 +242,7 @@ class Adaptive(_Weighted):
         for share in (*self.priors.values(), self.prior, self.explained):
             _check_share(share)
 
-    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: Evidence) -> float:
+    def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: CandidateFacts) -> float:
         """Return the weight for this query."""
         semantic = rankings.get(SEMANTIC)
         if not semantic:
@@ -269,7 +269,7 @@ class Adaptive(_Weighted):
             return ENOUGH
         return self.depth(pool)
 
-    def lexical(self, table: Candidates, evidence: Evidence) -> Scores:
+    def lexical(self, table: Candidates, evidence: CandidateFacts) -> Scores:
         """Return BM25 as a share of the best score, times what that match explains of the question."""
         shares = super().lexical(table, evidence)
         if not self.explained or not shares.any():

@@ -35,7 +35,7 @@ Way = tuple[Clause, str, Clause]
 Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
 
 
-class Vocabulary(Protocol):
+class NearTerms(Protocol):
     """Count the chunks that hold each term of a beginning and length, as `Lexical.vocabulary` does."""
 
     def __call__(
@@ -43,10 +43,10 @@ class Vocabulary(Protocol):
     ) -> Mapping[str, int]: ...
 
 
-def codes(query: Query, frequencies: Frequencies, held: Callable[[Clause], bool]) -> Iterator[Way]:
+def codes(query: Query, frequencies: Frequencies, is_phrase: Callable[[Clause], bool]) -> Iterator[Way]:
     """Yield how the index writes numbers and codes of the question: parted, joined, with other zeros.
 
-    `held` tells whether terms stand side by side in the index.
+    `is_phrase` tells whether terms stand side by side in the index.
     """
     numbered = [place for place, (token, _) in enumerate(query.tokens) if _has_digit(token)][:MOST_NUMBERS]
     if not numbered:
@@ -70,15 +70,15 @@ def codes(query: Query, frequencies: Frequencies, held: Callable[[Clause], bool]
         token, terms = query.tokens[place]
         parts = tuple(map(_bare, _PIECE.findall(fold(token))))
         if len(parts) > 1 and terms and not frequencies(terms[:1]):
-            regrouped = regroup(parts, frequencies, held)
-            spelled = [regrouped] if regrouped else filter(held, _cut(parts, frequencies))
+            regrouped = regroup(parts, frequencies, is_phrase)
+            spelled = [regrouped] if regrouped else filter(is_phrase, _cut(parts, frequencies))
             yield from ((clause, token, terms) for clause in spelled)
-    whole = spelled_code(query, frequencies, held) if len(query.tokens) > 1 else None
+    whole = spelled_code(query, frequencies, is_phrase) if len(query.tokens) > 1 else None
     if whole and whole != _as_typed(query):
         yield whole, query.semantic_text, query.terms
 
 
-def spelled_code(query: Query, frequencies: Frequencies, held: Callable[[Clause], bool]) -> Clause | None:
+def spelled_code(query: Query, frequencies: Frequencies, is_phrase: Callable[[Clause], bool]) -> Clause | None:
     """Return how the index writes the code that the whole question spells: `pii 2024 0042` as `pii-2024-0042`.
 
     Of a question of several words, one term of the index must join letters and digits or numbers: words stand side by
@@ -87,7 +87,9 @@ def spelled_code(query: Query, frequencies: Frequencies, held: Callable[[Clause]
     parts = _PIECE.findall(fold(query.semantic_text))
     if not _is_code(parts):
         return None
-    found = regroup(parts, frequencies, held) or regroup([*(_bare(part) for part in parts)], frequencies, held)
+    found = regroup(parts, frequencies, is_phrase) or regroup(
+        [*(_bare(part) for part in parts)], frequencies, is_phrase
+    )
     joined = found and any(len(_PIECE.findall(term)) > 1 for term in found)
     if joined or len(query.tokens) == 1:
         return found
@@ -105,10 +107,10 @@ def _is_code(parts: Sequence[str]) -> bool:
     return 1 < len(parts) <= MOST_PARTS and 0 < len(letters) < len(parts) and max(map(len, letters)) <= MOST_LETTERS
 
 
-def regroup(parts: Sequence[str], frequencies: Frequencies, held: Callable[[Clause], bool]) -> Clause | None:
+def regroup(parts: Sequence[str], frequencies: Frequencies, is_phrase: Callable[[Clause], bool]) -> Clause | None:
     """Return the parts of a code in the groups that the index has side by side: `30CFR75.1` as `30`, `cfr`, `75.1`."""
     if len(parts) > MOST_PARTS:
-        if held(tuple(parts)):
+        if is_phrase(tuple(parts)):
             return tuple(parts)
         return None
     spans = [(start, end) for start in range(len(parts)) for end in range(start + 1, len(parts) + 1)]
@@ -118,7 +120,7 @@ def regroup(parts: Sequence[str], frequencies: Frequencies, held: Callable[[Clau
         ends = [place for place, cut in enumerate(cuts, start=1) if cut]
         groups = [spelled[span] for span in pairwise([0, *ends, len(parts)])]
         for clause in islice(product(*([term for term in group if known.get(term)] for group in groups)), MOST_CLAUSES):
-            if len(clause) == 1 or held(clause):
+            if len(clause) == 1 or is_phrase(clause):
                 return clause
     return None
 
@@ -129,17 +131,6 @@ def _cut(parts: Sequence[str], frequencies: Frequencies) -> Iterator[Clause]:
     if last.isdecimal() and len(last) <= MOST_DIGITS:
         cut = [f"{last[:place]}{sign}{last[place:]}" for place in range(1, len(last)) for sign in JOINTS[1:]]
         yield from ((*first, each) for each in frequencies(cut))
-
-
-def parted(query: Query) -> str:
-    """Return what is asked for, its codes parted as the index has them, where that is one way: `30 CFR 250.17`."""
-    text = query.semantic_text
-    for token, terms in query.tokens if query.variants else ():
-        if len(terms) > 1 and _has_digit(token):
-            ways = [way for way, beside in zip(query.variants, query.beside, strict=False) if beside == terms]
-            if len(ways) == 1:
-                text = text.replace(token, " ".join(ways[0]))
-    return text
 
 
 def _runs(query: Query) -> Iterator[list[str]]:
@@ -178,7 +169,7 @@ def _filled(number: str) -> Iterator[str]:
 
 
 def shortened(
-    query: Query, frequencies: Frequencies, vocabulary: Vocabulary, held: Callable[[Clause], bool]
+    query: Query, frequencies: Frequencies, vocabulary: NearTerms, is_phrase: Callable[[Clause], bool]
 ) -> Iterator[Way]:
     """Yield the words that one before a number is short for, with that number, where the index has both side by side.
 
@@ -192,5 +183,5 @@ def shortened(
         longer = vocabulary(word, len(word) + 1, LONGEST)
         words = [term for term in longer if term.isalpha()]
         for term in sorted(words, key=lambda each: (-longer[each], each))[:MOST]:
-            if held((term, number)):
+            if is_phrase((term, number)):
                 yield (term, number), f"{found[1]} {number}", (word,)

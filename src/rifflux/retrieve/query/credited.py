@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rifflux.retrieve.query.credits import CreditsRead
-from rifflux.retrieve.query.mentions import Vocabulary, of_one_word
+from rifflux.retrieve.query.mentions import CreditVocabulary, of_one_word
 from rifflux.store import Store
 from rifflux.text.people import is_venue, named, person_key, venue_keys
-from rifflux.types import AUTHORS, VENUE, Credit, Filter, Query
+from rifflux.types import AUTHORS, VENUE, Credit, Filter, Notice, Query
 
 #: Spellings of a name that are told.
 MOST_TOLD = 3
 
 
-def in_any_spelling(vocabulary: Vocabulary, filter: Filter) -> Filter:
+def in_any_spelling(vocabulary: CreditVocabulary, filter: Filter) -> Filter:
     """Return a filter whose authors and venues are as works have them, however they were given.
 
     An author is also given by an identifier: an ORCID iD, or `openalex:A5023888391`.
@@ -41,14 +41,14 @@ def in_any_spelling(vocabulary: Vocabulary, filter: Filter) -> Filter:
     return replace(filter, metadata=metadata)
 
 
-def _like(vocabulary: Vocabulary, role: str, said: str) -> list[str]:
+def _like(vocabulary: CreditVocabulary, role: str, written: str) -> list[str]:
     """Return the spellings that works have of an author or a venue as somebody writes it."""
     if role == VENUE:
-        known = vocabulary.known(VENUE, venue_keys(said))
-        return sorted({name for names in known.values() for name in names if is_venue(said, name)})
-    if key := person_key(said):
+        known = vocabulary.known(VENUE, venue_keys(written))
+        return sorted({name for names in known.values() for name in names if is_venue(written, name)})
+    if key := person_key(written):
         return sorted(vocabulary.known(AUTHORS, {key}).get(key, {}))
-    meant = named(said)
+    meant = named(written)
     works = {name: count for names in vocabulary.known(AUTHORS, meant.keys).values() for name, count in names.items()}
     fits = {name: quality for name in works if (quality := named(name).fits(meant))}
     return sorted(of_one_word(fits, works) if len(meant.words) == 1 else fits)
@@ -70,13 +70,17 @@ def with_credits(query: Query, read: CreditsRead, store: Store, text: str) -> Qu
     return replace(query, text=text, filter=filter, credits=read.credits, credits_only=read.only)
 
 
-def credit_notes(credits: Sequence[Credit]) -> tuple[str, ...]:
+def credit_notes(credits: Sequence[Credit]) -> tuple[Notice, ...]:
     """Return a note on each credit: its spellings, and the evidence for it."""
-    return tuple(f"{credit.shown} ({', '.join(_listed(credit))})" for credit in credits)
+    notes = []
+    for credit in credits:
+        text = f"{credit.label} ({', '.join(_listed(credit))})"
+        notes.append(Notice("query.credit", text, data={"role": credit.role, "names": [*credit.names]}))
+    return tuple(notes)
 
 
 def _listed(credit: Credit) -> list[str]:
-    """Return the spellings of a name that are told, and the evidence for it."""
+    """Return the spellings of a name that the notes list, and the evidence for it."""
     others = [name for name in credit.names if name != credit.said]
     if len(others) > MOST_TOLD:
         more = [f"and {len(others) - MOST_TOLD} more"]

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rifflux.retrieve.query.mentions import APPEARED, GAP, MASKED, Mention, Sentence, Vocabulary
+from rifflux.retrieve.query.mentions import APPEARED, GAP, MASKED, CreditVocabulary, Mention, Sentence
 from rifflux.text.moments import YEAR_OF_WORK
 from rifflux.text.question_words import asks_only, written_by
 from rifflux.types import AUTHORS, VENUE, Credit
@@ -37,7 +37,7 @@ class CreditsRead:
     only: bool = False
 
 
-def read_credits(vocabulary: Vocabulary, text: str) -> CreditsRead:
+def read_credits(vocabulary: CreditVocabulary, text: str) -> CreditsRead:
     """Return the authors, venues and years of works that a question names."""
     return _Question(vocabulary, text, MASKED.sub(lambda match: " " * len(match[0]), text)).read()
 
@@ -147,7 +147,7 @@ class _Question(Sentence):
     def _of_years(
         self, years: Sequence[re.Match[str]], found: Sequence[tuple[Credit, tuple[int, int]]], only: bool
     ) -> Iterator[tuple[Credit, tuple[int, int]]]:
-        """Yield the years that works are of: behind an author or a venue, or what is asked for alone."""
+        """Yield the years that works are of: behind an author or a venue, or alone."""
         for match in years:
             before = self.masked[: match.start()]
             behind = any(_BESIDE_YEAR.fullmatch(before[end:]) for _, (_, end) in found if end <= match.start())
@@ -167,14 +167,14 @@ class _Question(Sentence):
     # What is left of the question
 
     def _credit(
-        self, role: str, mention: Mention, told: Mapping[str, int], only: bool
+        self, role: str, mention: Mention, points_by_reason: Mapping[str, int], only: bool
     ) -> tuple[Credit, tuple[int, int]]:
         span = self.tokens[mention.first].start, self.tokens[mention.last].end
         rest = len(self.tokens) - (mention.last - mention.first + 1)
-        cued = only or rest <= SHORT_SUBJECT or any(each in told for each in ("'by'", "'in'"))
+        cued = only or rest <= SHORT_SUBJECT or any(each in points_by_reason for each in ("'by'", "'in'"))
         said = re.sub(r"['’]s?\Z", "", self.text[slice(*span)].strip(" ,"))
-        reasons = tuple(reason for reason, points in told.items() if points > 0)
-        return Credit(role, said, mention.names, sum(told.values()) >= SURE and cued, reasons), span
+        reasons = tuple(reason for reason, points in points_by_reason.items() if points > 0)
+        return Credit(role, said, mention.names, sum(points_by_reason.values()) >= SURE and cued, reasons), span
 
     def _asks_only(self, spans: Sequence[tuple[int, int]]) -> bool:
         """Return True if the words outside of some spans only ask."""

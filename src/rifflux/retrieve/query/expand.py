@@ -24,10 +24,10 @@ import rifflux.text
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.symbols import symbol_names
-from rifflux.types import Clause, Query
+from rifflux.types import Clause, Notice, Query
 
 if TYPE_CHECKING:
-    from rifflux.retrieve.query.codes import Frequencies, Vocabulary
+    from rifflux.retrieve.query.codes import Frequencies, NearTerms
 
 #: A word may differ by one letter from this length on, by two from the other.
 SHORTEST = 4
@@ -37,6 +37,8 @@ MOST_SPELLINGS = 3
 MOST_MENDED = 4
 #: Variants of a question that are looked up in the texts, to name them as people write them.
 MOST_LOOKED_UP = 8
+#: The code of the notice of what is searched besides a word.
+VARIANTS = "query.variants"
 #: `C#` holds no comment.
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 #: The lexicon that comes with a way to read mathematics.
@@ -46,7 +48,7 @@ _FORMAT = "write a group such as 'ttl, time to live', or a rule such as 'k8s => 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A clause that is searched besides what was asked, and the words it stands beside, whose terms are `beside`.
+    """A clause that is searched in addition to the question, and the words it stands beside, whose terms are `beside`.
 
     `spelling` is how people write the clause; empty for terms of the index, which are stems.
     """
@@ -70,22 +72,21 @@ def expand(
     query: Query,
     analyzer: Analyzer,
     frequencies: Frequencies,
-    vocabulary: Vocabulary,
+    vocabulary: NearTerms,
     known: Synonyms | None,
-    held: Callable[[Clause], bool] = lambda _: False,
+    is_phrase: Callable[[Clause], bool] = lambda _: False,
     elsewhere: Frequencies = lambda _: {},
-    spelled: Callable[[Clause], str] = " ".join,
-) -> tuple[Query, tuple[str, ...]]:
-    """Return the query with its variants, and a note on each word or formula that got some.
+) -> tuple[Query, tuple[Variant, ...], tuple[Notice, ...]]:
+    """Return the query with its variants, those of words one by one, and a note on each formula.
 
-    `held` tells whether terms stand side by side in the index, `elsewhere` how often terms occur in other stores that
-    are searched for the same question, and `spelled` how texts write terms.
+    `is_phrase` tells whether terms stand side by side in the index, and `elsewhere` how often terms occur in other
+    stores that are searched for the same question.
     """
     numbered = any(map(str.isdecimal, chain(query.semantic_text, *(each[0] for each in query.tokens))))
     found = [
         *spellings(query, frequencies, vocabulary, elsewhere),
         *(synonyms(query, known) if known else ()),
-        *(_numbers(query, frequencies, vocabulary, held) if numbered else ()),
+        *(_numbers(query, frequencies, vocabulary, is_phrase) if numbered else ()),
     ]
     asked = {*query.clauses, *query.required, *query.excluded, *query.variants}
     # A dictionary, because two words may lead to the same variant.
@@ -96,48 +97,59 @@ def expand(
     whole = dict(formulas(query, analyzer))
     variants: dict[Clause, Clause] = dict.fromkeys(chain(fresh, *whole.values()), ())
     if not variants:
-        return query, ()
+        return query, (), ()
     variants.update(zip(fresh, (each.beside for each in fresh.values()), strict=True))
-    notes = (*_notes(fresh.values(), spelled), *(f"{each!r} is a formula: also searched as a whole" for each in whole))
+    notes = []
+    for each in whole:
+        text = f"{each!r} is a formula: also searched as a whole"
+        notes.append(Notice("query.formula", text, data={"formula": each}))
     query = replace(
         query,
         variants=(*query.variants, *variants),
         beside=(*query.beside, *variants.values()),
     )
-    return query, notes
+    return query, tuple(fresh.values()), tuple(notes)
 
 
 def _numbers(
-    query: Query, frequencies: Frequencies, vocabulary: Vocabulary, held: Callable[[Clause], bool]
+    query: Query, frequencies: Frequencies, vocabulary: NearTerms, is_phrase: Callable[[Clause], bool]
 ) -> Iterator[Variant]:
     """Return other ways to write numbers and codes; what finds them is imported for questions that have some."""
     from rifflux.retrieve.query.codes import codes, shortened
 
-    return starmap(_written, chain(codes(query, frequencies, held), shortened(query, frequencies, vocabulary, held)))
+    return starmap(
+        _written, chain(codes(query, frequencies, is_phrase), shortened(query, frequencies, vocabulary, is_phrase))
+    )
 
 
 def _written(clause: Clause, word: str, beside: Clause) -> Variant:
     return Variant(clause, "", word, beside, "{!r} in other spellings")
 
 
-def _notes(variants: Iterable[Variant], spelled: Callable[[Clause], str]) -> Iterator[str]:
+def variant_notes(variants: Iterable[Variant], spelled: Callable[[Clause], str]) -> Iterator[Notice]:
+    """Yield a note on each word that has variants; `spelled` returns how texts write terms."""
     spellings_by_reason: dict[str, list[str]] = {}
+    words_by_reason: dict[str, list[str]] = {}
     looked_up = 0
     for variant in variants:
         spelling = variant.spelling or " ".join(variant.clause)
         if not variant.spelling and any(each.isalpha() for each in variant.clause) and looked_up < MOST_LOOKED_UP:
             spelling = spelled(variant.clause)
             looked_up += 1
-        spellings_by_reason.setdefault(variant.reason.format(variant.word), []).append(spelling)
+        reason = variant.reason.format(variant.word)
+        spellings_by_reason.setdefault(reason, []).append(spelling)
+        words_by_reason.setdefault(reason, []).append(variant.word)
     for reason, others in spellings_by_reason.items():
-        yield f"{reason}: also searched {', '.join(dict.fromkeys(others))}"
+        found = [*dict.fromkeys(others)]
+        text = f"{reason}: also searched {', '.join(found)}"
+        yield Notice(VARIANTS, text, data={"words": words_by_reason[reason], "variants": found})
 
 
 # Spelling
 
 
 def spellings(
-    query: Query, frequencies: Frequencies, vocabulary: Vocabulary, elsewhere: Frequencies = lambda _: {}
+    query: Query, frequencies: Frequencies, vocabulary: NearTerms, elsewhere: Frequencies = lambda _: {}
 ) -> Iterator[Variant]:
     """Yield near terms for each plain word that occurs neither here nor `elsewhere`, the most frequent first."""
     asked = set(query.clauses)
@@ -164,7 +176,7 @@ def spellings(
             yield Variant((near,), "", words[term], (term,), "{!r} occurs nowhere")
 
 
-def _near(term: str, vocabulary: Vocabulary) -> list[str]:
+def _near(term: str, vocabulary: NearTerms) -> list[str]:
     """Return the nearest terms with the same first letter, which is seldom mistyped; the most frequent first."""
     most = 2 if len(term) >= SHORTEST_FOR_TWO else 1
     # Where one letter explains it, two are no explanation.

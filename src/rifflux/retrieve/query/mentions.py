@@ -35,7 +35,7 @@ APPEARED = frozenset(("in", "from", "of", "im", "aus", "dans", "en", "nel", "em"
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class NameToken:
     """A word of a question: where it stands, as it is written, and what it says in a name."""
 
     start: int
@@ -66,8 +66,8 @@ class Mention:
 
 
 @dataclass(frozen=True)
-class Vocabulary:
-    """The authors and venues in a store; `tells` says of which works they may be told.
+class CreditVocabulary:
+    """The authors and venues in a store; `tells` says of which works they may be disclosed.
 
     `frequencies` tells how many chunks hold a term, `held` if terms stand side by side.
     """
@@ -101,14 +101,14 @@ class Vocabulary:
 class Sentence:
     """A question as tokens, those of `used` being of a name; what is quoted or a facet is masked."""
 
-    vocabulary: Vocabulary
+    vocabulary: CreditVocabulary
     text: str
     masked: str
     used: set[int] = field(default_factory=set)
 
     @cached_property
-    def tokens(self) -> list[Token]:
-        found = (Token(match.start(), match.end(), match[0], words) for match, words in spoken(self.masked))
+    def tokens(self) -> list[NameToken]:
+        found = (NameToken(match.start(), match.end(), match[0], words) for match, words in spoken(self.masked))
         return [token for token, _ in zip(found, range(MOST_WORDS), strict=False)]
 
     @cached_property
@@ -145,7 +145,7 @@ class Sentence:
                 found.append(mention)
         return found
 
-    def _may_name(self, token: Token) -> bool:
+    def _may_name(self, token: NameToken) -> bool:
         """Return True unless a word only makes a sentence."""
         return token.written.casefold() not in self.stop or (token.capital and token is not self.tokens[0])
 
@@ -187,7 +187,7 @@ class Sentence:
         chosen = sorted(fits, key=lambda name: (-fits[name], -names[name], name))[:MOST_NAMES]
         return Mention(first, last, tuple(chosen), sum(names[each] for each in chosen), max(fits.values()))
 
-    def _is_name(self, tokens: Sequence[Token], names: Iterable[str]) -> bool:
+    def _is_name(self, tokens: Sequence[NameToken], names: Iterable[str]) -> bool:
         """Return True if all words of a run can be meant as a name: initials are, and what a spelling has in full."""
         if any(token.written in self.stop and not is_particle(token.words[-1]) for token in (tokens[0], tokens[-1])):
             return False
@@ -206,7 +206,7 @@ class Sentence:
                 return False
         return True
 
-    def _in_texts(self, token: Token) -> int:
+    def _in_texts(self, token: NameToken) -> int:
         """Return how many passages say a word."""
         terms = [term for word in token.words for term in self.vocabulary.analyzer.of_word(word.forms[0])]
         found = self.vocabulary.frequencies(terms)
@@ -250,7 +250,7 @@ class Sentence:
             return 0
         return -2
 
-    def _asks(self, token: Token) -> bool:
+    def _asks(self, token: NameToken) -> bool:
         """Return True for a word that only asks for works: `papers`, `published`."""
         return asks_only([token.written.casefold()], self.vocabulary.analyzer.language)
 

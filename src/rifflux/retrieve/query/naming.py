@@ -19,7 +19,7 @@ from itertools import chain, repeat
 from operator import attrgetter
 
 from rifflux.text.analyzer import fold, idf
-from rifflux.types import Clause
+from rifflux.types import Clause, Query
 
 _PIECE = re.compile(r"\b[^\W\d_](?![^\W\d_])(?:[.\s]+[^\W\d_](?![^\W\d_]))+|[^\W\d_]+(?:['’][^\W\d_]+)*|\d+")
 _WORD = re.compile(r"\w+")
@@ -77,24 +77,35 @@ def of_word(terms_of: Callable[[str], Clause], piece: str) -> tuple[Atom, ...]:
     return tuple(map(Atom, parts, repeat(written)))
 
 
+def with_codes_parted(query: Query) -> str:
+    """Return the question with its codes parted as the index has them, where that is one way: `30 CFR 250.17`."""
+    text = query.semantic_text
+    for token, terms in query.tokens if query.variants else ():
+        if len(terms) > 1 and any(each.isdecimal() for each in token):
+            ways = [way for way, beside in zip(query.variants, query.beside, strict=False) if beside == terms]
+            if len(ways) == 1:
+                text = text.replace(token, " ".join(ways[0]))
+    return text
+
+
 def letters_of(text: str) -> str:
     """Return the words and numbers of a text in small letters, whatever stands between them and however they begin."""
     return " ".join(piece.lstrip("0") or "0" for piece in _LETTERS.findall(fold(text)))
 
 
-def likeness(asked: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Atom], float]) -> tuple[float, float]:
-    """Return how well a title says what is asked, and how much of that stands anywhere in it; both in [0, 1].
+def likeness(question: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Atom], float]) -> tuple[float, float]:
+    """Return how well a title matches a question, and how much of the question stands anywhere in it; both in [0, 1].
 
     The first is the lesser of the shares that both have in common, by weight. A title with a number need only begin so:
     what follows tells of what is numbered. It is 0 where a number that was asked is missing.
     """
-    asked = spelt_out(asked, title)
-    total = sum(weight(each) for each in asked)
-    numbers = len(asked) - [*(_NUMBER(each) for each in asked)].count(None)
+    question = spelt_out(question, title)
+    total = sum(weight(each) for each in question)
+    numbers = len(question) - [*(_NUMBER(each) for each in question)].count(None)
     if not total:
         return 0.0, 0.0
-    words = {*(_TERM(each) for each in title)}, (said := {*(_TERM(each) for each in asked)})
-    left = [*asked]
+    words = {*(_TERM(each) for each in title)}, (said := {*(_TERM(each) for each in question)})
+    left = [*question]
     held = 0.0
     begun = 0.0
     best = 0.0
@@ -116,12 +127,12 @@ def likeness(asked: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Ato
     return max(best, whole), held / total
 
 
-def held_of(title: Sequence[Atom], asked: Sequence[Atom]) -> int:
+def matching_width(title: Sequence[Atom], question: Sequence[Atom]) -> int:
     """Return how many atoms a title begins with that stand so in the question: all, or up to a number; else 0."""
     for width in range(min(len(title), LONGEST), 1, -1):
         name = title[:width]
         if width == len(title) or (name[-1].number is not None and title[width].number is None):
-            said = spelt_out(asked, name)
+            said = spelt_out(question, name)
             words = {*(_TERM(each) for each in name)}, {*(_TERM(each) for each in said)}
             for start in range(len(said) - width + 1):
                 end = start + width
@@ -132,11 +143,11 @@ def held_of(title: Sequence[Atom], asked: Sequence[Atom]) -> int:
     return 0
 
 
-def spelt_out(asked: Sequence[Atom], title: Sequence[Atom]) -> Sequence[Atom]:
-    """Return what is asked with words before numbers as the title has them, where they begin so: `ch. 7`."""
-    labelled = [atom for atom in asked if atom.number is not None and atom.written]
+def spelt_out(question: Sequence[Atom], title: Sequence[Atom]) -> Sequence[Atom]:
+    """Return the question with words before numbers as the title has them, where they begin so: `ch. 7`."""
+    labelled = [atom for atom in question if atom.number is not None and atom.written]
     if not labelled:
-        return asked
+        return question
     whole = {
         one.written: other
         for one in labelled
@@ -145,28 +156,28 @@ def spelt_out(asked: Sequence[Atom], title: Sequence[Atom]) -> Sequence[Atom]:
         if one.written != other.written and other.written.startswith(one.written)
     }
     if not whole:
-        return asked
-    return [replace(each, term=whole[each.written].term) if each.written in whole else each for each in asked]
+        return question
+    return [replace(each, term=whole[each.written].term) if each.written in whole else each for each in question]
 
 
-def _same(asked: Atom, title: Atom, titled: set[str], said: set[str]) -> bool:
+def _same(atom: Atom, title: Atom, titled: set[str], question_terms: set[str]) -> bool:
     """Return True if an atom of the question is that of the title; a number is nothing without its word.
 
     A number before all words may belong to any of them; a word that the title lacks says nothing of the number.
     """
-    if asked.number is None or title.number is None:
-        return asked.number == title.number and asked.term == title.term
-    if asked.number != title.number:
+    if atom.number is None or title.number is None:
+        return atom.number == title.number and atom.term == title.term
+    if atom.number != title.number:
         return False
-    if asked.term in ("", title.term):
+    if atom.term in ("", title.term):
         return True
     if not title.term:
         return bool(titled - {""})
-    return asked.term not in titled and title.term in said
+    return atom.term not in titled and title.term in question_terms
 
 
 class Title(tuple[Atom, ...]):
-    """A title as atoms, with what is asked of it again and again worked out once."""
+    """A title as atoms, with what is needed of it again and again worked out once."""
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -191,6 +202,7 @@ class Titles:
     idf: Mapping[str, float]
     wholes: Collection[str] = ()
     spelt: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    _weights: dict[str | int, float] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def count(self) -> Counter[str]:
@@ -202,10 +214,6 @@ class Titles:
         """Return how many titles are numbered in the same way: the word of their first number and its place."""
         return Counter(title.scheme for title in self.read.values())
 
-    @cached_property
-    def _weights(self) -> dict[str | int, float]:
-        return {}
-
     def weight(self, atom: Atom) -> float:
         """Return what an atom says: its idf among the titles, for a word at most that among the chunks."""
         key = atom.term if atom.number is None else atom.number
@@ -216,16 +224,16 @@ class Titles:
             self._weights[key] = known
         return known
 
-    def named(self, asked: Sequence[Atom], text: str) -> Collection[str]:
+    def named(self, question: Sequence[Atom], text: str) -> Collection[str]:
         """Return the titles that a question names: those that agree with it, are it to the letter, or stand in it.
 
-        `asked` are the atoms of what is asked for, `text` is the question as it was typed.
+        `question` are the atoms of what is asked for, `text` is the question as it was typed.
         """
-        asked = [*(self._known(each) for each in asked)]
-        agreeing, holding = self._agreeing(asked)
+        question = [*(self._known(each) for each in question)]
+        agreeing, holding = self._agreeing(question)
         spelt = letters_of(text)
-        same = [name for name in (holding if asked else self.read) if letters_of(name) == spelt]
-        found = [*dict.fromkeys((*agreeing, *same))] or self._written(text) or self._standing(asked)
+        same = [name for name in (holding if question else self.read) if letters_of(name) == spelt]
+        found = [*dict.fromkeys((*agreeing, *same))] or self._written(text) or self._standing(question)
         # What is called so as a whole is meant before parts of others that are.
         found = [name for name in found if name in self.wholes] or found
         for order in (str, _sorted) if len(found) > 1 else ():
@@ -242,12 +250,12 @@ class Titles:
             return replace(atom, term=near)
         return atom
 
-    def _agreeing(self, asked: Sequence[Atom]) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the titles that say what was asked and are its name, and those that hold most of it at all."""
-        labels = {atom.written for atom in asked if atom.number is not None}
+    def _agreeing(self, question: Sequence[Atom]) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the titles that match the question as a name, and those that hold most of its words."""
+        labels = {atom.written for atom in question if atom.number is not None}
         known = list[Atom]()
         unknown = 0.0
-        for atom in asked:
+        for atom in question:
             label = atom.written in labels
             if atom.number is not None or self.count[atom.term] or (label and self._is_short(atom.written)):
                 known.append(atom)
@@ -272,10 +280,10 @@ class Titles:
         # Those that lack a word of it give way to those that have all.
         return [name for name in agreeing if likenesses[name][1] >= WHOLE] or agreeing, holding
 
-    def _near(self, asked: Sequence[Atom]) -> Collection[str]:
-        """Return the titles that hold enough of what is asked to agree with it; the others need not be compared."""
+    def _near(self, question: Sequence[Atom]) -> Collection[str]:
+        """Return the titles that share enough words with the question to match it; the others need not be compared."""
         weights: dict[str, float] = {}
-        for atom in asked:
+        for atom in question:
             weights[_key(atom)] = weights.get(_key(atom), 0.0) + self.weight(atom)
         enough = AGREEMENT * sum(weights.values()) - 1e-9
         wanted = frozenset(weights)
@@ -296,17 +304,17 @@ class Titles:
             return found
         return ()
 
-    def _standing(self, asked: Sequence[Atom]) -> Sequence[str]:
+    def _standing(self, question: Sequence[Atom]) -> Sequence[str]:
         """Return the titles of which most stands in the question as it is written, if no others hold that too."""
-        said = {*(_key(each) for each in asked)}
-        labels = {atom.written for atom in asked if atom.number is not None}
+        said = {*(_key(each) for each in question)}
+        labels = {atom.written for atom in question if atom.number is not None}
         names: dict[tuple[Atom, ...], list[str]] = {}
         for name, title in self.read.items():
             if not title:  # of signs alone
                 continue
             # A title that stands in the question begins there.
             begun = _key(title[0]) in said or any(title[0].written.startswith(label) for label in labels)
-            width = held_of(title, asked) if begun else 0
+            width = matching_width(title, question) if begun else 0
             if width and (width == len(title) or self.schemes[title.scheme] >= SCHEME):
                 names.setdefault(title[:width], []).append(name)
         # Of `path` and `find the path` the latter is meant; two that stand apart are both.
@@ -324,7 +332,7 @@ class Titles:
 
 def _stands_in(name: Sequence[Atom], text: Sequence[Atom]) -> bool:
     """Return True if all atoms of a name stand side by side in others."""
-    return held_of(name, text) == len(name)
+    return matching_width(name, text) == len(name)
 
 
 def _sorted(words: str) -> str:

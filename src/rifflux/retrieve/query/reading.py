@@ -37,7 +37,7 @@ COLLECTION = "collection"
 
 @dataclass(slots=True)
 class KnownFrequencies:
-    """How many chunks hold a term. Each is looked up once, the `first` along with whatever is asked first."""
+    """How many chunks hold a term. Each is looked up once, the `first` together with those of the first call."""
 
     store: Store
     first: Sequence[str]
@@ -141,18 +141,18 @@ def understand(
     analyzer: Analyzer,
     facets: Collection[str] = (),
     filter: Filter | None = None,
-    held: Callable[[Clause], bool] = lambda _: False,
+    is_phrase: Callable[[Clause], bool] = lambda _: False,
     others: Sequence[Analyzer] = (),
 ) -> Query:
-    """Analyze a question. `facets` are the metadata fields that `field:value` may name, besides kind and path.
+    """Analyze a question. `facets` are the metadata fields that `field:value` may name, beyond kind and path.
 
-    `others` are the analyzers of further languages of the content. `held` tells whether terms stand side by side in the
-    index: words that close a question may belong to what is asked.
+    `others` are the analyzers of further languages of the content. `is_phrase` tells whether terms stand side by side
+    in the index: words that close a question may belong to its subject.
     """
     text = _comparable(text)
     reading = _read(text, {*facets, "kind", "path"})
     words = Words(analyzer)
-    interrogative, meaning = _subject(reading.meaning, words, analyzer.language, held)
+    interrogative, meaning = _subject(reading.meaning, words, analyzer.language, is_phrase)
     tokens: list[tuple[str, Clause]] = []
     searched = defaultdict[str, list[Clause]](list)
     for sort, part in meaning:
@@ -160,7 +160,7 @@ def understand(
         tokens += read
         searched[sort].append(_joined(read) if sort != PREFIX else words.begin(part, _joined(read)))
     plain = [*chain.from_iterable(searched[WORDS])]
-    phrases = _each_once(searched[PHRASE])
+    phrases = tuple(dict.fromkeys(each for each in searched[PHRASE] if each))
     mentioned = len(plain) > sum(map(len, phrases))
     beside = phrases if mentioned else ()
     body, limits = _halves(text, reading)
@@ -170,7 +170,7 @@ def understand(
         clauses=tuple(dict.fromkeys([*zip(chain(plain, *beside), strict=True), *beside])),
         worths=_worths(plain),
         required=() if mentioned else phrases,
-        excluded=_each_once(_joined(words.read(each)) for each in reading.excluded),
+        excluded=tuple(dict.fromkeys(clause for each in reading.excluded if (clause := _joined(words.read(each))))),
         prefixes=tuple(dict.fromkeys(chain.from_iterable(searched[PREFIX]))),
         semantic_text=" ".join(" ".join(each[1] for each in meaning).split()),
         tokens=tuple(tokens),
@@ -192,7 +192,7 @@ def understand(
 
 
 def _subject(
-    meaning: Sequence[tuple[str, str]], words: Words, language: str, held: Callable[[Clause], bool]
+    meaning: Sequence[tuple[str, str]], words: Words, language: str, is_phrase: Callable[[Clause], bool]
 ) -> tuple[str, Sequence[tuple[str, str]]]:
     """Return the words that only ask, and the parts of a question without them."""
     if len(meaning) != 1 or meaning[0][0] != WORDS:
@@ -200,13 +200,9 @@ def _subject(
     found = framed(meaning[0][1], language)
     if found.after and not found.before and (subject := words[found.subject]):
         closing = words[found.after]
-        if closing and held((subject[-1], closing[0])):
+        if closing and is_phrase((subject[-1], closing[0])):
             return "", meaning
     return " ".join(filter(None, (found.before, found.after.strip()))), [(WORDS, found.subject)]
-
-
-def _each_once(clauses: Iterable[Clause]) -> tuple[Clause, ...]:
-    return tuple(dict.fromkeys(filter(None, clauses)))
 
 
 def collections_in(text: str) -> tuple[str, ...]:
@@ -312,11 +308,11 @@ def classify(
     analyzer: Analyzer,
     frequencies: Frequencies,
     documents: int,
-    held: Callable[[Clause], bool] = lambda _: False,
+    is_phrase: Callable[[Clause], bool] = lambda _: False,
 ) -> Understanding:
     """Classify a question; `frequencies` tells in how many of the `documents` chunks terms occur in this very index.
 
-    `held` tells whether terms stand side by side in it.
+    `is_phrase` tells whether terms stand side by side in it.
     """
     rest = _QUOTED.sub(" ", query.text)
     terms = query.words
@@ -345,7 +341,7 @@ def classify(
     share = specific / max(1, len(codes) + len(quoted) + len(words))
     if any(each.isdecimal() for each in query.semantic_text) and not query.phrasing.interrogative:
         first = [terms[code][0] for code in codes if terms[code]]
-        if not (share == 1 and frequencies(first)) and (spelled := _spelled_code(query, frequencies, held)):
+        if not (share == 1 and frequencies(first)) and (spelled := _spelled_code(query, frequencies, is_phrase)):
             return spelled
     return Understanding(
         kind="identifier" if share > IDENTIFIER_SHARE else "mixed" if share > MIXED_SHARE else "conceptual",
@@ -356,11 +352,11 @@ def classify(
     )
 
 
-def _spelled_code(query: Query, frequencies: Frequencies, held: Callable[[Clause], bool]) -> Understanding | None:
+def _spelled_code(query: Query, frequencies: Frequencies, is_phrase: Callable[[Clause], bool]) -> Understanding | None:
     """Return what a question is that spells one code of the index in another way; None for any other."""
     from rifflux.retrieve.query.codes import spelled_code
 
-    spelled = spelled_code(query, frequencies, held)
+    spelled = spelled_code(query, frequencies, is_phrase)
     if spelled is None:
         return None
     code = " ".join(spelled)
@@ -403,6 +399,6 @@ def as_typed(query: Query) -> Mapping[str, str]:
     return {terms[0]: word for word, terms in query.words.items() if len(terms) == 1}
 
 
-def shown(clause: Clause, typed: Mapping[str, str]) -> str:
+def in_typed_words(clause: Clause, typed: Mapping[str, str]) -> str:
     """Return a clause in the words that were typed."""
     return " ".join(typed.get(term, term) for term in clause)

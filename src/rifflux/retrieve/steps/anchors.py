@@ -15,8 +15,7 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.pipeline import Plan
-from rifflux.retrieve.query.codes import parted
-from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, of_word
+from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, of_word, with_codes_parted
 from rifflux.retrieve.steps.beginnings import begun
 from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, OUTRIGHT, SCORE, Candidates, declare, product
 from rifflux.store import ChunkNames, Store
@@ -70,7 +69,12 @@ class Anchors:
         near = ranks <= LOOKED_AT
         near[:LOOKED_AT_FIRST] = True
         names = self.store.catalog.names(table.ids[near])
-        table = begun(query, table, {**names, **self._further(table, ranks)})
+        # On a long page, the place by words of those further down matters too.
+        further = ranks > LOOKED_AT
+        if np.count_nonzero(further) > len(ranks) / 2:
+            table = begun(query, table, {**names, **self.store.catalog.names(table.ids[further])})
+        else:
+            table = begun(query, table, names)
         factors = {**self._by_title(plan, table.ids, names), **self._factors(query, table.ids)}
         if any(name.startswith(f"{IDENTIFIED}: ") and name != BY_TITLE for name in factors):
             factors.pop(BY_TITLE, None)
@@ -87,20 +91,13 @@ class Anchors:
         table = table.with_column(LIFT, lift).with_column(NAMED, named)
         return table.factored(STAGE, factors, table[SCORE] * self._lift(factors, len(table)))
 
-    def _further(self, table: Candidates, ranks: Scores) -> Mapping[int, ChunkNames]:
-        """Return the names of those whose place by words matters on a long page alone."""
-        further = ranks[ranks > LOOKED_AT]
-        if len(further) > len(ranks) / 2:
-            return self.store.catalog.names(table.ids[ranks > LOOKED_AT])
-        return {}
-
     def _by_title(self, plan: Plan, ids: Ids, names: Mapping[int, ChunkNames]) -> Mapping[str, Scores]:
         """Return the factors of candidates that the question names, or whose title it is as a whole.
 
         It names them by title, alias or last heading, or else by key.
         """
         query = plan.query
-        asked = atoms(parted(query), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
+        asked = atoms(with_codes_parted(query), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         wanted = {*chain(*query.clauses, *query.required)}
         titles = defaultdict[str, list[int]](list)
         headings = defaultdict[str, list[int]](list)
@@ -133,7 +130,8 @@ class Anchors:
             keys = defaultdict[str, list[int]](list)
             for id, every in called.items():
                 for name in every[part]:
-                    if _has_word(_read(self.analyzer, name), words):
+                    # It has a word of the question: a number alone, such as a year, names no file.
+                    if any(atom.written and atom.written.startswith(words) for atom in _read(self.analyzer, name)):
                         keys[name].append(id)
             if named := self._named(keys, rarity, asked, query):
                 return [*chain(*(keys[each] for each in named))]
@@ -143,7 +141,7 @@ class Anchors:
         self,
         names: Collection[str],
         rarity: Mapping[str, float],
-        asked: Sequence[Atom],
+        atoms: Sequence[Atom],
         query: Query,
         wholes: Collection[str] = (),
         languages: Mapping[str, str] = MappingProxyType({}),
@@ -155,13 +153,13 @@ class Anchors:
         read = {}
         for name in sorted(names):
             found = _read(self.analyzer.beside(query.languages.stands_for, languages.get(name, "")), name)
-            if found or not asked:
+            if found or not atoms:
                 read[name] = found
         near = defaultdict[str, list[str]](list)
         for variant, beside in zip(query.variants, query.beside, strict=False):
             if len(variant) == len(beside) == 1:
                 near[beside[0]] += variant
-        return Titles(read, rarity, wholes, near).named(asked, query.phrasing.body or query.text)
+        return Titles(read, rarity, wholes, near).named(atoms, query.phrasing.body or query.text)
 
     def _lift(self, factors: Mapping[str, Scores], rows: int) -> Scores:
         """Return the factor of each candidate's score."""
@@ -204,11 +202,6 @@ def _says(analyzer: Analyzer, name: str, wanted: Collection[str]) -> bool:
     """Return True if a name has the terms that are wanted and no others."""
     terms = analyzer.of_word(name)
     return len(terms) >= len(wanted) and all(term in wanted for term in terms) and {*terms} == wanted
-
-
-def _has_word(name: Title, words: tuple[str, ...]) -> bool:
-    """Return True if a name has a word of the question: a number alone, such as a year, names no file."""
-    return any(atom.written and atom.written.startswith(words) for atom in name)
 
 
 @lru_cache(maxsize=8192)

@@ -33,7 +33,7 @@ COLUMNS = (BEGINS, RECORD, BY_WORDS)
 
 
 def begun(query: Query, table: Candidates, names: Mapping[int, ChunkNames]) -> Candidates:
-    """Return the table with those marked that begin with what was asked; as it is where none does."""
+    """Return the table with those marked that begin with the question; as it is where none does."""
     asked = {letters_of(text) for text in (query.phrasing.body or query.text, query.semantic_text)} - {""}
     first = {text[0] for text in asked}
     begins = {id: how for id, each in names.items() if (how := _begins(each, asked, first))}
@@ -49,24 +49,22 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkNames]) -> C
     )
 
 
-def _begins(names: ChunkNames, asked: Collection[str], first: Collection[str]) -> float:
+def _begins(names: ChunkNames, questions: Collection[str], first: Collection[str]) -> float:
     found = 0.0
     for name in (names.title, names.key, *names.aliases):
-        if _may_begin(name, first):
+        # The first letter or digit of most names says that they do not begin so.
+        sign = next(filter(str.isalnum, name), "")
+        if sign.lower() in first or sign == "0" or not sign.isascii():
             said = letters_of(name)
-            found = max(found, WHOLE * (said in asked), BEGINNING * any(said.startswith(f"{each} ") for each in asked))
+            found = max(
+                found, WHOLE * (said in questions), BEGINNING * any(said.startswith(f"{each} ") for each in questions)
+            )
     return found
-
-
-def _may_begin(name: str, first: Collection[str]) -> bool:
-    """Return False for a name whose first letter or digit shows that it does not begin so: most do not."""
-    sign = next(filter(str.isalnum, name), "")
-    return sign.lower() in first or sign == "0" or not sign.isascii()
 
 
 @dataclass(frozen=True, slots=True)
 class PreservePrefixRank:
-    """Moves records that begin with what was asked up to their place by words alone, where they stand below it.
+    """Moves records that begin with the question up to their place by words alone, where they stand below it.
 
     All other candidates keep their order. One that is moved up gets the score of the next below it.
     """
@@ -94,7 +92,7 @@ class PreservePrefixRank:
 
 
 def _whole(table: Candidates) -> NDArray[np.bool_]:
-    """Return True for rows of records that begin with what was asked, and are it as a whole or bear it outright."""
+    """Return True for rows of records that begin with the question, and are it as a whole or bear it outright."""
     begins = table[BEGINS]
     records = table[RECORD][(begins == WHOLE) | ((begins == BEGINNING) & (table[OUTRIGHT] > 0))]
     return np.asarray(np.isin(table[RECORD], records))
@@ -106,7 +104,7 @@ def _surer(table: Candidates) -> NDArray[np.bool_]:
 
 
 def _by_words(table: Candidates) -> Scores:
-    """Return the place by words alone of each record that begins with what was asked, that of its best passage.
+    """Return the place by words alone of each record that begins with the question, that of its best passage.
 
     Those that may stand before it whatever the words say are not counted. Places are known as far as all of the ranking
     are candidates.

@@ -138,13 +138,13 @@ def terms_of(analyzer: Analyzer, hit: Hit) -> PassageTerms:
 
 @lru_cache(maxsize=4096)
 def _terms_of(
-    analyzer: Analyzer, title: str, headings: str, content: str, said: tuple[str, ...], aliases: tuple[str, ...]
+    analyzer: Analyzer, title: str, headings: str, content: str, phrases: tuple[str, ...], aliases: tuple[str, ...]
 ) -> PassageTerms:
     """Return the terms of a passage; those that answer are often the same."""
     title = analyzer.joined(title)
     headings = analyzer.joined(headings)
     spelled = f" {title} \n {headings} \n {analyzer.joined(content)} "
-    more = "".join(f"\n {analyzer.joined(each)} " for each in said)
+    more = "".join(f"\n {analyzer.joined(each)} " for each in phrases)
     return PassageTerms(title, headings, spelled, more, tuple(analyzer.joined(aliase) for aliase in aliases))
 
 
@@ -206,13 +206,14 @@ class Relevance:
             stand_ins = _stand_ins(query)
         else:
             stand_ins = {}
+        numbered = [clause for clause in weights if any(each.isdecimal() for term in clause for each in term)]
         return {
             "cosine": self._cosines(plan.execution.vector, table),
             "coverage": _shares(weights, texts, stand_ins),
             "length": np.full(len(table), math.log1p(len(weights))),
             "named": query.specificity * _shares(dict.fromkeys(query.anchors, 1.0), texts),
             "title": np.array(titled, np.float64),
-            "lacking": _lacking([*filter(_has_digit, weights)], texts, stand_ins),
+            "lacking": _lacking(numbered, texts, stand_ins),
         }
 
     def _cosines(self, vector: Vectors | None, table: Candidates) -> Scores:
@@ -243,7 +244,7 @@ def _stand_ins(query: Query) -> Mapping[Clause, Sequence[str]]:
     found: dict[Clause, list[str]] = {}
     for variant, terms in zip(query.variants, query.beside, strict=False):
         for term in terms:
-            found.setdefault((term,), []).append(_held(variant))
+            found.setdefault((term,), []).append(_padded(variant))
     return found
 
 
@@ -256,26 +257,22 @@ def _shares(
         return np.zeros(len(texts))
     found = np.zeros(len(texts))
     for clause, weight in weights.items():
-        found += weight * np.array([*map(contains, texts, repeat(_held(clause)))], np.float64)
+        found += weight * np.array([*map(contains, texts, repeat(_padded(clause)))], np.float64)
     for clause, others in (stand_ins or {}).items():
         weight = VARIANT * weights.get(clause, 0.0)
-        missing = [_held(clause) not in text and any(other in text for other in others) for text in texts]
+        missing = [_padded(clause) not in text and any(other in text for other in others) for text in texts]
         found += weight * np.array(missing)
     return np.asarray(found / total)
 
 
-def _has_digit(clause: Clause) -> bool:
-    return any(each.isdecimal() for each in chain.from_iterable(clause))
-
-
 def _lacking(clauses: Sequence[Clause], texts: Sequence[str], stand_ins: Mapping[Clause, Sequence[str]]) -> Scores:
-    """Return 1 for each text that holds some clause neither as asked nor in another spelling."""
+    """Return 1 for each text that lacks some clause in every spelling."""
     if not clauses:
         return np.zeros(len(texts))
-    forms = [(_held(clause), *stand_ins.get(clause, ())) for clause in clauses]
+    forms = [(_padded(clause), *stand_ins.get(clause, ())) for clause in clauses]
     return np.array([float(any(not any(form in text for form in each) for each in forms)) for text in texts])
 
 
-def _held(clause: Clause) -> str:
+def _padded(clause: Clause) -> str:
     """Return a clause as it stands in the terms of a text."""
     return f" {' '.join(clause)} "

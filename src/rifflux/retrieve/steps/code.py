@@ -110,7 +110,7 @@ class Definitions:
         return table.with_column(NAMED, named).with_column(OUTRIGHT, outright).factored(STAGE, factors, scores)
 
     def _factors(self, query: Query, pieces: Sequence[_Piece | None]) -> dict[str, Scores]:
-        asked = _asked(query)
+        asked = _names_in(query)
         runs = _runs(query.semantic_text or query.text)
         columns = {
             name: np.full(len(pieces), np.nan) for name in ("defines", "spelling", "named", "quoted", "aside", "twin")
@@ -272,8 +272,8 @@ def _runs(text: str) -> list[str]:
     return []
 
 
-def _asked(query: Query) -> list[str]:
-    """Return the names that are asked for: the whole question where it may be one, and what looks like one in it."""
+def _names_in(query: Query) -> list[str]:
+    """Return the names in a question: the whole of it where it may be one, and what looks like one in it."""
     text = query.semantic_text or query.text
     if 0 < len(parts(text)) <= _MOST_PARTS and not re.search(r"[^\w\s.$:#>-]", text):
         whole = [text]

@@ -75,7 +75,7 @@ class Credits:
             else:
                 factor = self.likely
             # A leading space keeps what is typed apart from the columns `rank` and `score`.
-            factors[f" {credit.shown}"] = np.where(of_them > 0, factor, np.nan)
+            factors[f" {credit.label}"] = np.where(of_them > 0, factor, np.nan)
             share = np.maximum(share, of_them)
         if not share.any():
             return table

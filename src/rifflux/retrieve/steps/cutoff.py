@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from rifflux.errors import InvalidArgument
 from rifflux.text.dates import timestamp
-from rifflux.types import Hit, Results
+from rifflux.types import Hit, Notice, Results
 
 #: The share that `cutoff=True` asks for: on judged pages it keeps .985 of the DCG and leaves out .25 of the text.
 SHARE = 0.5
@@ -49,7 +49,7 @@ def cut(results: Results, share: float) -> Results:
     relevances = [hit.relevance for hit in results if hit.relevance is not None]
     trace = results.trace
     if len(relevances) < len(results):
-        note = "the cutoff was left out: what was found here has no relevance"
+        note = Notice("cutoff.left_out", "the cutoff was left out: what was found here has no relevance")
         return replace(results, trace=replace(trace, notes=(*trace.notes, note)))
     least = share * max(relevances, default=0.0)
     end = max((place for place, value in enumerate(relevances, 1) if value >= least), default=0)

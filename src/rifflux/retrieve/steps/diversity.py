@@ -34,7 +34,7 @@ def one_per_document(plan: Plan, table: Candidates) -> Candidates:
     del plan
     best: dict[tuple[str, str], int] = {}
     stands_for = [best.setdefault(hit.place, place) for place, hit in enumerate(table.passages)]
-    return _kept(table, stands_for, "one per document")
+    return _representatives(table, stands_for, "one per document")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class NearDuplicates:
             if stands_for[-1] == place:
                 for shingle in own:
                     holders[shingle].append(place)
-        return _kept(table, stands_for, "collapse")
+        return _representatives(table, stands_for, "collapse")
 
 
 def _shingles(text: str) -> set[tuple[str, ...]]:
@@ -90,7 +90,7 @@ def resemblance(one: str, other: str) -> float:
     return 0.0
 
 
-def _kept(table: Candidates, stands_for: Sequence[int], stage: str) -> Candidates:
+def _representatives(table: Candidates, stands_for: Sequence[int], stage: str) -> Candidates:
     """Return the candidates that stand for themselves; those that stand for others too say for how many."""
     counts = Counter(stands_for)
     table = table.take(list(counts))
@@ -180,7 +180,7 @@ def _bags(hits: Sequence[Hit]) -> Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Diversity:
-    """What a search does against repetition: nothing, unless asked.
+    """What a search does against repetition: nothing by default.
 
     `group` is `document` for one hit a document, or `chunk`. `diversify` is how much being unlike the hits above counts
     against being relevant, from 0 (off) to 1; True is .3. `collapse` drops near-duplicates.

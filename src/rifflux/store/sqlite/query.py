@@ -68,19 +68,17 @@ class Terms:
 
     def expression(self, query: Query) -> str:
         """Return what MATCH ranks the query by; empty when it has no term to rank by."""
-        optional = self.ranked(query)
-        required = self.all_of(query)
-        excluded = self.any_of(query)
-        wanted = " OR ".join([f"({required})"] * bool(required) + optional)
-        if not wanted:
-            return ""
-        # The required clauses stand among the wanted ones too, so that the others may be missing.
-        if required:
-            ranked = f"({required}) AND ({wanted})"
+        wanted = self.ranked(query)
+        if query.required:
+            # The required clauses stand among the wanted ones too, so that the others may be missing.
+            required = self.all_of(query)
+            ranked = f"({required}) AND ({' OR '.join([f'({required})', *wanted])})"
+        elif wanted:
+            ranked = f"({' OR '.join(wanted)})"
         else:
-            ranked = f"({wanted})"
-        if excluded:
-            return f"({ranked}) NOT ({excluded})"
+            return ""
+        if query.excluded:
+            return f"({ranked}) NOT ({self.any_of(query)})"
         return ranked
 
     def phrases(self, query: Query) -> list[str]:
@@ -263,8 +261,12 @@ def passing(view: OwnerView, known: GenerationCache[Ids], filter: Filter) -> Ids
     condition, bound = where(filter)
     statement = PASSING_DOCUMENTS.format(condition=condition)
     with view.reading() as (connection, owners):
-        asked = (owners, condition, repr(bound))
-        return known.get(asked, view.generation(connection), numbers_of, view, statement, bound)
+        key = (owners, condition, repr(bound))
+        generation = view.generation(connection)
+        found = known.get(key, generation)
+        if found is None:
+            found = known.put(key, generation, numbers_of(view, statement, bound))
+        return found
 
 
 def numbers_of(view: OwnerView, statement: str, bound: Mapping[str, object]) -> Ids:

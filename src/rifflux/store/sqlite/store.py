@@ -17,10 +17,9 @@ from rifflux.store.mending import Analysis, Mended, Problem
 from rifflux.store.registry import CollectionRecord, Registry
 from rifflux.store.semantic import Semantic
 from rifflux.store.sqlite.catalog.catalog import SqliteCatalog
-from rifflux.store.sqlite.connection.connect import MEMORY
+from rifflux.store.sqlite.connection.connect import MEMORY, SCHEMA_VERSION
 from rifflux.store.sqlite.connection.derived import DerivedFile
 from rifflux.store.sqlite.connection.engine import Engine, GenerationCache
-from rifflux.store.sqlite.connection.schema import SCHEMA_VERSION
 from rifflux.store.sqlite.connection.tables import TABLES, TERM_TABLES
 from rifflux.store.sqlite.connection.view import OWNER, OwnerView
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
@@ -134,16 +133,6 @@ def _opened_state(location: str, index: Engine) -> Engine:
     return state
 
 
-def _registry_of(view: OwnerView, state: Engine | None) -> SqliteRegistry:
-    """Return the registry of a view's owner, a part of it in the state if there is one."""
-    registry = SqliteRegistry(view)
-    if not state:
-        return registry
-    from rifflux.store.sqlite.registry.apart import ApartRegistry
-
-    return ApartRegistry(OwnerView(state, view.owner, view.several), registry)
-
-
 class SqliteStore(Store):
     """One owner's view of everything in one file. Safe to share between threads."""
 
@@ -156,7 +145,10 @@ class SqliteStore(Store):
         roles: Mapping[str, Callable[[SqliteStore], Any]] | None = None,
         several: tuple[str, ...] = (),
     ) -> None:
-        self.owner, self.owners, self.database, self._roles = owner, several or (owner,), database, roles or {}
+        self.owner = owner
+        self.owners = several or (owner,)
+        self.database = database
+        self._roles = roles or {}
         self.view = view = OwnerView(database.engine, owner, several)
         self.catalog: Catalog = SqliteCatalog(view)
         self.lexical: Lexical = SqliteLexical(
@@ -165,8 +157,15 @@ class SqliteStore(Store):
         self.semantic: Semantic = SqliteSemantic(
             view, database.vectors, database.matrices, database.allowed, database.samples
         )
-        self.registry: Registry = _registry_of(view, database.state)
-        self.state = database.state.location if database.state else ""
+        registry = SqliteRegistry(view)
+        if database.state:
+            from rifflux.store.sqlite.registry.apart import ApartRegistry
+
+            self.registry: Registry = ApartRegistry(OwnerView(database.state, owner, several), registry)
+            self.state = database.state.location
+        else:
+            self.registry = registry
+            self.state = ""
         for role, make in self._roles.items():
             setattr(self, role, make(self))
 
@@ -210,10 +209,10 @@ class SqliteStore(Store):
 
     def views(self) -> list[SqliteStore]:
         found: dict[str, SqliteStore] = {}
-        for view in self.view.alone():
+        for each in self.owners:
             # Of the owner without a name, several have what is theirs alone, and not what is everybody's.
-            name = view.owner or PART * bool(self.view.several)
-            rows = view.rows(OWNERS, {"name": name, "part": view.owner + PART})
+            name = each or PART * bool(self.view.several)
+            rows = OwnerView(self.view.engine, each).rows(OWNERS, {"name": name, "part": each + PART})
             found |= {owner: self.of(owner) for (owner,) in rows if owner not in self.owners}
         return [self, *found.values()]
 
@@ -316,13 +315,13 @@ class SqliteStore(Store):
                 found.append(Notice("derived_file.not_used", text, data={"file": derived.title}))
         return found
 
-    def notices(self) -> list[str]:
+    def notices(self) -> list[Notice]:
         if self.owner or self.database.vectors is None:
             return []
         with self.view.reading() as (connection, _):
             unused = self.database.vectors.unused_graph(connection)
         if unused:
-            return [unused]
+            return [Notice("graph.not_used", unused)]
         return []
 
     def check(self, analysis: Analysis | None = None) -> list[Problem]:

@@ -111,7 +111,7 @@ def option(setting: Declared) -> inspect.Parameter:
     kind = _kind(setting)
     names = param.option.replace("-k/", "-k ").split() or [f"--{setting.name.replace('_', '-')}"]
     about = typer.Option(*names, help=help, metavar=param.metavar, show_default=bool(default))
-    if kind is bool:
+    if kind is bool and "/" not in param.option:  # one with two names is neither where it is left out
         default = bool(default) if None not in setting.types else default
     return _parameter(setting.name, Annotated[kind if default is not None else kind | None, about], default)
 

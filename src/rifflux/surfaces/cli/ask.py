@@ -12,7 +12,9 @@ from rifflux import Answer, AnswerEvent, Delta, Done, Failed, Sources
 from rifflux.requests import AnswerRequest
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import OpenOptions, WhoseOptions, app
+from rifflux.surfaces.cli.cures import CURES
 from rifflux.surfaces.shared.answers import answer_json, event_json
+from rifflux.surfaces.shared.cures import with_cure
 
 if TYPE_CHECKING:
     from rifflux import EvidenceItem
@@ -132,6 +134,5 @@ def _print_notes(answer: Answer) -> None:
             what = "sentences that stand"
         show.note(f"left out: {len(answer.withdrawn)} {what} in no source")
     show.degraded(answer.degraded)
-    for remark in answer.notes:
-        if not remark.startswith("searched for: "):
-            show.note(remark, "dim")
+    for notice in answer.notes:
+        show.note(with_cure(notice, CURES), "dim")

@@ -33,7 +33,7 @@ def config(context: typer.Context, as_json: Json = False) -> None:
     if context.invoked_subcommand is not None:
         return
     found = load()
-    values = found.shown()
+    values = found.redacted()
     if as_json:
         show.print_json({"settings": values, "origins": dict(found.origins)})
         return
@@ -99,7 +99,7 @@ def _print(values: Mapping[str, Any], *, as_json: bool) -> None:
     from rifflux.session.policies import POLICIES
 
     if as_json:
-        show.print_json({name: POLICIES[name].told(value) for name, value in values.items()})
+        show.print_json({name: POLICIES[name].as_json(value) for name, value in values.items()})
     else:
         told = {name: POLICIES[name].write(value) for name, value in values.items()}
         width = max(map(len, told.values()))

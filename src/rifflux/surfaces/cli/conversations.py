@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rifflux import Scope
+from rifflux.requests import MessagesRequest, Neighbors
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import CommonOptions, Explain, OpenOptions, Query, Since, Until, group
+from rifflux.surfaces.cli.app import CommonOptions, Explain, OpenOptions, group
 from rifflux.surfaces.shared.nouns import found_messages_json
 from rifflux.surfaces.shared.verdicts import explanation_lines
 
@@ -25,6 +26,14 @@ conversations = group("conversations", "A user's conversations: import, search, 
 User = Annotated[str, typer.Option(help="Whose conversations.", envvar="RIFFLUX_USER", show_envvar=False)]
 Project = Annotated[str | None, typer.Option(help="Only of this project.")]
 Archived = Annotated[bool | None, typer.Option("--archived/--current", help="Only archived ones, or none of them.")]
+
+
+@dataclass(frozen=True)
+class TerminalMessages(MessagesRequest):
+    """A search for messages that is read on a terminal, with the turns beside each."""
+
+    _: KW_ONLY
+    neighbors: Neighbors = 1
 
 
 @conversations.command(
@@ -91,38 +100,15 @@ def embed(
 
 @conversations.command(epilog='Example: rifflux conversations search "which train" --user ann --role assistant')
 def search(
+    request: TerminalMessages,
     here: OpenOptions,
-    query: Query,
     user: User,
-    top_k: Annotated[int, typer.Option("-k", "--top-k", help="How many messages, 1 to 100.")] = 20,
-    conversation: Annotated[str | None, typer.Option(help="Only in this conversation.", metavar="ID")] = None,
-    since: Since = None,
-    until: Until = None,
-    role: Annotated[str | None, typer.Option(help="Only what this role says, such as assistant.")] = None,
-    project: Project = None,
-    archived: Archived = None,
-    neighbors: Annotated[int, typer.Option(help="Turns to show before and after each message.")] = 1,
-    fusion: Annotated[
-        str | None,
-        typer.Option(help="How words and meaning are fused: adaptive, rrf, linear, balanced.  [default: adaptive]"),
-    ] = None,
     grouped: Annotated[bool, typer.Option("--grouped", help="Put the messages of a conversation together.")] = False,
     explain: Explain = False,
 ) -> None:
     """Find messages by their words, those of the turns around them, and, where an administrator says so, by meaning."""
     with here.opened() as index:
-        found = _of(index, user).search(
-            query,
-            top_k=top_k,
-            conversation_id=conversation,
-            since=since,
-            until=until,
-            role=role,
-            project=project,
-            archived=archived,
-            neighbors=neighbors,
-            fusion=fusion,
-        )
+        found = _of(index, user).search(**vars(request))
     if here.json:
         show.print_json(found_messages_json(found, grouped=grouped, explain=explain))
     else:
@@ -178,7 +164,7 @@ def _print_report(done: ImportReport, *, as_json: bool) -> None:
         if done.undated:
             show.note(f"{done.undated:,} messages are kept without their dates, which could not be read")
         for note in done.notes:
-            show.note(note)
+            show.note(note.text)
         show.failures("failed", done.failed, "red")
         show.degraded(done.degraded)
 

@@ -15,7 +15,7 @@ from rifflux.surfaces.cli.app import OpenOptions, Qrels, RerankModel, SharedFiel
 from rifflux.surfaces.shared.config import Settings, configured_model, configured_rerankers, open_configured
 
 if TYPE_CHECKING:
-    from rifflux.evaluate import Cache, Collection, Outcome, Run
+    from rifflux.evaluate import Cache, Collection, Run, RunOutcome
 
 #: Columns of a table that goes into a file: nobody's window bounds it.
 PIPED = 120
@@ -123,7 +123,7 @@ def _intents(settings: Settings, file: Path, *, as_json: bool) -> None:
     show.outcome("\n".join(lines), found, as_json=as_json)
 
 
-def _on_feedback(settings: Settings, runs: Sequence[Run], limit: int | None) -> list[Outcome]:
+def _on_feedback(settings: Settings, runs: Sequence[Run], limit: int | None) -> list[RunOutcome]:
     from rifflux.evaluate import compare, read_feedback
 
     with open_configured(settings) as index, show.progress() as progress:
@@ -133,10 +133,10 @@ def _on_feedback(settings: Settings, runs: Sequence[Run], limit: int | None) -> 
 
 def _on_folders(
     collections: Sequence[Collection], runs: Sequence[Run], built: Cache, profile: str, *, ignore_identical: bool
-) -> list[Outcome]:
+) -> list[RunOutcome]:
     from rifflux.evaluate import compare
 
-    outcomes: list[Outcome] = []
+    outcomes: list[RunOutcome] = []
     for collection in collections:
         with show.progress() as progress:
             index_of = built.opener(collection, runs, profile=profile, progress=progress)
@@ -159,7 +159,7 @@ def _cache(folder: Path | None, settings: Settings) -> Cache:
     )
 
 
-def _show(outcomes: Sequence[Outcome], *, as_json: bool) -> None:
+def _show(outcomes: Sequence[RunOutcome], *, as_json: bool) -> None:
     from rifflux.evaluate import table, works_table
 
     if as_json:

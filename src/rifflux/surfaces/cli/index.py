@@ -95,7 +95,7 @@ def _print(done: IndexReport, *, as_json: bool, one_line: bool) -> None:
     show.left_out(done.skipped)
     show.failures("failed", done.failed, "red")
     for remark in done.remarks:
-        show.note(remark)
+        show.note(remark.text)
     show.degraded(done.degraded)
 
 

@@ -108,7 +108,7 @@ def install(
         *(("--user", user) if user else ()),
         *(("--watch",) if watch else ()),
     )
-    typer.echo(chosen.shown(command), nl=False)
+    typer.echo(chosen.entry_text(command), nl=False)
     if print_only:
         return
     _write(chosen.installed(command), f"{chosen.title} starts it from now on; restart it if it runs", yes=yes)

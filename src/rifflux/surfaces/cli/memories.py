@@ -6,6 +6,14 @@ from typing import Annotated
 
 import typer
 
+from rifflux.requests import (
+    Category,
+    MemoryChanges,
+    MemoryRequest,
+    MinConfidence,
+    MinImportance,
+    RecallRequest,
+)
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, group
 from rifflux.surfaces.shared.nouns import nouns_json
@@ -14,39 +22,15 @@ from rifflux.types.nouns import noun_json
 memories = group("memories", "Remember things about a user; recall, read, edit and forget them.")
 
 User = Annotated[str, typer.Option(help="Whose memories.  [default: those of nobody in particular]")]
-Category = Annotated[str | None, typer.Option(help="Only of this category.")]
-MinImportance = Annotated[int | None, typer.Option(help="Only of this importance or more.", min=1, max=10)]
-MinConfidence = Annotated[
-    float | None, typer.Option(help="Only of this confidence or more.  [default: .7]", min=0, max=1)
-]
-Expires = Annotated[str | None, typer.Option(help="Forget it after this date, or never.", metavar="DATE|never")]
 Id = Annotated[str, typer.Argument(help="The memory's id, as in 'rifflux memories list'.")]
 _COLUMNS = ("id", "category", "importance", "confidence", "version", "uses", "created_at", "expires_at", "text")
 
 
 @memories.command(epilog="Example: rifflux memories add 'Ann takes her tea without milk' --user ann")
-def add(
-    here: CommonOptions,
-    text: Annotated[str, typer.Argument(help="What to remember.")],
-    category: Annotated[str, typer.Option(help="fact, preference, context, task, event, ...")] = "fact",
-    importance: Annotated[int, typer.Option(help="From 1 to 10; below 7 it is not kept.", min=1, max=10)] = 7,
-    confidence: Annotated[float, typer.Option(help="From 0 to 1; below .7 it is not kept.", min=0, max=1)] = 1.0,
-    expires: Expires = None,
-    source: Annotated[str | None, typer.Option(help="Where it comes from, such as a message's id.")] = None,
-    supersedes: Annotated[str | None, typer.Option(help="The memory that it takes the place of.", metavar="ID")] = None,
-    user: User = "",
-) -> None:
+def add(request: MemoryRequest, here: CommonOptions, user: User = "") -> None:
     """Remember something. Exit status 1 if it was not worth keeping."""
     with here.opened(user, create=True) as index:
-        saved = index.memories.add(
-            text,
-            category=category,
-            importance=importance,
-            confidence=confidence,
-            expires_at=expires,
-            source=source,
-            supersedes=supersedes,
-        )
+        saved = index.memories.add(**vars(request))
     told = f"{saved.outcome}: {saved.reason or (saved.memory and saved.memory.id)}"
     show.outcome(told, noun_json(saved), as_json=here.json)
     if not here.json:
@@ -56,28 +40,10 @@ def add(
 
 
 @memories.command(epilog="Example: rifflux memories search 'how does she take her tea' --user ann")
-def search(
-    here: CommonOptions,
-    query: Annotated[str, typer.Argument(help="What to recall.")],
-    top_k: Annotated[int, typer.Option("-k", "--top-k", help="Most memories.", min=1, max=100)] = 10,
-    category: Category = None,
-    min_importance: MinImportance = None,
-    min_confidence: MinConfidence = None,
-    fusion: Annotated[
-        str | None, typer.Option(help="How words and meaning are fused: adaptive or rrf.  [default: adaptive]")
-    ] = None,
-    user: User = "",
-) -> None:
+def search(request: RecallRequest, here: CommonOptions, user: User = "") -> None:
     """Recall the memories that answer a question best."""
     with here.opened(user) as index:
-        recalled = index.memories.search(
-            query,
-            top_k=top_k,
-            category=category,
-            min_importance=min_importance,
-            min_confidence=min_confidence,
-            fusion=fusion,
-        )
+        recalled = index.memories.search(**vars(request))
     rows = [noun_json(memory, score=hit.score) for memory, hit in recalled.memories]
     if not here.json:
         show.degraded(recalled.trace.degraded)
@@ -123,28 +89,10 @@ def show_(
 
 
 @memories.command(epilog="Example: rifflux memories edit m3f9c0d1a2b44a5b6 --importance 9 --expires never --user ann")
-def edit(
-    here: CommonOptions,
-    id: Id,
-    text: Annotated[str | None, typer.Option(help="What to remember.")] = None,
-    category: Annotated[str | None, typer.Option(help="fact, preference, context, task, event, ...")] = None,
-    importance: Annotated[int | None, typer.Option(help="From 1 to 10.", min=1, max=10)] = None,
-    confidence: Annotated[float | None, typer.Option(help="From 0 to 1.", min=0, max=1)] = None,
-    expires: Expires = None,
-    source: Annotated[str | None, typer.Option(help="Where it comes from, such as a message's id.")] = None,
-    user: User = "",
-) -> None:
+def edit(request: MemoryChanges, here: CommonOptions, id: Id, user: User = "") -> None:
     """Change what is given of a memory; the rest stays."""
     with here.opened(user) as index:
-        edited = index.memories.edit(
-            id,
-            text=text,
-            category=category,
-            importance=importance,
-            confidence=confidence,
-            expires_at=expires,
-            source=source,
-        )
+        edited = index.memories.edit(id, **vars(request))
     show.outcome(f"version {edited.version}: {edited.text}", noun_json(edited), as_json=here.json)
 
 

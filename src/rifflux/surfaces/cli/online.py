@@ -14,7 +14,7 @@ def online(
     since: Since = None,
     until: Until = None,
 ) -> None:
-    """Show the outcome of questions over HTTP by day: shares with clicks, with saves, asked again
+    """Show the outcome of questions over HTTP by day: shares with clicks, with saves, repeated
     in similar words within five minutes, called not relevant.
     """
     with here.registry() as kept:

@@ -69,7 +69,7 @@ def print_retrieval(found: Retrieval, analyzer: Analyzer, offset: int = 0) -> No
         _evidence(console, item, found.query, analyzer)
     for entry in evidence.bibliography.values():
         console.print(show.safe("\n" + (entry if isinstance(entry, str) else codec.dumps(entry, ensure_ascii=False))))
-    _notes(found, intent)
+    _notes(found)
 
 
 def _work(console: Console, rank: int, hit: Hit, names: Sequence[str]) -> None:
@@ -135,7 +135,7 @@ def _evidence(console: Console, item: EvidenceItem, question: str, analyzer: Ana
     show.hanging(console, Text("    ").append_text(excerpt))
 
 
-def _notes(found: Retrieval, intent: str) -> None:
+def _notes(found: Retrieval) -> None:
     """Print what is to be known about the answer, on stderr."""
     if not found.reranked:
         show.console(error=True).print("nothing found", style="yellow")
@@ -146,6 +146,6 @@ def _notes(found: Retrieval, intent: str) -> None:
     for notice in found.evidence.notes:
         if notice not in degraded:
             show.note(with_cure(notice, CURES), "dim")
-    for remark in dict.fromkeys(found.trace.notes):
-        if remark != intent:
-            show.note(remark, "dim")
+    for notice in dict.fromkeys(found.trace.notes):
+        if notice.code != "works.intent":
+            show.note(with_cure(notice, CURES), "dim")

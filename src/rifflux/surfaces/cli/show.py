@@ -77,10 +77,10 @@ def note(text: str, style: str = "yellow") -> None:
     console(error=True).print(f"note: {safe(text)}", style=style)
 
 
-def degraded(reasons: Iterable[Notice | str]) -> None:
+def degraded(notices: Iterable[Notice]) -> None:
     """Print what was missing, and nothing more of the failed calls that it was missing for."""
-    for reason in reasons:
-        note(reason if isinstance(reason, str) else with_cure(reason, CURES))
+    for notice in notices:
+        note(with_cure(notice, CURES))
         FAILED_CALLS.drop()
 
 
@@ -105,15 +105,15 @@ def notes(trace: Trace, *, nothing: bool = False) -> None:
     if nothing:
         console(error=True).print("nothing found", style="yellow")
     degraded(trace.degraded)
-    for remark in trace.notes:
-        note(remark, "dim")
+    for notice in trace.notes:
+        note(with_cure(notice, CURES), "dim")
 
 
 def failures(word: str, found: Sequence[Failure], style: str) -> None:
     """Print files or lines that failed, each after the word, on standard error."""
     errors = console(error=True)
     for failure in found[:MOST_LISTED]:
-        errors.print(f"{word}: {safe(failure.path)}: {safe(failure.reason)}", style=style)
+        errors.print(f"{word}: {safe(failure.path)}: {safe(with_cure(failure, CURES))}", style=style)
     if len(found) > MOST_LISTED:
         errors.print(f"{word}: {len(found) - MOST_LISTED} more (--json lists all)", style=style)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from rifflux.requests import WhyRequest
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import QuestionOptions, RerankByDefault, app, local
+from rifflux.surfaces.cli.cures import CURES
+from rifflux.surfaces.shared.cures import with_cure
 from rifflux.surfaces.shared.verdicts import verdict_json, verdict_lines
 
 
@@ -22,7 +24,7 @@ def why(request: WhyRequest, here: QuestionOptions) -> None:
         show.print_json(verdict_json(verdict))
         return
     console = show.console()
-    headline, *lines = (show.safe(each) for each in verdict_lines(verdict))
+    headline, *lines = (show.safe(each) for each in verdict_lines(verdict, lambda notice: with_cure(notice, CURES)))
     console.print(headline, style="bold green" if verdict.found else "bold yellow")
     for line in lines:
         console.print(line)

@@ -17,7 +17,6 @@ from rifflux.surfaces.http.auth import Admin, Asked, User
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Body
-from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.shapes import Shape
 
 router = make_router("/admin", tags=["administration"])
@@ -54,7 +53,7 @@ class OwnSettingsIn(Body):
 def settings(service: Asked, caller: User) -> SettingsOut:
     """Return the settings, to any user."""
     policies = service.of(caller).admin.policies
-    return SettingsOut(**{name: POLICIES[name].told(policies.get(name)) for name in SettingsOut.model_fields})
+    return SettingsOut(**{name: POLICIES[name].as_json(policies.get(name)) for name in SettingsOut.model_fields})
 
 
 @router.put("/settings", summary="Change settings")
@@ -88,7 +87,7 @@ async def embed(incoming: Incoming, service: Asked, caller: Admin) -> Response:
     """
 
     def work(intake: Intake) -> VectorsMade:
-        return worded(service.index.admin.embed_messages(intake.progress))
+        return service.index.admin.embed_messages(intake.progress)
 
     return await do_as_job(incoming, service, caller, kind="vectors", name="", work=work, answer_type=VectorsMade)
 

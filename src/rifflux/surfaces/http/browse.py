@@ -49,7 +49,7 @@ def browse(
     ):
         port = sockets[0].getsockname()[1]
         visit = Visit(Caller(user, USER if user else ADMIN))
-        address = f"http://{HOST}:{port}/#pass={visit.shown}"
+        address = f"http://{HOST}:{port}/#pass={visit.unused_pass}"
         build(index)
         app = create_app(Service(ServiceSettings(HOST, port, rate=RATE, burst=BURST, options=options), index, visit))
         _Server(app, [partial(opened, address), *([partial(_open, address, Path(folder))] if window else [])]).run(

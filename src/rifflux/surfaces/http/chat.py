@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Annotated, Literal
 
 from fastapi import Request as Incoming
@@ -12,15 +11,15 @@ from fastapi import Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.concurrency import run_in_threadpool
 
-from rifflux import AnswerEvent, Done, Failed, InvalidArgument, Sources
+from rifflux import AnswerEvent, Done, Failed, InvalidArgument
 from rifflux.requests import AnswerRequest, Param
 from rifflux.surfaces.http.auth import Asked, User, address_of
+from rifflux.surfaces.http.cures import all_noticed
 from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.http.shapes import MAX_QUERY
 from rifflux.surfaces.http.streaming import CHAT_S, GIVEN_UP_S, Events, EventStream
-from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.answers import answer_json
 from rifflux.surfaces.shared.shapes import AnswerShape
 
@@ -52,7 +51,7 @@ class PartIn(BaseModel):
     text: Content = ""
 
 
-class MessageIn(BaseModel):
+class ChatTurn(BaseModel):
     """A message as clients of chat models send it; what else they send with it is left out."""
 
     model_config = ConfigDict(extra="ignore")
@@ -73,7 +72,7 @@ Question = Annotated[
     Param(help="What to answer", least=1, most=MAX_QUERY, examples=("how long do cache entries live",)),
 ]
 Messages = Annotated[
-    Sequence[MessageIn],
+    Sequence[ChatTurn],
     Param(
         help="The conversation so far; without a question, its last message is it. Only users and assistants count",
         most=MOST_MESSAGES,
@@ -85,7 +84,7 @@ Stream = Annotated[
 ]
 
 
-def question_of(question: str | None, messages: Sequence[MessageIn]) -> tuple[str, list[dict[str, str]]]:
+def question_of(question: str | None, messages: Sequence[ChatTurn]) -> tuple[str, list[dict[str, str]]]:
     """Return the question and the turns before it. Raises `InvalidArgument`."""
     history = [{"role": each.role, "content": each.text} for each in messages]
     if question:
@@ -133,14 +132,14 @@ async def chat(
     def begin(gone: Callable[[], bool]) -> Iterator[AnswerEvent]:
         for event in index.answering(asked, history, gone=gone, **settings):
             service.counters.answered(event)
-            yield told_to_clients(event)
+            yield event
 
     events = Events(begin, lambda: service.streams.give_back(lease))
     events.start()
     begun = False
     try:
         first = await _first(events)
-        service.asked(caller, asked)
+        service.note_question(caller, asked)
         if stream is not None:
             begun = stream
         else:
@@ -178,15 +177,6 @@ def _weight(parameter: str) -> float:
         return 1.0
 
 
-def told_to_clients(event: AnswerEvent) -> AnswerEvent:
-    """Return an event without the commands that its notes name."""
-    if isinstance(event, Done):
-        return replace(event, answer=worded(event.answer))
-    if isinstance(event, Sources):
-        return worded(event)
-    return event
-
-
 def _lease(service: Service, caller: Caller, request: Incoming) -> str:
     """Return the right to one more answer under way. Raises `Refused` where there are too many."""
     if caller.user:
@@ -218,7 +208,7 @@ async def _whole(first: AnswerEvent, events: Events, service: Service, request: 
             if isinstance(event, Failed):
                 raise event.error
             if isinstance(event, Done):
-                told = AnswerShape.model_validate(answer_json(event.answer))
+                told = AnswerShape.model_validate(all_noticed(answer_json(event.answer)))
                 return Response(told.model_dump_json(), media_type="application/json")
             event = await events.next(GIVEN_UP_S)
     finally:

@@ -41,13 +41,13 @@ class ReaderIn(Body):
     write: bool = Field(default=False, description="Change what it holds, too")
 
 
-class Removed(Shape):
+class RemovedCollection(Shape):
     """How many documents went with a collection."""
 
     documents: int
 
 
-class GroupOut(Shape):
+class UserGroupOut(Shape):
     """A name for a set of users."""
 
     name: str
@@ -70,7 +70,7 @@ class CollectionList(Shape):
 class GroupList(Shape):
     """A page of groups, by name."""
 
-    groups: list[GroupOut]
+    groups: list[UserGroupOut]
     next: Next = None
 
 
@@ -126,9 +126,9 @@ def change(name: str, given: CollectionChange, service: Asked, caller: User) -> 
 
 
 @router.delete("/collections/{name:path}", summary="Remove a collection")
-def remove(name: str, service: Asked, caller: User) -> Removed:
+def remove(name: str, service: Asked, caller: User) -> RemovedCollection:
     """Delete a collection with all that it holds. It cannot be undone."""
-    return Removed(documents=service.of(caller).collections.remove(name))
+    return RemovedCollection(documents=service.of(caller).collections.remove(name))
 
 
 @router.get("/groups", summary="List the groups")
@@ -136,15 +136,15 @@ def groups(service: Asked, caller: User, after: After = "", limit: Limit = 100) 
     """List the groups with their members; for administrators."""
     known = service.of(caller).collections.groups()
     found, behind = page(sorted(known), str, after, limit)
-    return GroupList(groups=[GroupOut(name=name, members=[*known[name]]) for name in found], next=behind)
+    return GroupList(groups=[UserGroupOut(name=name, members=[*known[name]]) for name in found], next=behind)
 
 
 @router.put("/groups/{name}", summary="Make or change a group")
-def put_group(name: str, given: GroupIn, service: Asked, caller: User) -> GroupOut:
+def put_group(name: str, given: GroupIn, service: Asked, caller: User) -> UserGroupOut:
     """Give a name to a set of users; for administrators."""
     collections = service.of(caller).collections
     collections.set_group(name, given.members)
-    return GroupOut(name=name, members=list(collections.groups()[name]))
+    return UserGroupOut(name=name, members=list(collections.groups()[name]))
 
 
 @router.delete("/groups/{name}", status_code=204, summary="Delete a group")

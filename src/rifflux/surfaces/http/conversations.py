@@ -10,21 +10,23 @@ from starlette.requests import Request as Incoming
 
 from rifflux import Conversation, Conversations, ImportReport, Message
 from rifflux.conversations import VectorsMade, WrittenMessage
+from rifflux.requests import MessagesRequest, Param
 from rifflux.session.intake import Intake
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Body, Date, Deadline, Diagnostics, Fusion, Name, Text
+from rifflux.surfaces.http.shapes import Body, Date, Diagnostics, Explain, Name
 from rifflux.surfaces.http.uploads import bodies, file_of
-from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
 router = make_router(tags=["conversations"])
 
 Project = Annotated[str | None, Query(max_length=1_000)]
+Grouped = Annotated[bool, Param(help="By conversation")]
 Words = Annotated[str, Field(max_length=500_000, description="What is said")]
 
 
@@ -73,24 +75,6 @@ class MessageEdit(Body):
     source: str | None = Field(default=None, max_length=1_000)
 
 
-class SearchMessagesIn(Body):
-    """A question to one's conversations; either date may be left out."""
-
-    query: Text = Field(examples=["what did we decide about caching"])
-    top_k: int = Field(default=20, ge=1, le=100)
-    conversation_id: Name | None = None
-    since: Date = None
-    until: Date = None
-    role: str | None = Field(default=None, min_length=1, max_length=100)
-    project: str | None = Field(default=None, max_length=1_000)
-    archived: bool | None = None
-    neighbors: int = Field(default=0, ge=0, le=20, description="Turns to tell before and after each message")
-    deadline_ms: Deadline = None
-    fusion: Fusion = None
-    grouped: bool = Field(default=False, description="By conversation")
-    explain: bool = False
-
-
 class ConversationsFile(Body):
     """A file of conversations: an export of a service, also as a zip, JSON Lines, messages with role and content."""
 
@@ -125,7 +109,7 @@ class FoundOut(Shape):
     why: list[StepShape] | None = None
 
 
-class GroupOut(Shape):
+class MessageGroupOut(Shape):
     """The messages of one conversation that answer."""
 
     conversation_id: str
@@ -138,7 +122,7 @@ class SearchMessagesOut(Shape):
 
     query: str
     results: list[FoundOut]
-    groups: list[GroupOut]
+    groups: list[MessageGroupOut]
     diagnostics: Diagnostics
 
 
@@ -166,11 +150,13 @@ def list_(
 
 
 @router.post("/conversations/search", summary="Search messages")
-def search(asked: SearchMessagesIn, service: Asked, mine: Mine) -> SearchMessagesOut:
+def search(
+    request: MessagesRequest, service: Asked, mine: Mine, grouped: Grouped = False, explain: Explain = False
+) -> SearchMessagesOut:
     """Search by words; by meaning too where the administrator turned `hybrid_search` on."""
-    found = mine.search(**asked.model_dump(exclude={"grouped", "explain"}))
+    found = mine.search(**vars(request))
     service.counters.searched(found.trace)
-    given = found_messages_json(found, grouped=asked.grouped, explain=asked.explain)
+    given = found_messages_json(found, grouped=grouped, explain=explain)
     return SearchMessagesOut.model_validate(given | {"diagnostics": Diagnostics.of(trace_json(found.trace))})
 
 
@@ -190,7 +176,7 @@ async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) ->
     file, given = await file_of(incoming, ConversationsFile)
 
     def work(intake: Intake) -> ImportReport:
-        return worded(mine.import_upload(file.name, file.data, intake=intake, **given.model_dump()))
+        return advised(mine.import_upload(file.name, file.data, intake=intake, **given.model_dump()))
 
     return await do_as_job(
         incoming, service, caller, kind="conversations", name=file.name, work=work, answer_type=ImportReport
@@ -211,7 +197,7 @@ async def embed(incoming: Incoming, service: Asked, caller: User, mine: Mine) ->
     """
 
     def work(intake: Intake) -> VectorsMade:
-        return worded(mine.embed(intake.progress))
+        return advised(mine.embed(intake.progress))
 
     return await do_as_job(incoming, service, caller, kind="vectors", name="", work=work, answer_type=VectorsMade)
 
@@ -249,13 +235,13 @@ def add(id: str, given: MessageIn, mine: Mine) -> WrittenMessage:
 
     `degraded` says why it is found by words alone for now, where that is so.
     """
-    return worded(mine.add_message(id, **given.model_dump()))
+    return advised(mine.add_message(id, **given.model_dump()))
 
 
 @router.post("/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message")
 def add_message(given: NewMessage, mine: Mine) -> WrittenMessage:
     """Add a message, as below its conversation."""
-    return worded(mine.add_message(**given.model_dump()))
+    return advised(mine.add_message(**given.model_dump()))
 
 
 @router.get("/conversations/{id}/messages/{message}", summary="A message")
@@ -267,7 +253,7 @@ def message(id: str, message: str, mine: Mine) -> Message:
 @router.patch("/conversations/{id}/messages/{message}", summary="Change a message")
 def edit_message(id: str, message: str, given: MessageEdit, mine: Mine) -> WrittenMessage:
     """Change the given fields; the others stay."""
-    return worded(mine.edit_message(id, message, **given.model_dump()))
+    return advised(mine.edit_message(id, message, **given.model_dump()))
 
 
 @router.delete("/conversations/{id}/messages/{message}", status_code=204, summary="Delete a message")

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, TypeVar, cast
+
+from pydantic import BeforeValidator
 
 from rifflux import Cure
+from rifflux.surfaces.shared.cures import with_cure
+from rifflux.surfaces.shared.nouns import JsonObject
+from rifflux.surfaces.shared.shapes import NoticeShape
 
+Report = TypeVar("Report")
 _ASK = "ask an administrator"
 _SEND = "send something, or ask an administrator to index or share something"
 
@@ -45,3 +53,33 @@ CURES: Mapping[Cure, str] = {
     Cure.SAVE_PACK: "send one as POST /retrieve returns it",
     Cure.FORMATS: "see POST /conversations/import at /docs",
 }
+
+
+def noticed(notice: JsonObject) -> JsonObject:
+    """Return a notice in JSON whose text says what a client can do about it."""
+    if notice["cure"] is None:
+        return notice
+    cure = Cure(notice["cure"]).advice(CURES, notice["data"])
+    return {**notice, "text": f"{notice['text']}: {cure}"}
+
+
+def all_noticed(answer: JsonObject) -> JsonObject:
+    """Return JSON with its lists of notices as `noticed` returns each."""
+    return answer | {name: [noticed(each) for each in answer[name]] for name in ("degraded", "notes") if name in answer}
+
+
+def advised(report: Report) -> Report:
+    """Return a report, such as `ImportReport` or `Status`, whose notices and failures say what a client can do."""
+    described: Any = report
+    changes: dict[str, Any] = {}
+    for name in ("degraded", "notes"):
+        if notices := getattr(report, name, ()):
+            changes[name] = tuple(replace(each, text=with_cure(each, CURES)) for each in notices)
+    for name in ("failed", "unreadable_files"):
+        if failures := getattr(report, name, ()):
+            changes[name] = tuple(replace(each, reason=with_cure(each, CURES)) for each in failures)
+    return cast(Report, replace(described, **changes))
+
+
+#: A notice in an answer.
+NoticeOut = Annotated[NoticeShape, BeforeValidator(noticed)]

@@ -10,19 +10,19 @@ from pydantic import Field, Json, StringConstraints
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as Incoming
 
-from rifflux import Document, Failure, NotFound
+from rifflux import Document, NotFound
 from rifflux.session.intake import Intake
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.paging import After, Limit, Next
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
-from rifflux.surfaces.http.shapes import Body, Date, Name
+from rifflux.surfaces.http.shapes import Body, Date, FailureOut, Name
 from rifflux.surfaces.http.uploads import bodies, body_of
-from rifflux.surfaces.http.wording import Told
 from rifflux.surfaces.shared.nouns import JsonObject, document_at_json, document_json
-from rifflux.surfaces.shared.shapes import ChunkShape, Shape
+from rifflux.surfaces.shared.shapes import ChunkShape, NoticeShape, Shape
 from rifflux.types.nouns import noun_json
 
 router = make_router(prefix="/documents", tags=["documents"])
@@ -86,8 +86,8 @@ class StoredOut(Shape):
     documents: int = Field(description="1, or those that a mailbox or a file of records holds")
     chunks: int = Field(description="Passages that were stored; 0 where nothing changed")
     embedded_chunks: int = Field(description="Those of them that can be found by meaning by now")
-    failed: list[Failure] = Field(description="Parts of the file that could not be read")
-    degraded: list[Told]
+    failed: list[FailureOut] = Field(description="Parts of the file that could not be read")
+    degraded: list[NoticeShape]
 
 
 class DocumentRow(Shape):
@@ -156,7 +156,7 @@ class DocumentAtOut(DocumentOut):
     around: AroundOut | None = None
 
 
-class Removed(Shape):
+class RemovedDocuments(Shape):
     """How many documents went: those of a mailbox or of a file of records together."""
 
     documents: int
@@ -221,13 +221,13 @@ async def _stored(incoming: Incoming, service: Service, caller: Caller, key: str
     if file is None:
         intake = service.intake(caller)
         put = partial(documents.put, given.named(named), collection=given.collection, new=new, intake=intake)
-        stored = StoredOut.of(noun_json(await run_in_threadpool(put)))
+        stored = StoredOut.of(noun_json(advised(await run_in_threadpool(put))))
         return Response(stored.model_dump_json(), status(stored), media_type="application/json")
     about = given.model_dump(exclude={"document"})
 
     def work(intake: Intake) -> StoredOut:
         stored = documents.upload(file.name, file.data, key=named, new=new, intake=intake, **about)
-        return StoredOut.of(noun_json(stored))
+        return StoredOut.of(noun_json(advised(stored)))
 
     return await do_as_job(
         incoming,
@@ -270,6 +270,6 @@ def remove(
     service: Asked,
     caller: User,
     collection: Annotated[str, Query(max_length=400, description="Only in this one")] = "",
-) -> Removed:
+) -> RemovedDocuments:
     """Remove a document, or all of a file, from a collection that the caller may write, by its exact key."""
-    return Removed(documents=service.of(caller).documents.remove(document, collection=collection))
+    return RemovedDocuments(documents=service.of(caller).documents.remove(document, collection=collection))

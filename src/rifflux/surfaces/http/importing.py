@@ -7,7 +7,6 @@ import json
 import re
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Request, Response
@@ -16,12 +15,14 @@ from pydantic import Field, TypeAdapter
 from starlette.concurrency import run_in_threadpool
 
 from rifflux import Progress
-from rifflux.service.jobs import CANCELLED, INTERRUPTED, JobRecord, Outcome, Stopped
+from rifflux.service.jobs import CANCELLED, INTERRUPTED, JobOutcome, JobRecord, Stopped
 from rifflux.session.intake import Intake
-from rifflux.surfaces.http.problems import Refused
+from rifflux.surfaces.http.problems import Refused, problem_json
 from rifflux.surfaces.http.service import Caller, Service
+from rifflux.surfaces.http.shapes import ProblemOut
 from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.shapes import Shape
+from rifflux.types.nouns import iso_time
 
 Answer = TypeVar("Answer")
 
@@ -29,17 +30,14 @@ Answer = TypeVar("Answer")
 _SHARE = 0.8
 _WAIT = re.compile(r"(?:^|[,;])\s*wait\s*=\s*(\d{1,6})\s*(?:$|[,;])")
 _ASYNC = re.compile(r"(?:^|[,;])\s*respond-async\s*(?:$|[,;])")
-_ENDED = {
-    CANCELLED: "it was cancelled: what is counted was stored, and sending it again stores the rest",
-    INTERRUPTED: "the service was stopped meanwhile: what is counted was stored, and sending it again stores the rest",
+_ENDED: dict[str, tuple[int, str, str]] = {
+    CANCELLED: (409, CANCELLED, "it was cancelled: what is counted was stored, and sending it again stores the rest"),
+    INTERRUPTED: (
+        503,
+        INTERRUPTED,
+        "the service was stopped meanwhile: what is counted was stored, and sending it again stores the rest",
+    ),
 }
-
-
-class JobError(Shape):
-    """Why a job failed."""
-
-    code: str
-    message: str
 
 
 class JobOut(Shape):
@@ -58,7 +56,7 @@ class JobOut(Shape):
     created_at: str
     ended_at: str | None
     report: JsonObject | None = Field(description="What the request would have been answered; null unless it is done")
-    error: JobError | None = Field(description="Null unless it failed or was stopped")
+    error: ProblemOut | None = Field(description="Null unless it failed or was stopped")
 
     @classmethod
     def of_record(cls, record: JobRecord) -> JobOut:
@@ -68,7 +66,7 @@ class JobOut(Shape):
         else:
             error = None
         if record.state in _ENDED:
-            error = {"code": record.state, "message": _ENDED[record.state]}
+            error = problem_json(Refused(*_ENDED[record.state]))
         return cls(
             id=record.id,
             kind=record.kind,
@@ -78,8 +76,8 @@ class JobOut(Shape):
             stage=record.stage,
             done=record.done,
             total=record.total,
-            created_at=_time(record.created_at),
-            ended_at=_time(record.ended_at) if record.ended_at else None,
+            created_at=iso_time(record.created_at),
+            ended_at=iso_time(record.ended_at) if record.ended_at else None,
             report=json.loads(record.report) if record.report else None,
             error=error,
         )
@@ -129,10 +127,10 @@ async def do_as_job(
     """
     adapter: TypeAdapter[Answer] = TypeAdapter(answer_type)
 
-    def run(progress: Progress) -> Outcome:
+    def run(progress: Progress) -> JobOutcome:
         progress("read", 0, None)
         done = work(service.intake(caller, progress))
-        return Outcome(status(done), adapter.dump_json(adapter.validate_python(done)).decode())
+        return JobOutcome(status(done), adapter.dump_json(adapter.validate_python(done)).decode())
 
     begun = asyncio.ensure_future(run_in_threadpool(service.jobs.begin, caller.user, kind, name))
     try:
@@ -187,7 +185,3 @@ def _ignore(outcome: asyncio.Future[Any]) -> None:
     """Look at an exception that the job has recorded."""
     if not outcome.cancelled():
         outcome.exception()
-
-
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -9,9 +9,11 @@ from pydantic import Field
 
 from rifflux import __version__
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.route import make_router
+from rifflux.surfaces.http.shapes import FailureOut
 from rifflux.surfaces.shared.nouns import nouns_json
-from rifflux.surfaces.shared.shapes import Shape
+from rifflux.surfaces.shared.shapes import NoticeShape, Shape
 from rifflux.types.nouns import noun_json
 
 router = make_router(tags=["operation"])
@@ -60,13 +62,6 @@ def facets(service: Asked, caller: User, limit: Annotated[int, Query(ge=1, le=1_
     return FacetsOut.model_validate({"facets": nouns_json(service.of(caller).documents.facets(limit))})
 
 
-class FailureOut(Shape):
-    """A file that could not be read."""
-
-    path: str
-    reason: str
-
-
 class FreshnessOut(Shape):
     """How far the index may be behind its files."""
 
@@ -93,12 +88,12 @@ class StatusOut(Shape):
     freshness: FreshnessOut | None
     unreadable_files: list[FailureOut]
     left_out: dict[str, int] = Field(description="Files of your folders that are not read, by kind")
-    degraded: list[str] = Field(description="Why answers are not what they could be")
+    degraded: list[NoticeShape] = Field(description="Why answers are not what they could be")
 
 
 @router.get("/status", summary="What is indexed for you, and how far it is up to date")
 def status(service: Asked, caller: User) -> StatusOut:
     """Return the counts of `/stats`, and what is stale, missing, or could not be read."""
-    state = service.of(caller).status()
+    state = advised(service.of(caller).status())
     fresh = state.freshness and FreshnessOut.of(noun_json(state.freshness), note=state.freshness.note)
     return StatusOut.of({**noun_json(state), "freshness": fresh})

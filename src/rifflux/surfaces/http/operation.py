@@ -75,9 +75,7 @@ def ready(service: Asked) -> Health:
     That is found out by reading a little of each table; and for a minute after a request met a damaged index, this is
     503 too, since damage may lie where only some requests read.
     """
-    store = service.index.admin.store
-    store.probe()
-    store.registry.token("")  # of another file, where there is a state
+    service.index.admin.probe()
     if service.damage.is_recent:
         raise UnusableIndex("a request met a damaged index within the last minute")
     return Health(status="ok", version=__version__)
@@ -105,7 +103,7 @@ class Stats(Shape):
 def stats(service: Asked, caller: User) -> Stats:
     """Counts of what belongs to the caller, and of what is shared with them."""
     admin = service.of(caller).admin
-    return Stats(**admin.counts(), **admin.kept())
+    return Stats(**admin.counts(), **admin.personal_counts())
 
 
 @router.get("/metrics", summary="Metrics for Prometheus", response_class=Response)

@@ -57,7 +57,7 @@ class Places:
         self._connection.execute(_TABLES)
 
     @contextmanager
-    def held(self, user: str, waiting: Callable[[], None]) -> Iterator[None]:
+    def claimed(self, user: str, waiting: Callable[[], None]) -> Iterator[None]:
         """Hold a place for a file of a user until the block ends.
 
         `waiting` is called again and again until there is one, and may raise to give up.

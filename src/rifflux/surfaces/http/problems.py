@@ -1,9 +1,10 @@
-"""Errors as answers: one shape, with the message that names the client's cure."""
+"""Errors as answers: the problem details of RFC 9457, with the code, the cure and the data of a notice."""
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Mapping
+from http import HTTPStatus
 
 import structlog
 from fastapi.responses import JSONResponse
@@ -11,6 +12,7 @@ from fastapi.responses import JSONResponse
 from rifflux import (
     Busy,
     Conflict,
+    Cure,
     DiskFull,
     InvalidArgument,
     MissingExtra,
@@ -25,6 +27,7 @@ from rifflux import (
 )
 from rifflux.surfaces.http.cures import CURES
 from rifflux.surfaces.shared.cures import with_cure
+from rifflux.surfaces.shared.nouns import JsonObject
 
 log = structlog.get_logger("rifflux.http")
 
@@ -43,14 +46,25 @@ _STATUS: tuple[tuple[type[RiffluxError], int], ...] = (
 
 
 class Refused(Exception):
-    """Raised for a request that may not be answered; `status`, `code` and `message` are the answer."""
+    """Raised for a request that may not be answered; `status`, `code`, `message`, `cure` and `data` are the answer."""
 
-    def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        cure: Cure | None = None,
+        data: Mapping[str, object] | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
         self.message = message
         self.headers = dict(headers or {})
+        self.cure = cure
+        self.data = dict(data or {})
 
 
 #: What is told of the index as a whole: the message of such an error names a file, which is for the log alone.
@@ -71,7 +85,7 @@ DISK_FULL = _OF_THE_INDEX[1][1]
 
 def problem(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """Return an error as every route answers it."""
-    return JSONResponse({"error": {"code": code, "message": message}}, status, headers)
+    return problem_of(Refused(status, code, message, headers))
 
 
 def refusal_of(error: RiffluxError) -> Refused:
@@ -82,12 +96,27 @@ def refusal_of(error: RiffluxError) -> Refused:
             log.error("index", cause=str(error))
         return refusal
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
-    return Refused(status, error.code, with_cure(error, CURES))
+    # Other values, such as paths, are for those who look after the index.
+    words = CURES[error.cure] if error.cure else ""
+    data = {name: value for name, value in error.data.items() if f"{{{name}}}" in words}
+    return Refused(status, error.code, with_cure(error, CURES), cure=error.cure, data=data)
 
 
 def problem_of(refusal: Refused) -> JSONResponse:
     """Return a refusal as every route answers it."""
-    return problem(refusal.status, refusal.code, refusal.message, refusal.headers)
+    return JSONResponse(problem_json(refusal), refusal.status, refusal.headers, "application/problem+json")
+
+
+def problem_json(refusal: Refused) -> JsonObject:
+    """Return a refusal as a JSON object: in answers, in events of a stream and in jobs."""
+    return {
+        "title": HTTPStatus(refusal.status).phrase,
+        "status": refusal.status,
+        "detail": refusal.message,
+        "code": refusal.code,
+        "cure": refusal.cure,
+        "data": refusal.data,
+    }
 
 
 def is_disk_full(error: OSError) -> bool:

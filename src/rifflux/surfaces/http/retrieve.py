@@ -9,6 +9,7 @@ from pydantic import Field
 
 from rifflux.requests import RetrieveRequest
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.cures import all_noticed
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Body
 from rifflux.surfaces.shared.nouns import JsonObject
@@ -22,12 +23,12 @@ router = make_router(tags=["works"])
 def retrieve(request: RetrieveRequest, service: Asked, caller: User) -> Response:
     """Search by words, meaning and citations; the intent of the question, or `mode`, decides their weights."""
     found = service.of(caller).retrieve(**request.arguments())
-    service.asked(caller, request.query)
+    service.note_question(caller, request.query)
     service.counters.retrieved(found)
     # Written here and not by the framework, which would do it where all requests wait for it.
-    return Response(
-        RetrievalShape.model_validate(retrieval_json(found)).model_dump_json(), media_type="application/json"
-    )
+    answer = retrieval_json(found)
+    answer["diagnostics"] = all_noticed(answer["diagnostics"])
+    return Response(RetrievalShape.model_validate(answer).model_dump_json(), media_type="application/json")
 
 
 class VerifyIn(Body):

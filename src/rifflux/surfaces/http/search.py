@@ -11,13 +11,12 @@ from rifflux.requests import EverythingRequest, Param, SearchRequest
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Body, Diagnostics, Name, Text
+from rifflux.surfaces.http.shapes import Body, Diagnostics, Explain, Name, Text
 from rifflux.surfaces.shared.nouns import found_json, hit_json, trace_json
 from rifflux.surfaces.shared.shapes import ChunkShape, FoundShape, Shape, StepShape
 
 router = make_router(tags=["search"])
 
-Explain = Annotated[bool, Param(help="Explain each result by stage")]
 Typing = Annotated[bool, Param(help="The question is still being typed: the search is not measured")]
 
 

@@ -148,7 +148,7 @@ def announce(index: Index, settings: ServiceSettings) -> None:
             cure="tokens and texts can be read on the way: give --tls-cert and --tls-key, "
             "or listen on 127.0.0.1 behind a proxy that has them",
         )
-    if index.admin.store.registry.read_only:
+    if index.admin.registry.read_only:
         log.warning(
             "read_only",
             cure="the index cannot be written: feedback, usage, questions and the use of tokens are not kept; "
@@ -157,7 +157,7 @@ def announce(index: Index, settings: ServiceSettings) -> None:
     if settings.open:
         log.info("reads", user="", collections=[each.name for each in index.collections.list()])
         return
-    tokens = [each for each in index.admin.store.registry.tokens() if each.revoked_at is None]
+    tokens = [each for each in index.admin.registry.tokens() if each.revoked_at is None]
     if not tokens:
         log.warning("reads", cure="nobody has a token: 'rifflux tokens create --user NAME' makes one")
     for user, role in dict.fromkeys((each.user, each.role) for each in tokens):
@@ -166,7 +166,7 @@ def announce(index: Index, settings: ServiceSettings) -> None:
         if held:
             log.info("reads", user=user, collections=held)
         else:
-            log.warning("reads", user=user, collections=[], cure=seen.admin.nothing)
+            log.warning("reads", user=user, collections=[], cure=str(seen.admin.nothing or ""))
 
 
 def build(index: Index) -> None:
@@ -187,7 +187,7 @@ def keep_built(index: Index, stop: threading.Event) -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
     while not stop.is_set():
         try:
-            for trouble in index.admin.store.keep_up(stop):
+            for trouble in index.admin.keep_up(stop):
                 log.warning("building", cause=trouble)
         except RiffluxError as error:
             log.warning("building", cause=str(error), again_in_s=RETRY_S)
@@ -217,7 +217,7 @@ def worker() -> FastAPI:
     configured = load(environment, **dict(settings.options))
     index = open_configured(configured, create=True)
     if settings.workers > 1:
-        index.admin.store.leave_building()
+        index.admin.leave_building()
     settings = replace(
         settings,
         user_tokens=configured.user_tokens,

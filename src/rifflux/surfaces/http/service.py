@@ -31,7 +31,7 @@ from rifflux.store import Erased, Token
 from rifflux.surfaces.http.counters import Counters
 from rifflux.surfaces.http.limits import Buckets, Leases
 from rifflux.surfaces.http.places import Places
-from rifflux.surfaces.http.problems import DISK_FULL, Refused, is_disk_full, refusal_of
+from rifflux.surfaces.http.problems import DISK_FULL, Refused, is_disk_full, problem_json, refusal_of
 from rifflux.surfaces.shared.network import is_loopback
 from rifflux.surfaces.shared.nouns import JsonObject
 
@@ -167,7 +167,7 @@ class Visit:
         self._lock = threading.Lock()
 
     @property
-    def shown(self) -> str:
+    def unused_pass(self) -> str:
         """Return the pass, empty once it was used."""
         return self._pass or ""
 
@@ -217,13 +217,13 @@ class Service:
         self.settings = settings
         self.visit = visit
         self.index = index.using(stopped=self._model_stopped)
-        self.repeats = Repeats(index.admin.store.registry)
+        self.repeats = Repeats(index.admin.registry)
         # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
-        self.ledger = index.admin.view.session.ledger
+        self.ledger = index.admin.ledger
         self.ledger.served(self._later)
-        self.diary = Diary(index.admin.store.registry, later=self._later)
-        registry = index.admin.store.registry
+        self.diary = Diary(index.admin.registry, later=self._later)
+        registry = index.admin.registry
         self.accounts = Accounts(registry, later=self._later, most_tokens=settings.user_tokens)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
         self.streams = Leases(settings.shared or None, STREAMS)
@@ -252,7 +252,7 @@ class Service:
 
     def _ask_something(self) -> None:
         """Search for an existing text as the user of the most recently used token, without any remote model."""
-        tokens = [each for each in self.index.admin.store.registry.tokens() if not each.revoked_at]
+        tokens = [each for each in self.index.admin.registry.tokens() if not each.revoked_at]
         latest = max(tokens, key=lambda each: each.used_at or 0.0, default=None)
         if latest:
             view = self._view(latest.user, False)
@@ -293,19 +293,19 @@ class Service:
             log.error("job", id=id, exc_info=error)
             message = f"this should not have happened: have an administrator look for {id} in the log"
             refusal = Refused(500, "error", message)
-        return refusal.status, json.dumps({"code": refusal.code, "message": refusal.message})
+        return refusal.status, json.dumps(problem_json(refusal))
 
-    def asked(self, caller: Caller, query: str) -> None:
+    def note_question(self, caller: Caller, query: str) -> None:
         """Note that a caller was answered, for the online measures; an index that cannot be written does without.
 
         Only then: a request that is refused is no question.
         """
-        if not self.index.admin.store.registry.read_only:
+        if not self.index.admin.registry.read_only:
             self.diary.note(caller.user, query)
 
     def searched(self, caller: Caller, query: str, trace: Trace) -> None:
         """Note and count a search that was answered."""
-        self.asked(caller, query)
+        self.note_question(caller, query)
         self.counters.searched(trace)
 
     def _view(self, user: str, administrator: bool) -> Index:
@@ -329,7 +329,7 @@ class Service:
         """Return how what a caller sends is taken in: in a place of theirs, and within the limits of the service."""
         report = progress or (lambda stage, done, total: None)
         return Intake(
-            place=lambda: self.places.held(caller.user, lambda: report("wait", 0, None)),
+            place=lambda: self.places.claimed(caller.user, lambda: report("wait", 0, None)),
             document_chunks=self.settings.document_chunks,
             request_chunks=self.settings.request_chunks,
             progress=progress,

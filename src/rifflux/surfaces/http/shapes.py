@@ -8,9 +8,10 @@ from typing import Annotated, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from rifflux.surfaces.http.wording import Told
+from rifflux.requests import Param
+from rifflux.surfaces.http.cures import NoticeOut
 from rifflux.surfaces.shared.nouns import JsonObject
-from rifflux.surfaces.shared.shapes import Shape
+from rifflux.surfaces.shared.shapes import FailureShape, Shape
 
 MAX_QUERY = 2_000
 Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUERY)]
@@ -28,6 +29,8 @@ Date = Annotated[str | None, Field(max_length=40, description="ISO 8601 date", e
 Deadline = Annotated[
     float | None, Field(gt=0, le=60_000, description="Leave out what models have not done in so many milliseconds")
 ]
+
+Explain = Annotated[bool, Param(help="Explain each result by stage")]
 
 
 class Body(BaseModel):
@@ -62,21 +65,19 @@ def _check_sort(name: str, value: object, sorts: set[object]) -> None:
         raise ValueError(f"{name} is true or false, not {value!r}")
 
 
-class ErrorDetail(Shape):
-    """What went wrong."""
+class ProblemOut(Shape):
+    """Every error of the service: the problem details of RFC 9457."""
 
-    code: str
-    message: str = Field(description="What to do about it")
-
-
-class ErrorOut(Shape):
-    """Every error of the service."""
-
-    error: ErrorDetail
+    title: str = Field(description="What the status means")
+    status: int
+    detail: str = Field(description="What went wrong, and what to do about it; it may change")
+    code: str = Field(description="Stable, such as not_found")
+    cure: str | None = Field(description="What mends it, such as list or share")
+    data: JsonObject = Field(description="Values that the detail names")
 
 
 ERRORS: dict[int | str, JsonObject] = {
-    status: {"model": ErrorOut, "description": what}
+    status: {"model": ProblemOut, "description": what}
     for status, what in (
         (400, "Not a request that can be read"),
         (401, "No valid token"),
@@ -108,6 +109,14 @@ Fusion = Annotated[
 ]
 
 
+class FailureOut(FailureShape):
+    """A file, or a part of one, that could not be read, as a notice with its path."""
+
+    code: str
+    cure: str | None = Field(description="What mends it")
+    data: JsonObject
+
+
 class Diagnostics(Shape):
     """How a search was done."""
 
@@ -116,5 +125,5 @@ class Diagnostics(Shape):
     reranker: str | None
     milliseconds: dict[str, float]
     counts: dict[str, int]
-    degraded: list[Told] = Field(description="What was missing, and how to mend it")
-    notes: list[Told]
+    degraded: list[NoticeOut] = Field(description="What was missing, and how to mend it")
+    notes: list[NoticeOut]

@@ -15,7 +15,8 @@ from starlette.types import Receive, Scope, Send
 
 from rifflux import AnswerEvent, Failed, RiffluxError
 from rifflux.surfaces.http.connections import STOPPING, ending_of
-from rifflux.surfaces.http.problems import Refused
+from rifflux.surfaces.http.cures import all_noticed
+from rifflux.surfaces.http.problems import Refused, problem_json
 from rifflux.surfaces.shared.answers import event_json
 from rifflux.surfaces.shared.nouns import JsonObject
 
@@ -97,7 +98,7 @@ class EventStream(StreamingResponse):
             self.events.stop()
 
     async def _frames(self, first: AnswerEvent) -> AsyncIterator[str]:
-        yield frame(first.name, event_json(first))
+        yield frame(first.name, all_noticed(event_json(first)))
         loop = asyncio.get_running_loop()
         last_at = loop.time() + GIVEN_UP_S
         while True:
@@ -121,7 +122,7 @@ class EventStream(StreamingResponse):
             if isinstance(event, Failed):
                 yield _error(self.failed(event.error))
             else:
-                yield frame(event.name, event_json(event))
+                yield frame(event.name, all_noticed(event_json(event)))
 
 
 def frame(name: str, data: JsonObject) -> str:
@@ -131,4 +132,4 @@ def frame(name: str, data: JsonObject) -> str:
 
 def _error(refusal: Refused) -> str:
     """Return the event of an error, as routes answer it."""
-    return frame("error", {"error": {"code": refusal.code, "message": refusal.message}})
+    return frame("error", problem_json(refusal))

@@ -37,6 +37,6 @@ class ClassifyIn(Body):
 
 
 @router.post("/classify", summary="Tell what sort of question it is")
-def classify(asked: ClassifyIn, service: Asked, caller: User) -> ClassifiedShape:
+def classify(given: ClassifyIn, service: Asked, caller: User) -> ClassifiedShape:
     """Tell whether a question is for one identifier, mixed or conceptual in this index, and why."""
-    return ClassifiedShape.of(noun_json(service.of(caller).classify(asked.query)))
+    return ClassifiedShape.of(noun_json(service.of(caller).classify(given.query)))

@@ -13,12 +13,12 @@ from starlette.requests import Request as Incoming
 from rifflux import InvalidArgument, WorksReport
 from rifflux.session.intake import Intake
 from rifflux.surfaces.http.auth import Asked, User
+from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Body, Name
 from rifflux.surfaces.http.uploads import bodies, file_of
-from rifflux.surfaces.http.wording import worded
 from rifflux.surfaces.shared.nouns import JsonObject, work_json
 from rifflux.surfaces.shared.shapes import Shape
 from rifflux.works.report import Doubt
@@ -130,7 +130,7 @@ async def bring(given: WorksIn, incoming: Incoming, service: Asked, caller: User
 
     def work(intake: Intake) -> WorksReport:
         about = given.model_dump(include={"source", "format", "license"})
-        return worded(works.import_text(text, intake=intake, **about))
+        return advised(works.import_text(text, intake=intake, **about))
 
     return await do_as_job(
         incoming, service, caller, kind="works", name=given.source, work=work, answer_type=WorksReport
@@ -151,16 +151,16 @@ async def bring_file(incoming: Incoming, service: Asked, caller: User) -> Respon
     works = service.of(caller).works
 
     def work(intake: Intake) -> WorksReport:
-        return worded(works.import_upload(file.name, file.data, intake=intake, **given.model_dump()))
+        return advised(works.import_upload(file.name, file.data, intake=intake, **given.model_dump()))
 
     return await do_as_job(incoming, service, caller, kind="works", name=file.name, work=work, answer_type=WorksReport)
 
 
 @router.post("/export", summary="Works as a bibliography")
-def export(asked: ExportIn, service: Asked, caller: User) -> ExportOut:
+def export(given: ExportIn, service: Asked, caller: User) -> ExportOut:
     """Write a bibliography in the given order."""
-    written = service.of(caller).works.export(*asked.works, format=asked.format)
-    return ExportOut(format=asked.format, bibliography=json.loads(written) if asked.format == "csl" else written)
+    written = service.of(caller).works.export(*given.works, format=given.format)
+    return ExportOut(format=given.format, bibliography=json.loads(written) if given.format == "csl" else written)
 
 
 class DoubtOut(Shape):

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class ToolCaller:
     """Who calls a tool."""
 
     user: str
@@ -44,7 +44,7 @@ class Callers:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._lock = threading.Lock()
-        self._views: OrderedDict[Caller, OpenIndex] = OrderedDict()
+        self._views: OrderedDict[ToolCaller, OpenIndex] = OrderedDict()
         self._opened = self._serving(workspace.open(create=True))
 
     async def verify_token(self, token: str) -> AccessToken | None:
@@ -53,7 +53,7 @@ class Callers:
 
     def _checked(self, text: str) -> AccessToken | None:
         try:
-            registry = self._workspace.open().index.admin.store.registry
+            registry = self._workspace.open().index.admin.registry
             token = Accounts(registry, later=_if_it_can).check(text)
         except TokenExpired:
             raise
@@ -64,12 +64,12 @@ class Callers:
             return None
         return AccessToken(token=text, client_id=token.id, scopes=[token.role], subject=token.user)
 
-    def caller(self) -> Caller:
+    def caller(self) -> ToolCaller:
         """Return who makes the call under way. Raises `OutOfScope` if nobody does."""
         token = get_access_token()
         if token is None or not token.subject:
             raise OutOfScope("this call came without a token: send 'Authorization: Bearer rfx_...'")
-        return Caller(token.subject, *token.scopes)
+        return ToolCaller(token.subject, *token.scopes)
 
     def view(self, opened: OpenIndex) -> OpenIndex:
         """Return the index as the caller has it."""
@@ -94,12 +94,12 @@ class Callers:
             self._views.clear()
             self._opened = self._serving(opened)
 
-    def _made(self, caller: Caller) -> OpenIndex:
+    def _made(self, caller: ToolCaller) -> OpenIndex:
         return replace(self._opened, index=self._opened.index.scoped(Scope(caller.user, caller.is_admin)))
 
     def _serving(self, opened: OpenIndex) -> OpenIndex:
         """Return an index that records every call of a model, so that users can see their usage."""
-        opened.index.admin.view.session.ledger.served(_if_it_can)
+        opened.index.admin.ledger.served(_if_it_can)
         return opened
 
 

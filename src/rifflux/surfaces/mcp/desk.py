@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rifflux import Cure, Memories, OutsideRoots
+from rifflux import Cure, Failure, Memories, OutsideRoots
 from rifflux.surfaces.mcp.callers import Callers
 from rifflux.surfaces.mcp.cures import CURES, LISTS, WHO_MAY_INDEX
-from rifflux.surfaces.mcp.wording import for_agents
 from rifflux.surfaces.mcp.workspace import OpenIndex, Workspace
 from rifflux.surfaces.shared.cures import Curable, with_cure
+from rifflux.surfaces.shared.shapes import FailureShape
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class Desk:
             return with_cure(about, WHO_MAY_INDEX, who="the user")
         return with_cure(about, CURES, who="an administrator")
 
-    def worded(self, text: str) -> str:
-        """Return a message of ours as the caller can follow it."""
-        return for_agents(text, may_fill=self.may_fill)
+    def failures(self, found: Sequence[Failure], most: int) -> list[FailureShape]:
+        """Return the first of some failures, each with a cure that the caller can follow."""
+        return [FailureShape(path=each.path, reason=self.sentence(each)) for each in found[:most]]
 
     @property
     def caller(self) -> str:

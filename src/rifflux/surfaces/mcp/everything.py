@@ -58,7 +58,7 @@ def everything(
     fit = how_many_fit(("\n".join(each) for each in blocks), max_tokens, counter(index))
     notes = search_notes(desk, index, results, [hit.id for hit in results[fit:]], max_tokens)
     if results.trace.notes:
-        notes.told = [*(desk.worded(each) for each in results.trace.notes)]
+        notes.told = [desk.sentence(each) for each in results.trace.notes]
     found = found_json(results, index.profile.analyzer)[:fit]
     output = EverythingOutput(
         query=echoed(results.query),

@@ -8,11 +8,10 @@ from typing import Annotated
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from rifflux import Failure
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, DbPath, ReplyNotes, reply
 from rifflux.surfaces.shared.nouns import JsonObject, collection_json
-from rifflux.surfaces.shared.shapes import CollectionShape, Shape
+from rifflux.surfaces.shared.shapes import CollectionShape, FailureShape, Shape
 
 
 class StatusOutput(Shape):
@@ -42,7 +41,7 @@ class StatusOutput(Shape):
     freshness: JsonObject | None = Field(description="How far the index may be behind its files, by a sample")
     degraded: list[str] = Field(description="Why answers are not what they could be, such as files that changed")
     unreadable: int = Field(description="Files that could not be read")
-    unreadable_files: list[Failure] = Field(description="The first of them, with the reason")
+    unreadable_files: list[FailureShape] = Field(description="The first of them, with the reason")
     left_out: dict[str, int] = Field(description="Files that are not read, by kind")
     switching: JsonObject | None = Field(description="Vectors of another model, built while the others are in use")
     notes: ReplyNotes
@@ -52,10 +51,10 @@ def index_status(desk: Desk, db_path: DbPath = None) -> Annotated[CallToolResult
     """Tell what the index holds, which model embeds it, and which folders may be indexed."""
     status = desk.open(db_path).index.status()
     told = asdict(status) | {
-        "degraded": [*(desk.worded(each) for each in status.degraded)],
+        "degraded": [desk.sentence(each) for each in status.degraded],
         "collections": [*(collection_json(each) for each in status.collections)],
         "allowed_roots": [str(root) for root in desk.roots],
         "unreadable": len(status.unreadable_files),
-        "unreadable_files": [asdict(each) for each in status.unreadable_files[:MOST_NOTED]],
+        "unreadable_files": desk.failures(status.unreadable_files, MOST_NOTED),
     }
     return reply(StatusOutput.of(told, notes=ReplyNotes(warning=UNTRUSTED)))

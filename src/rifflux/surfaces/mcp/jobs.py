@@ -27,7 +27,7 @@ class _Stopped(Exception):
 
 
 @dataclass
-class Job:
+class ToolJob:
     """A run of indexing in the background; `state` is running, done, failed or cancelled."""
 
     id: str
@@ -54,13 +54,13 @@ class Job:
         return f"job {self.id}: {self.stage or 'starting'}, {self.done} of {self.total or '?'}"
 
 
-class Jobs:
+class ToolJobs:
     """The runs of one server. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, Job] = OrderedDict()
+        self._known: OrderedDict[str, ToolJob] = OrderedDict()
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -76,10 +76,10 @@ class Jobs:
             running = next((str(job) for job in self._known.values() if job.state == "running"), "of another call")
             raise Busy(f"files are being indexed already ({running}): ask again when that is done")
 
-    def start(self, user: str, run: Callable[[Progress], IndexReport]) -> Job:
+    def start(self, user: str, run: Callable[[Progress], IndexReport]) -> ToolJob:
         """Begin a run in the background. Raises `Busy` if another is under way."""
         self._take()
-        job = Job(secrets.token_hex(4), user)
+        job = ToolJob(secrets.token_hex(4), user)
         job.thread = threading.Thread(target=self._run, args=(job, run), name=f"reindex-{job.id}", daemon=True)
         with self._lock:
             self._known[job.id] = job
@@ -88,7 +88,7 @@ class Jobs:
         job.thread.start()
         return job
 
-    def _run(self, job: Job, run: Callable[[Progress], IndexReport]) -> None:
+    def _run(self, job: ToolJob, run: Callable[[Progress], IndexReport]) -> None:
         start = time.monotonic()
         state = "failed"
         try:
@@ -107,7 +107,7 @@ class Jobs:
             self._turn.release()
             job.state = state
 
-    def of(self, user: str, id: str) -> Job:
+    def of(self, user: str, id: str) -> ToolJob:
         """Return a job of a user. Raises `NotFound`."""
         job = self._known.get(id)
         if job is None or job.user != user:

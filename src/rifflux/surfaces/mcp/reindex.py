@@ -12,11 +12,11 @@ from anyio import from_thread
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from rifflux import Failure, IndexReport
+from rifflux import IndexReport
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, reply
 from rifflux.surfaces.mcp.tool import ToolContext
-from rifflux.surfaces.shared.shapes import Shape
+from rifflux.surfaces.shared.shapes import FailureShape, Shape
 
 SECONDS_BETWEEN_REPORTS = 0.2
 ABOUT_LANGUAGE = "Language of these files, such as german; null: the one they have, else that of the index"
@@ -32,8 +32,8 @@ class ReindexNotes(Shape):
     embedded_chunks: int = Field(description="Chunks that got a vector")
     seconds: float
     failed_files: int = Field(description="Files that could not be read")
-    failed: list[Failure] = Field(default=[], description="The first of them, with the reason")
-    left_out: list[Failure] = Field(default=[], description="The first files left out, with the reason")
+    failed: list[FailureShape] = Field(default=[], description="The first of them, with the reason")
+    left_out: list[FailureShape] = Field(default=[], description="The first files left out, with the reason")
     left_out_kinds: dict[str, int] = Field(default={}, description="All files left out, by kind")
     degraded: list[str] = Field(default=[], description="Why it is found by words alone for now")
     remarks: list[str] = Field(default=[], description="What else was done, such as analyzing in another language")
@@ -71,29 +71,33 @@ def reindex(
     Files that are gone from there go from the index too. Places outside the allowed folders are refused.
     What may take minutes is better started with reindex_job.
     """
-    places = asked_places(desk, path, paths)
+    places = places_of_call(desk, path, paths)
     opened = desk.filling()
     with desk.workspace.jobs.turn():
         report = opened.index.add(
             *places, language=language or "", force=force, progress=_Progress(context), finder=desk.workspace.finder
         )
-    return reply(report_output(opened.index.admin.path, report, several=bool(paths)))
+    return reply(report_output(desk, opened.index.admin.path, report, several=bool(paths)))
 
 
-def asked_places(desk: Desk, path: str | None, paths: Sequence[str] | None) -> list[Path]:
+def places_of_call(desk: Desk, path: str | None, paths: Sequence[str] | None) -> list[Path]:
     """Return the places that a call names: the list, else the one, else those that are usual."""
     return desk.places(paths or (desk.workspace.usual if path is None else [path]))
 
 
-def report_output(path: str, report: IndexReport, *, several: bool) -> ReindexOutput:
+def report_output(desk: Desk, path: str, report: IndexReport, *, several: bool) -> ReindexOutput:
     """Return the report of a run on the index at `path`; `several` for a list of locations."""
     done = asdict(report)
-    left_out = [asdict(Failure(each.path, each.reason)) for each in report.skipped[:MOST_NOTED]]
-    lists = {"failed": done.pop("failed")[:MOST_NOTED], "left_out": left_out}
-    del done["skipped"]
-    lists["left_out_kinds"] = done.pop("skipped_kinds")
-    lists["degraded"] = done.pop("degraded")
-    lists["remarks"] = done.pop("remarks")
+    left_out = [FailureShape(path=each.path, reason=each.reason) for each in report.skipped[:MOST_NOTED]]
+    lists: dict[str, object] = {
+        "failed": desk.failures(report.failed, MOST_NOTED),
+        "left_out": left_out,
+        "left_out_kinds": report.skipped_kinds,
+        "degraded": [desk.sentence(each) for each in report.degraded],
+        "remarks": [desk.sentence(each) for each in report.remarks],
+    }
+    for name in ("failed", "skipped", "skipped_kinds", "degraded", "remarks"):
+        del done[name]
     few = {name: each for name, each in lists.items() if each}
     notes = ReindexNotes.of(done | few, warning=UNTRUSTED, index=path, failed_files=len(report.failed))
     if not several:

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.mcp.desk import Desk
-from rifflux.surfaces.mcp.jobs import Job
-from rifflux.surfaces.mcp.reindex import ReindexOutput, asked_places, report_output
+from rifflux.surfaces.mcp.jobs import ToolJob
+from rifflux.surfaces.mcp.reindex import ReindexOutput, places_of_call, report_output
 from rifflux.surfaces.mcp.reply import reply
 from rifflux.surfaces.shared.shapes import Shape
 
@@ -50,16 +50,16 @@ def reindex_job(
         return _result(desk, found)
     if job:
         raise InvalidArgument("start makes a new job: leave job out")
-    places = asked_places(desk, path, paths)
+    places = places_of_call(desk, path, paths)
     index = desk.filling().index
     add = partial(index.add, *places, language=language or "", force=force, finder=desk.workspace.finder)
     return _result(desk, desk.workspace.jobs.start(desk.caller, lambda progress: add(progress=progress)))
 
 
-def _result(desk: Desk, job: Job) -> CallToolResult:
+def _result(desk: Desk, job: ToolJob) -> CallToolResult:
     told = {name: getattr(job, name) for name in ("state", "stage", "done", "total")}
     if job.report:
-        report = report_output(desk.open().index.admin.path, job.report, several=True)
+        report = report_output(desk, desk.open().index.admin.path, job.report, several=True)
     else:
         report = None
     return reply(JobOutput(job=job.id, error=desk.sentence(job.error) if job.error else "", report=report, **told))

@@ -72,7 +72,7 @@ class Location(Shape):
     page: int | None = Field(description="Page of a PDF, or slide, from 1")
 
 
-class LeftOut(Shape):
+class UnreturnedResults(Shape):
     """The results that `max_tokens` had no room for."""
 
     count: int = Field(description="How many results were left out; they rank below those given")
@@ -94,7 +94,7 @@ class SearchNotes(Shape):
     effective_mode: str = Field(description="The mode that answered, where a channel was missing")
     degraded: list[str] = Field(default=[], description="What was missing, and how to mend it")
     told: list[str] = Field(default=[], description="What was left out or searched for besides, on purpose")
-    left_out: LeftOut | None = Field(default=None, description="What max_tokens had no room for")
+    left_out: UnreturnedResults | None = Field(default=None, description="What max_tokens had no room for")
     collections: list[CollectionNote] = Field(
         default=[], description="What the collections of the results are about, where their owners say so"
     )
@@ -183,9 +183,9 @@ def search_notes(desk: Desk, index: Index, results: Results, left_out: Sequence[
     if results.trace.degraded:
         notes.degraded = [desk.sentence(notice) for notice in results.trace.degraded]
     if results.trace.notes:
-        notes.told = [*(desk.worded(each) for each in results.trace.notes)]
+        notes.told = [desk.sentence(each) for each in results.trace.notes]
     if left_out:
-        notes.left_out = LeftOut(
+        notes.left_out = UnreturnedResults(
             count=len(left_out),
             chunk_ids=[*left_out[:MOST_NOTED]],
             how=f"{len(left_out)} of {len(results)} results do not fit max_tokens={max_tokens}: raise it, "
@@ -194,11 +194,11 @@ def search_notes(desk: Desk, index: Index, results: Results, left_out: Sequence[
     if described := [each for each in index.collections.list() if each.description and each.name in _named(results)]:
         notes.collections = [CollectionNote(name=each.name, description=each.description) for each in described]
     if not results and (nothing := index.admin.nothing):
-        if index.admin.view.user:
+        if index.admin.user:
             empty = "nothing is yours or shared with you yet"
         else:
             empty = "the index is empty"
-        notes.hint = f"{empty}: call reindex" if desk.may_fill else desk.worded(nothing)
+        notes.hint = f"{empty}: call reindex" if desk.may_fill else desk.sentence(nothing)
     elif (freshness := results.trace.freshness) and freshness.note:
         if desk.may_fill:
             cure = "call reindex"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from mcp.types import CallToolResult
-from pydantic import Field
 
 from rifflux import Filter
+from rifflux.requests import HYBRID, MODE, AboutDocument, Collections, Fusion, QueryText, Reranker, TopK
 from rifflux.surfaces.mcp.desk import Desk
-from rifflux.surfaces.mcp.reply import UNTRUSTED, DbPath, Mode, ReplyNotes, TopK, echoed, fenced, quoted, reply
+from rifflux.surfaces.mcp.reply import UNTRUSTED, DbPath, ReplyNotes, echoed, fenced, quoted, reply
 from rifflux.surfaces.shared.shapes import VerdictShape
 from rifflux.surfaces.shared.verdicts import verdict_json, verdict_lines
 
@@ -22,18 +22,14 @@ class WhyOutput(VerdictShape):
 
 def why(
     desk: Desk,
-    query: Annotated[str, Field(description="The query, as it was given to search_rifflux")],
-    document: Annotated[str, Field(description="Path, key or identifier of a document, or a chunk_id")],
+    query: QueryText,
+    document: AboutDocument,
     db_path: DbPath = None,
     top_k: TopK = 10,
-    mode: Mode = "hybrid",
-    fusion: Annotated[
-        str | None, Field(description="Explain the tool search with this fusion (its own is adaptive) instead")
-    ] = None,
-    rerank: Annotated[str | None, Field(description="Explain the tool search with this reranker instead")] = None,
-    collections: Annotated[
-        list[str] | None, Field(description="Explain the tool search narrowed to these collections instead")
-    ] = None,
+    mode: Annotated[str, MODE] = HYBRID,
+    fusion: Fusion = None,
+    rerank: Reranker = None,
+    collections: Collections = (),
 ) -> Annotated[CallToolResult, WhyOutput]:
     """Tell why search_rifflux ranks a document where it does, or what keeps it out of the results and would help.
 
@@ -45,9 +41,9 @@ def why(
     if fusion is None and rerank is None and not collections:
         verdict = opened.service.why(query, document, top_k=top_k, mode=mode)
     else:
-        only = Filter(collections=tuple(collections or ()))
+        only = Filter(collections=tuple(collections))
         verdict = opened.index.why(query, document, top_k=top_k, mode=mode, fusion=fusion, rerank=rerank, filter=only)
     told = verdict_json(verdict) | {"query": echoed(query)}
     output = WhyOutput.of(told, notes=ReplyNotes(warning=UNTRUSTED))
     line = quoted(chunk_id=output.chunk_id, found=output.found, rank=output.rank, top_k=output.top_k)
-    return reply(output, fenced("", [(line, "\n".join(verdict_lines(verdict)))]))
+    return reply(output, fenced("", [(line, "\n".join(verdict_lines(verdict, desk.sentence)))]))

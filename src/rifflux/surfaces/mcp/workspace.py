@@ -12,7 +12,7 @@ from typing import Unpack
 
 import rifflux
 from rifflux import Finder, Index, InvalidArgument, NotFound, OutsideRoots, SearchService
-from rifflux.surfaces.mcp.jobs import Jobs
+from rifflux.surfaces.mcp.jobs import ToolJobs
 from rifflux.surfaces.shared.config import Opening, view_of
 
 #: Device and inode: they tell a file from its replacement.
@@ -67,7 +67,7 @@ class Workspace:
         self._open: dict[Path, OpenIndex] = {}
         self._lock = threading.Lock()
         #: Runs of indexing.
-        self.jobs = Jobs()
+        self.jobs = ToolJobs()
 
     def __enter__(self) -> Workspace:
         return self

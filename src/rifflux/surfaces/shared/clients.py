@@ -57,7 +57,7 @@ class Client:
         program, *arguments = command
         return {**(self.besides or {}), "command": program, "args": arguments}
 
-    def shown(self, command: Sequence[str]) -> str:
+    def entry_text(self, command: Sequence[str]) -> str:
         """Return the entry as it stands in the file."""
         entry = self.entry(command)
         if self._is_toml:
@@ -70,7 +70,7 @@ class Client:
 
     def installed(self, command: Sequence[str]) -> Edit:
         """Return the file with the entry, all else as it was. Raises `Unreadable` where that cannot be promised."""
-        return self._edit(self.entry(command), f"add this to {self.file()} yourself:\n{self.shown(command)}")
+        return self._edit(self.entry(command), f"add this to {self.file()} yourself:\n{self.entry_text(command)}")
 
     def uninstalled(self) -> Edit:
         """Return the file without the entry. Raises `NotFound` if it has none."""

@@ -117,7 +117,7 @@ class Settings:
             return Path.cwd() / _INDEX
         raise NotFound("no index here or in a folder above", cure=Cure.ADD)
 
-    def shown(self) -> JsonObject:
+    def redacted(self) -> JsonObject:
         """Return every setting and its value, secrets only as set or not."""
         values = {name: getattr(self, name) for name in _DEFAULTS}
         return values | {name: "(set)" if values[name] else "" for name in _SECRETS}
@@ -357,7 +357,7 @@ def configured_prices(settings: Settings) -> Mapping[str, float] | None:
         return None
     from rifflux.service.usage import read_prices
 
-    return read_prices(settings.prices).by_model
+    return read_prices(settings.prices)
 
 
 def configured_rerankers(settings: Settings) -> RerankSettings | None:

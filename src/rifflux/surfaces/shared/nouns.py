@@ -80,7 +80,7 @@ def search_json(results: Results) -> JsonObject:
 
 def trace_json(trace: Trace) -> JsonObject:
     """Return how a search was done: milliseconds, counts by channel, what degraded, what the question was taken for."""
-    told = noun_json(trace, degraded=[notice.text for notice in trace.degraded])
+    told = noun_json(trace)
     del told["mode"]
     return told
 

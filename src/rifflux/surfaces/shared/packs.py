@@ -43,8 +43,8 @@ def retrieval_json(found: Retrieval) -> JsonObject:
 def verified_json(pack: EvidencePack, problems: Sequence[str], replay: Replay | None = None) -> JsonObject:
     """Return how checking a pack ended; `replay` is the outcome of repeating its question, if it was repeated."""
     every = [*dict.fromkeys([*problems, *(replay.problems if replay else ())])]
-    told = {"sound": not every, "items": len(pack.items), "problems": every}
-    return told | {"replayed": replay.outcome if replay else "", "note": replay.note if replay else ""}
+    verdict = {"sound": not every, "items": len(pack.items), "problems": every}
+    return verdict | {"replayed": replay.outcome if replay else "", "note": replay.note if replay else ""}
 
 
 def checked_json(index: Index, text: str, *, replay: bool) -> JsonObject:
@@ -65,11 +65,11 @@ def checked_json(index: Index, text: str, *, replay: bool) -> JsonObject:
     return verified_json(pack, problems, found)
 
 
-def _lasting(told: Any) -> Any:
+def _lasting(given: Any) -> Any:
     """Return a part of an answer without what may differ when its question is repeated."""
-    if isinstance(told, dict):
-        return {name: value for name, value in told.items() if name not in _NOT_COMPARED}
-    return told
+    if isinstance(given, dict):
+        return {name: value for name, value in given.items() if name not in _NOT_COMPARED}
+    return given
 
 
 def read_pack(text: str) -> EvidencePack:
@@ -78,33 +78,33 @@ def read_pack(text: str) -> EvidencePack:
     Raises `InvalidArgument`, naming what is wrong.
     """
     try:
-        told = json.loads(text)
-        json.dumps(told, ensure_ascii=False).encode()  # no half of a character, which no store takes
+        given = json.loads(text)
+        json.dumps(given, ensure_ascii=False).encode()  # no half of a character, which no store takes
     except (ValueError, RecursionError) as error:
         raise _no_pack(str(error)) from None
-    if isinstance(told, dict):
-        told = told.get("evidence_pack", told.get("pack", told))
-    if not isinstance(told, dict) or "query" not in told or not isinstance(told.get("items"), list):
+    if isinstance(given, dict):
+        given = given.get("evidence_pack", given.get("pack", given))
+    if not isinstance(given, dict) or "query" not in given or not isinstance(given.get("items"), list):
         raise _no_pack("it is not an object with a query and a list of items")
     # Without a digest it can be read, and is not sound: nothing vouches for what it claims.
-    pack = _fields(EvidencePack, {"digest": ""} | told, "it")
+    pack = _fields(EvidencePack, {"digest": ""} | given, "it")
     pack["items"] = [_fields(EvidenceItem, item, f"item {place}") for place, item in enumerate(pack["items"], 1)]
     return _validated(pack)
 
 
-def _fields(shape: type, told: object, where: str) -> JsonObject:
+def _fields(shape: type, given: object, where: str) -> JsonObject:
     """Return the values of a JSON object by the names of the fields of a shape.
 
     Raises `InvalidArgument` for other keys than those of today's format, or fewer.
     """
-    if not isinstance(told, dict):
+    if not isinstance(given, dict):
         raise _no_pack(f"{where} is not an object")
     names = json_names(shape)
-    if unknown := sorted(set(told) - set(names.values())):
+    if unknown := sorted(set(given) - set(names.values())):
         raise _another_format(f"{where} has {unknown[0]!r}")
-    if missing := [name for name in names.values() if name not in told]:
+    if missing := [name for name in names.values() if name not in given]:
         raise _another_format(f"{where} lacks {missing[0]!r}")
-    return {field: told[name] for field, name in names.items()}
+    return {field: given[name] for field, name in names.items()}
 
 
 def _validated(pack: JsonObject) -> EvidencePack:
@@ -132,22 +132,21 @@ def _another_format(why: str) -> InvalidArgument:
 
 def _candidate(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:
     scores = {name: why.score for name in _CHANNELS if (why := hit.because(name)) and why.score is not None}
-    told = {"span": list(hit.span), "snippet": hit.text, "scores": scores}
-    return _about(hit, names) | told
+    return _about(hit, names) | {"span": list(hit.span), "snippet": hit.text, "scores": scores}
 
 
 def _ranked(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:
     why = hit.because("works")
     components = dict(why.detail) if why else {}
     values = components.pop("values", {})
-    told = {
+    ranked = {
         "score": hit.score,
         "components": components,
         "values": values,
         "relevance": hit.relevance,
         "quality": hit.quality,
     }
-    return _about(hit, names) | told
+    return _about(hit, names) | ranked
 
 
 def _about(hit: Hit, names: Mapping[str, Sequence[str]]) -> JsonObject:

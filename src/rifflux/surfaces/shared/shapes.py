@@ -26,6 +26,13 @@ class Shape(BaseModel):
         return cls.model_validate({name: noun[name] for name in cls.model_fields if name in noun} | more)
 
 
+class FailureShape(Shape):
+    """A file, or a part of one, that could not be read. Its path is untrusted data."""
+
+    path: str
+    reason: str
+
+
 class StepShape(Shape):
     """The rank and score that one step of the search gave a passage."""
 
@@ -197,7 +204,7 @@ class EvidencePassage(_OfWork):
     exact: bool = Field(description="The question names the work, or a passage of it: by identifier, title or heading")
 
 
-class AskingShape(Shape):
+class ArgumentsShape(Shape):
     """The request for evidence, so that it can be repeated."""
 
     arguments: JsonObject = Field(description="Those that were given besides the question")
@@ -211,7 +218,7 @@ class NoticeShape(Shape):
 
     code: str = Field(description="Stable, such as budget.cut")
     text: str = Field(description="A sentence for people; it may change")
-    cure: str | None = Field(description="What mends it: index or repair")
+    cure: str | None = Field(description="What mends it, such as index or repair")
     data: JsonObject
 
 
@@ -230,7 +237,7 @@ class EvidenceShape(Shape):
     bibliography: JsonObject = Field(
         description="Each cited work by its citation key, where cite asks for it: a BibTeX entry or an item of CSL-JSON"
     )
-    asked: AskingShape | None = Field(description="What verify needs to ask again; null for the pack of an answer")
+    asked: ArgumentsShape | None = Field(description="What verify needs to ask again; null for the pack of an answer")
     digest: str = Field(description="SHA-256 of all that the pack claims, as canonical JSON")
 
 
@@ -244,8 +251,8 @@ class RetrievalDiagnostics(Shape):
     counts: dict[str, int] = Field(description="By channel; works is how many were ranked")
     confidence: float
     uncertain: bool
-    degraded: list[str] = Field(description="What was missing, and how to mend it")
-    notes: list[str]
+    degraded: list[NoticeShape] = Field(description="What was missing, and how to mend it")
+    notes: list[NoticeShape]
 
 
 class RetrievalShape(Shape):
@@ -296,8 +303,8 @@ class AnswerShape(Shape):
     withdrawn: list[str] = Field(description="Sentences that the model wrote and that stand in no source")
     dropped: int = Field(description="Citations by the model of what is no source")
     tokens: int = Field(description="Tokens that the model took")
-    degraded: list[str] = Field(description="What was missing, and how to mend it")
-    notes: list[str]
+    degraded: list[NoticeShape] = Field(description="What was missing, and how to mend it")
+    notes: list[NoticeShape]
     milliseconds: dict[str, float]
 
 

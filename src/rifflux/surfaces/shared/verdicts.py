@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rifflux.surfaces.shared.nouns import JsonObject, nouns_json, trace_json
 from rifflux.text.numbers import ordinal
 
 if TYPE_CHECKING:
-    from rifflux import Understanding, Verdict, Why
+    from rifflux import Notice, Understanding, Verdict, Why
     from rifflux.retrieve.explain.verdict import QueryTerm
 
 _MARGIN = 16
@@ -44,9 +44,20 @@ def verdict_json(verdict: Verdict) -> JsonObject:
     }
 
 
-def verdict_lines(verdict: Verdict) -> list[str]:
-    """Return a verdict as text: what became of the document, its trail, its terms, the reason, and what would help."""
-    return [_headline(verdict), *_place(verdict), "", *_trail(verdict), "", *_terms(verdict.terms), *_advice(verdict)]
+def verdict_lines(verdict: Verdict, sentence: Callable[[Notice], str] = str) -> list[str]:
+    """Return a verdict as text: what became of the document, its trail, its terms, the reason, and what would help.
+
+    `sentence` returns a notice with its cure.
+    """
+    return [
+        _headline(verdict),
+        *_place(verdict),
+        "",
+        *_trail(verdict),
+        "",
+        *_terms(verdict.terms),
+        *_advice(verdict, sentence),
+    ]
 
 
 def _headline(verdict: Verdict) -> str:
@@ -105,8 +116,8 @@ def _terms(terms: Sequence[QueryTerm]) -> Iterator[str]:
         yield _row("also searched", _listed(f"{term.term} ({'held' if term.held else 'missed'})" for term in variants))
 
 
-def _listed(shown: Iterable[str]) -> str:
-    each = list(shown)
+def _listed(names: Iterable[str]) -> str:
+    each = list(names)
     if len(each) > MOST_TERMS:
         more = f" and {len(each) - MOST_TERMS} more"
     else:
@@ -114,10 +125,10 @@ def _listed(shown: Iterable[str]) -> str:
     return ", ".join(each[:MOST_TERMS]) + more
 
 
-def _advice(verdict: Verdict) -> Iterator[str]:
+def _advice(verdict: Verdict, sentence: Callable[[Notice], str]) -> Iterator[str]:
     yield _row("because", verdict.reason)
-    for note in (*verdict.trace.notes, *(notice.text for notice in verdict.trace.degraded)):
-        yield _row("note", note)
+    for notice in (*verdict.trace.notes, *verdict.trace.degraded):
+        yield _row("note", sentence(notice))
     for number, change in enumerate(verdict.changes):
         place = f" (it would be {ordinal(change.rank)})"
         yield _row("or" if number else "would help", change.what + place)

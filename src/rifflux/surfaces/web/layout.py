@@ -36,5 +36,5 @@ class LayoutIn(Body):
 @router.post("/layout", include_in_schema=False)
 def laid_out(given: LayoutIn, caller: User) -> Any:
     """Return the blocks of each text, in its order."""
-    layouts = [[node.told() for node in layout(text, given.kind, given.cuts)] for text in given.texts]
+    layouts = [[node.as_json() for node in layout(text, given.kind, given.cuts)] for text in given.texts]
     return JSONResponse({"layouts": layouts})

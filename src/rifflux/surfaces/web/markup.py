@@ -74,11 +74,11 @@ class Node:
     target: str = ""
     level: int = 0
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return it as JSON has it, without what it lacks."""
         rest = {"text": self.text, "target": self.target, "level": self.level}
         if self.inside:
-            inside = {"inside": [each.told() for each in self.inside]}
+            inside = {"inside": [each.as_json() for each in self.inside]}
         else:
             inside = {}
         return {"kind": self.kind, "start": self.start, "end": self.end, **inside} | {

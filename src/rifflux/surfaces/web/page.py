@@ -17,10 +17,11 @@ from starlette.concurrency import run_in_threadpool
 
 from rifflux import Filter, RiffluxError
 from rifflux.surfaces.http.auth import EXPIRED_CODE, Asked, admit, cookie_name, credentials_of
+from rifflux.surfaces.http.cures import CURES
 from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.route import refuse_repeated
 from rifflux.surfaces.http.service import Caller, Service
-from rifflux.surfaces.http.wording import for_clients
+from rifflux.surfaces.shared.cures import with_cure
 from rifflux.surfaces.shared.nouns import JsonObject, document_at_json, found_json
 
 router = APIRouter()
@@ -218,7 +219,7 @@ def _results(service: Service, caller: Caller, given: Any) -> JsonObject:
     return {
         "results": [_result(each, query) for each in found_json(found, index.profile.analyzer)],
         "more": urlencode([*asked, ("offset", offset + PAGE)]) if len(found) == PAGE else "",
-        "notes": [for_clients(each) for each in (*found.trace.notes, *(each.text for each in found.trace.degraded))],
+        "notes": [with_cure(each, CURES) for each in (*found.trace.notes, *found.trace.degraded)],
     }
 
 

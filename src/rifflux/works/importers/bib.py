@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.base import decode
 from rifflux.types import Failure
 from rifflux.works.importers.base import MONTHS, content
 from rifflux.works.importers.readable import needed

@@ -68,7 +68,7 @@ def read_works(source: WorkSource, format: str | None = None) -> Iterator[Entry 
             raise Unreadable(f"is no list of works: give one of {', '.join(SUFFIXES)}, or name its format")
         yield from _reader(known)(source)
     except (Unreadable, MissingExtra) as error:
-        yield Failure(str(source.path), str(error))
+        yield Failure.of(str(source.path), error)
 
 
 def is_known(path: Path) -> bool:

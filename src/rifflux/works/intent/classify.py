@@ -13,31 +13,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from rifflux.errors import InvalidArgument, ModelError
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.reading import Words
+from rifflux.session.license_policy import LicensePolicy
+from rifflux.store import Store
 from rifflux.text.analyzer import analyzer
-from rifflux.text.schemes import SCHEMES, parse_identifier
-from rifflux.types import Clause, Understanding
-from rifflux.works.intent.features import untitled
-from rifflux.works.intent.intents import GENERIC, IN, INTENTS, KEYWORDS, MODES, OUT, WEIGHTS, Intent
+from rifflux.text.moments import YEAR_OF_WORK
+from rifflux.text.schemes import SCHEMES, STRONG, parse_identifier
+from rifflux.types import AUTHORS, Clause, Notice, Query, Understanding
+from rifflux.works.intent.intents import ABOUT, FIRST, GENERIC, IN, INTENTS, KEYWORDS, MODES, OUT, WEIGHTS, Intent
+from rifflux.works.intent.named import NamedWork, identifier_candidates, is_only_name, named_work, work_of_author
 from rifflux.works.intent.rules import (
     FOUNDATIONAL,
     RECENT,
     asks,
     asks_citations,
-    bare_title,
     citation_direction,
-    first_match,
     footnote_reference,
     has_request_word,
     identifier_in,
     is_bare,
     is_broad,
+    lone_title,
     named_result,
-    quoted_title,
     stated_intent,
+    works_of,
 )
 from rifflux.works.intent.sides import comparison_in, sides_in
-from rifflux.works.intent.similarity import Similarity
+from rifflux.works.intent.similarity import Similarity, untitled
 
 #: Compares a question with the examples; None where that is impossible. Raises `ModelError`.
 Compare = Callable[[str], Similarity | None]
@@ -70,7 +73,7 @@ class IntentDecision:
     reason: str
     sides: tuple[str, ...] = ()
     cited: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
 
 
 def classify(
@@ -95,7 +98,7 @@ def classify(
         words = Words(analyzer())
     part = question_part(text)
     similarity = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Notice, ...] = ()
     if mode:
         name = mode
         reason = "asked for by name"
@@ -116,7 +119,8 @@ def classify(
             try:
                 similarity = compare(part)
             except ModelError as error:
-                notes = (f"its wording was read by rules alone: {error}",)
+                reason = f"its wording was read by rules alone: {error}"
+                notes = (Notice.of(error, "intent.by_rules", reason),)
         if single:
             name = "lookup"
             reason = single
@@ -160,8 +164,8 @@ def _single_work(text: str, understanding: Understanding | None, *, stated: bool
     identifier = parse_identifier(text.strip(_EDGES))
     if identifier and identifier.scheme in SCHEMES:
         return "it is an identifier"
-    title = quoted_title(text)
-    if title:
+    title, is_certain = lone_title(text)
+    if is_certain:
         return f"it is a title: {title!r}"
     if stated or not understanding or understanding.kind != "identifier":
         return ""
@@ -204,7 +208,7 @@ def _rules(text: str, words: Mapping[str, Clause]) -> Mapping[str, str]:
     if stated := stated_intent(outside):
         name, says = stated
         return {name: f"it names one thing: {says!r}" if name == "lookup" else f"it says {says!r}"}
-    if single := named_result(text, words) or bare_title(text):
+    if single := named_result(text, words) or lone_title(text)[0]:
         return {"lookup": f"it names one thing: {single!r}"}
     return {}
 
@@ -225,15 +229,15 @@ def _odds(rules: Mapping[str, str], similarity: Similarity | None, identifier: s
 def _emphasized(text: str, intent: Intent) -> tuple[Intent, str]:
     """Weigh citations more and age less for foundational works, and new works more where the question asks for them."""
     weights = intent.weights
-    if words := first_match(FOUNDATIONAL, text):
+    if found := FOUNDATIONAL.search(text):
         cited = weights["citation"] or WEIGHTS["citation"]
         authority = max(weights["authority"], WEIGHTS["authority"])
         more = weights.but(freshness=0.0, citation=2 * cited, authority=2 * authority)
         # To be cited by what is relevant makes a work foundational; to cite does not.
         intent = replace(intent, weights=more, follow=(OUT,))
-        return intent, f"; {words!r}: citations count more, and age nothing"
-    if words := first_match(RECENT, text):
-        return replace(intent, weights=weights.but(freshness=0.15)), f"; {words!r}: recent works count more"
+        return intent, f"; {found[0].strip()!r}: citations count more, and age nothing"
+    if found := RECENT.search(text):
+        return replace(intent, weights=weights.but(freshness=0.15)), f"; {found[0].strip()!r}: recent works count more"
     return intent, ""
 
 
@@ -243,3 +247,93 @@ def _similar_direction(similarity: Similarity | None) -> str:
         return ""
     best = max(similarity.directions, key=similarity.directions.__getitem__)
     return best if similarity.directions[best] >= DIRECTED else ""
+
+
+# The question read: its intent, and the works that it names
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about works as typed and as read, with the decision on its intent.
+
+    `first` is the work that it looks for, which comes first; `about` is a work that it asks about, such as that whose
+    prerequisites are wanted, for which others are the answer. `lacking` are identifiers in it that no work here has.
+    """
+
+    text: str
+    plan: Plan
+    decision: IntentDecision
+    first: NamedWork | None = None
+    about: NamedWork | None = None
+    notes: tuple[Notice, ...] = ()
+    lacking: tuple[str, ...] = ()
+
+
+def read_question(
+    text: str,
+    plan: Plan,
+    mode: str | None,
+    intents: Mapping[str, Intent],
+    store: Store,
+    visible: LicensePolicy,
+    compare: Compare = lambda _: None,
+) -> Question:
+    """Decide on the intent of a question and the works that it names, by its wording and by the contents of the index.
+
+    `compare` compares it with examples. Raises `InvalidArgument` for an unknown mode.
+    """
+    query = plan.query
+    named, doubt = named_work(query.phrasing.body, store, visible)
+    if not named and not doubt:
+        named, doubt = work_of_author(text, query, store, visible)
+    name = f"the name of a work here: {named.display_name}" if named else ""
+    reference = name if named and named.alone else _reference(query)
+    known = query.understanding
+    decision = classify(query.phrasing.body, mode, known, intents, query.words, reference=reference, compare=compare)
+    undecided = named and not mode and decision.intent.name == GENERIC
+    # "What is tag 06Z4?": words that ask are no part of the name.
+    if named and undecided and is_only_name(query.semantic_text, named.name, named.hit.title):
+        again = classify(query.phrasing.body, mode, known, intents, query.words, reference=name)
+        decision = replace(again, notes=decision.notes)
+    summary = f"{decision.intent.name}: {decision.reason}"
+    notes = [Notice("works.intent", summary, data={"intent": decision.intent.name})]
+    first = named if decision.intent.naming == FIRST else None
+    about = named if decision.intent.naming == ABOUT else None
+    if about:
+        text_about = f"it is about {about.display_name}, which is left out itself"
+        notes.append(Notice("works.about", text_about, data={"work": about.name}))
+        if decision.cited:
+            decision = replace(decision, intent=decision.intent.directed(decision.cited))
+    elif decision.intent.naming == ABOUT and doubt:
+        notes.append(Notice("works.ambiguous", doubt))
+    lacking = _unknown_identifiers(query.phrasing.body, store)
+    return Question(text, plan, decision, first, about, (*notes, *decision.notes), lacking)
+
+
+def _reference(query: Query) -> str:
+    """Describe a question that only refers to works by an author, or "".
+
+    It asks for all works of a person, or refers to one as in a footnote: by an author known here, then a year and a few
+    bare words. Without the author it would be an event: `Chile earthquake 1960`.
+    """
+    people = [credit.said for credit in query.credits if credit.role == AUTHORS]
+    typed = query.phrasing.body.strip()
+    year = YEAR_OF_WORK.search(query.phrasing.body)
+    if year and not query.credits_only and is_bare(typed, query.words):
+        for person in people:
+            if typed.startswith(person):
+                return f"an author, a subject and a year: {person!r}, {year[0]}"
+    name = works_of(query.phrasing.body, people if query.credits_only else ())
+    if name:
+        return f"a question for the works of {name!r}"
+    return ""
+
+
+def _unknown_identifiers(text: str, store: Store) -> tuple[str, ...]:
+    """Return the identifiers in a question that mean one work everywhere, but none here."""
+    parsed = [parse_identifier(each) for each in identifier_candidates(text)]
+    names = dict.fromkeys(str(each) for each in parsed if each and each.scheme in (*STRONG, "isbn"))
+    if not names:
+        return ()
+    known = store.catalog.identified([*names])
+    return tuple(name for name in names if name not in known)

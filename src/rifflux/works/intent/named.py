@@ -1,7 +1,7 @@
 """The works that a question names: by an identifier, a title, an author and words of the title, or a heading.
 
 `named_work` and `work_of_author` look up the one work that a question is about. `names_in` reads everything in a
-question that can be a name, and `add_certainty` judges with it how surely the question means each candidate: a theorem
+question that can be a name, and `MarkNamed` judges with it how surely the question means each candidate: a theorem
 by name or number, a term that is defined, a section.
 """
 
@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise, product
+from itertools import chain, pairwise
 
 import numpy as np
 
-from rifflux.retrieve.table import NAMED, Candidates, declare
+from rifflux.retrieve.pipeline import Plan
+from rifflux.retrieve.table import NAMED, OUTRIGHT, Candidates, declare
 from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
 from rifflux.text.identifiers import named_results
@@ -118,7 +119,8 @@ def work_of_author(text: str, query: Query, store: Store, visible: LicensePolicy
     if it contains enough of them; if several works have that title, the note says so.
     """
     people = [credit for credit in query.credits if credit.role == AUTHORS]
-    called = _called(text, [credit.said for credit in people])
+    forms = [form.replace("WHO", re.escape(credit.said)) for credit in people for form in _CALLED]
+    called = next((found for form in forms if (found := re.search(form, text, re.IGNORECASE))), None)
     if called is None:
         return None, ""
     name = called[0]
@@ -138,15 +140,6 @@ def work_of_author(text: str, query: Query, store: Store, visible: LicensePolicy
         return None, f"{name!r} can be {len(meant)} works here: none was taken to be meant"
     alone = _LEAD.sub("", text.strip(_EDGES)) == name
     return NamedWork(meant[0], _tags_of(meant[0], store, visible), name, alone=alone, certainty=BY_AUTHOR), ""
-
-
-def _called(text: str, people: Sequence[str]) -> re.Match[str] | None:
-    """Return the match where a question names a single work by one of these people, with the words of its title."""
-    for who, form in product(people, _CALLED):
-        found = re.search(form.replace("WHO", re.escape(who)), text, re.IGNORECASE)
-        if found:
-            return found
-    return None
 
 
 def _places(text: str, store: Store) -> Mapping[str, list[Place]]:
@@ -269,8 +262,11 @@ class QuestionNames:
 
     def certainty(self, title: str, authors: Sequence[str], identifiers: Iterable[Identifier]) -> int:
         """Return how surely a work is meant: 3 by an identifier, 2 by its title, 1 by its title's subject, else 0."""
-        if any(self._has_identifier(identifier) for identifier in identifiers):
-            return 3
+        for identifier in identifiers:
+            value = identifier.value.casefold()
+            is_distinctive = len(value) >= _SHORTEST_VALUE and not value.isalpha() and not value.isdigit()
+            if f"{identifier.scheme}:{value}" in self.identifiers or (is_distinctive and value in self.words):
+                return 3
         written = _plain(title)
         if written in self.titles:
             return 2
@@ -288,13 +284,6 @@ class QuestionNames:
             return True
         written = _NUMBER.sub("", _plain(number))
         return " " in written and written in self.titles
-
-    def _has_identifier(self, identifier: Identifier) -> bool:
-        value = identifier.value.casefold()
-        if f"{identifier.scheme}:{value}" in self.identifiers:
-            return True
-        distinctive = len(value) >= _SHORTEST_VALUE and not value.isalpha() and not value.isdigit()
-        return distinctive and value in self.words
 
 
 def names_in(question: str) -> QuestionNames:
@@ -335,42 +324,50 @@ def _bare(name: Sequence[str], *, before: frozenset[str]) -> str:
     return " ".join(name[start:end])
 
 
-def add_certainty(
-    names: QuestionNames,
-    first: Place | None,
-    table: Candidates,
-    identifiers: Mapping[int, Sequence[Identifier]],
-    visible: LicensePolicy,
-) -> Candidates:
-    """Add the column of how surely the question names each candidate's work; 0 where it does not.
+@dataclass(frozen=True, slots=True)
+class MarkNamed:
+    """Adds the column of how surely a question names each candidate's work; 0 where it does not.
 
     A work is named by its identifier (3), by its title (2), by its title's subject or the heading of a passage (1);
     that at `first` was looked up before. If none is named so, those are that the search recognized in any form of their
     name, as long as they are few. Of a work that may not be shown, its title and identifiers alone decide.
     """
-    outright: dict[Place, int] = {}
-    alike: dict[Place, int] = {}
-    rows = zip(visible.hits(table.passages), table.ids.tolist(), np.nan_to_num(table[NAMED]).tolist(), strict=True)
-    for hit, id, recognized in rows:
-        place = hit.place
-        disclosed = visible.tells_facts(place[0], hit.license)
-        authors = tuple(map(str, hit.metadata.get("authors", ()))) if disclosed else ()
-        # A work whose facts are not disclosed cannot be that of a certain author.
-        known = {word for name in (*authors, hit.title, hit.heading_path) for word in _plain(name).split()}
-        by_them = names.people <= known and (disclosed or not names.people)
-        if place == first and by_them:
-            certainty = LOOKED_UP
+
+    store: Store
+    text: str
+    first: Place | None
+    visible: LicensePolicy
+
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
+        """Return the candidates in their order; by an identifier or a title, the question asks for a work outright."""
+        del plan
+        names = names_in(self.text)
+        identifiers = self.store.catalog.identifiers_of(np.unique(table.ids))
+        outright: dict[Place, int] = {}
+        alike: dict[Place, int] = {}
+        hits = self.visible.hits(table.passages)
+        for hit, id, recognized in zip(hits, table.ids.tolist(), np.nan_to_num(table[NAMED]).tolist(), strict=True):
+            place = hit.place
+            disclosed = self.visible.tells_facts(place[0], hit.license)
+            authors = tuple(map(str, hit.metadata.get("authors", ()))) if disclosed else ()
+            # A work whose facts are not disclosed cannot be that of a certain author.
+            known = {word for name in (*authors, hit.title, hit.heading_path) for word in _plain(name).split()}
+            by_them = names.people <= known and (disclosed or not names.people)
+            if place == self.first and by_them:
+                certainty = LOOKED_UP
+            else:
+                certainty = names.certainty(hit.title, authors, identifiers.get(id, ()))
+                if not certainty and not hit.withheld:
+                    certainty = int(names.has_heading(hit.heading_path))
+            outright[place] = max(outright.get(place, 0), certainty)
+            if recognized and by_them and not hit.withheld:
+                alike[place] = 1
+        if any(outright.values()):
+            found = outright
+        elif len(alike) <= MOST_ALIKE:
+            found = alike
         else:
-            certainty = names.certainty(hit.title, authors, identifiers.get(id, ()))
-            if not certainty and not hit.withheld:
-                certainty = int(names.has_heading(hit.heading_path))
-        outright[place] = max(outright.get(place, 0), certainty)
-        if recognized and by_them and not hit.withheld:
-            alike[place] = 1
-    if any(outright.values()):
-        found = outright
-    elif len(alike) <= MOST_ALIKE:
-        found = alike
-    else:
-        found = {}
-    return table.with_column(CERTAINTY, np.array([found.get(hit.place, 0) for hit in table.passages], np.float64))
+            found = {}
+        certainties = np.array([found.get(hit.place, 0) for hit in table.passages], np.float64)
+        surely = np.maximum(np.nan_to_num(table[OUTRIGHT]), certainties >= BY_TITLE)
+        return table.with_column(CERTAINTY, certainties).with_column(OUTRIGHT, surely)

@@ -227,14 +227,6 @@ def is_broad(text: str, known: Mapping[str, Clause]) -> bool:
     return text.strip().translate(_MARKS).isalpha() and 0 < len(_content(text, known)) <= _BROAD_WORDS
 
 
-def first_match(rule: re.Pattern[str], text: str) -> str:
-    """Return the first words that match a rule, or ""."""
-    found = rule.search(text)
-    if found:
-        return found[0].strip()
-    return ""
-
-
 def _content(text: str, known: Mapping[str, Clause], without: frozenset[str] = frozenset()) -> list[str]:
     """Return the words of a text that have terms."""
     return [word for word in _WORD.findall(text) if known[word] and word.lower() not in without]
@@ -295,35 +287,17 @@ _TITLE = re.compile(
 _BEFORE_TITLE = words("before a title")
 
 
-def bare_title(text: str) -> str:
-    """Return the title that is nearly all of a question, or ""."""
-    found = _title_in(text)
-    if not found:
-        return ""
-    return found["quoted"] or (found["plain"] if _capitals(found["plain"]) >= _CAPITALS else "")
+def lone_title(text: str) -> tuple[str, bool]:
+    """Return the title that is nearly all of a question, or "", and whether it certainly is one.
 
-
-def quoted_title(text: str) -> str:
-    """Return the title that is certainly all of a question, or "": quoted, and capitalized or followed by an author.
-
-    Other quoted words may be a phrase that texts must contain.
+    It is if it is quoted, and capitalized or followed by an author: other quoted words may be a phrase that texts must
+    contain.
     """
-    found = _title_in(text)
-    quoted = found["quoted"] if found else None
-    if not found or not quoted:
-        return ""
-    if _capitals(quoted) >= _CAPITALS or re.search(r"\bby\b", found["rest"]):
-        return quoted
-    return ""
-
-
-def _title_in(text: str) -> re.Match[str] | None:
     found = _TITLE.fullmatch(text)
-    if found and _BEFORE_TITLE.issuperset(found["lead"].lower().split()):
-        return found
-    return None
-
-
-def _capitals(title: str) -> int:
-    """Count the words that begin with a capital."""
-    return sum(word[0].isupper() for word in title.split())
+    if not found or not _BEFORE_TITLE.issuperset(found["lead"].lower().split()):
+        return "", False
+    title = found["quoted"] or found["plain"]
+    is_capitalized = sum(word[0].isupper() for word in title.split()) >= _CAPITALS
+    if found["quoted"]:
+        return title, is_capitalized or bool(re.search(r"\bby\b", found["rest"]))
+    return title if is_capitalized else "", False

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from rifflux.errors import InvalidArgument
+from rifflux.ingest.chunking import plain_blocks
 from rifflux.ingest.prepare import Preparer
-from rifflux.ingest.read.plain import plain_blocks
 from rifflux.session.intake import Intake
 from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
@@ -164,7 +164,7 @@ def within_limits(entries: Sequence[Entry | Failure], prepare: Preparer, intake:
             try:
                 intake.check_document(document.key, chunks)
             except InvalidArgument as error:
-                taken.append(Failure(entry.place if isinstance(entry, Entry) else document.key, str(error)))
+                taken.append(Failure.of(entry.place if isinstance(entry, Entry) else document.key, error))
                 continue
         taken.append(entry)
     return taken

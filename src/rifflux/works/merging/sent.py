@@ -48,5 +48,5 @@ def _item_json(item: Entry | Failure, folder: Path) -> dict[str, Any]:
 def _item(record: Mapping[str, Any]) -> Entry | Failure:
     """Return the item that `read_here` wrote as JSON."""
     if "work" not in record:
-        return Failure(**record)
+        return Failure.of_json(record)
     return Entry(record["place"], record["key"], load(record["work"]), tuple(record["notes"]))

@@ -5,63 +5,40 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
+from itertools import chain
 from time import perf_counter
 
 import numpy as np
 
 from rifflux.retrieve.fuse import Fuse, ReciprocalRank
-from rifflux.retrieve.fuse.base import Weights
-from rifflux.retrieve.pipeline import Channel, Outcome, Phase, Plan, Stopwatch, channels, reaching
-from rifflux.retrieve.steps.beginnings import COLUMNS as BEGUN
-from rifflux.retrieve.steps.beginnings import STAGE as BEGINNING
-from rifflux.retrieve.table import (
-    CREDITED,
-    LEXICAL,
-    LIFT,
-    NAMED,
-    OUTRIGHT,
-    RELEVANCE,
-    SCORE,
-    SEMANTIC,
-    Candidates,
-    declare,
-    joined,
-    stacked,
-)
+from rifflux.retrieve.pipeline import Channel, Outcome, Phase, Plan, Stopwatch, channels, counted, reaching
+from rifflux.retrieve.table import LEXICAL, SCORE, Candidates, joined, stacked
 from rifflux.session.searching import Searcher
 from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import idf
-from rifflux.types import Clause, Execution, Filter, Ids, Query, Ranking, Scores, Trace
-from rifflux.works.intent.named import CERTAINTY, NamedWork, Place
-from rifflux.works.intent.question import Question
+from rifflux.types import Clause, Execution, Query, Ranking
+from rifflux.works.intent.named import NamedWork, Place
 from rifflux.works.intent.sides import query_of_side
+from rifflux.works.retrieval.score import SCORED, SIDE, SIDES, scored_exactly
+from rifflux.works.retrieval.stages import WorksOptions, meeting_limits
 
 #: Candidates of each search.
 POOL = 60
 #: The most telling terms of a work stand for it, from so much of its text.
 TERMS = 25
 CHARACTERS = 5_000
-#: The step that merges both sides of a comparison.
-SIDES = "sides"
-JOINED = declare("joined", "from 0 to 1", "how surely citations join the work with the one that is asked about")
-SIDE = declare("side", "place from 0", "the side of a comparison that ranks the candidate better")
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Candidates by their scores, and the queries that they answer.
+    """Candidates by their scores, and the plan whose question scored them; its stages that read passages are to come.
 
-    All of them are scored by the question of `plan`, and satisfy it; its stages that read passages are still to come.
-    `sides` are the questions that they are judged by: one for each side of a comparison, else a single one. The work at
-    `named` is the one that the question names.
+    `sides` are the plans that candidates are judged by: one for each side of a comparison, else a single one.
     """
 
     table: Candidates
     plan: Plan
     sides: Sequence[Plan]
-    trace: Trace
-    named: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -69,49 +46,54 @@ class CandidateGenerator:
     """Search for works that answer a question, by words and meaning together, `POOL` deep."""
 
     searcher: Searcher
-    question: Question
-    filter: Filter
+    options: WorksOptions
     clock: Stopwatch
 
     def __call__(self) -> Gathered:
         """Return the candidates, within the limits of the question and the filter."""
-        if self.question.decision.sides:
-            return self._of_sides(self.question.decision.sides)
-        if self.question.about:
-            return self._like(self.question.about)
-        found = self._gathered(self.question.plan)
-        if self.question.first:
-            return self._with(self.question.first, found)
-        return found
+        question = self.options.question
+        if question.decision.sides:
+            found = self._of_sides(question.decision.sides)
+        elif question.about:
+            found = self._like(question.about)
+        else:
+            found = self._search(question.plan)
+            if question.first:
+                found = replace(found, table=self._with(question.first, found))
+        notes = (*found.plan.trace.notes, *question.notes)
+        trace = replace(found.plan.trace, reranker=SCORED, notes=notes, understanding=question.plan.query.understanding)
+        return replace(found, plan=replace(found.plan, trace=trace))
 
-    def _gathered(self, parsed: Plan, without: Place | None = None) -> Gathered:
-        """Return the candidates of one search, less a work; the stages follow once those of all sides are there."""
-        plan = self.searcher.plan(replace(parsed, clock=self.clock, outcome=Outcome()), POOL)
-        first = [stage for stage in plan.stages if stage.phase <= Phase.FETCH]
-        table = replace(plan, stages=first).ordered(POOL)
-        trace = plan.completed_trace()
+    def _search(self, parsed: Plan, without: Place | None = None) -> Gathered:
+        """Return the candidates of one search, less a work."""
+        parsed = replace(parsed, clock=self.clock, outcome=Outcome(), passages=POOL)
+        plan = self.searcher.plan(parsed, POOL, self.options)
+        table = plan.candidates()
+        plan.outcome.counts.update(counted(table))
+        table = plan.run_phase(Phase.FETCH, table)
+        plan = replace(plan, trace=plan.completed_trace(), outcome=Outcome())
         if without:
             table = table.take([row for row, hit in enumerate(table.passages) if hit.place != without])
-        table = settled(self.searcher.store, plan.execution, table, self.question.decision.intent.weights)
-        return Gathered(table, plan, [plan], trace)
+        table = scored_exactly(self.searcher.store, plan, table, self.options.question.decision.intent.weights)
+        return Gathered(table, plan, [plan])
 
-    def _with(self, named: NamedWork, found: Gathered) -> Gathered:
-        """Make the named work a candidate, whatever the channels say, unless the question leaves it out."""
+    def _with(self, named: NamedWork, found: Gathered) -> Candidates:
+        """Return the candidates with the named work, whatever the channels say, unless the question leaves it out."""
         table = found.table
+        if named.hit.place in [hit.place for hit in table.passages]:
+            return table
         store = self.searcher.store
-        if named.hit.place not in [hit.place for hit in table.passages]:
-            ranking = allowed(store, found.plan.query, Ranking(np.array([named.id], np.int64), np.zeros(1)))
-            more = Candidates.of_hits(store.catalog.hydrate(ranking))
-            table = stacked(table, settled(store, found.plan.execution, more, self.question.decision.intent.weights))
-        return replace(found, table=table, named=named.hit.place)
+        ranking = meeting_limits(store, found.plan.query, Ranking(np.array([named.id], np.int64), np.zeros(1)))
+        more = Candidates.of_hits(store.catalog.hydrate(ranking))
+        return stacked(table, scored_exactly(store, found.plan, more, self.options.question.decision.intent.weights))
 
     def _of_sides(self, sides: Sequence[str]) -> Gathered:
         """Return the candidates for either side of a comparison, merged."""
-        plan = self.question.plan
-        first, second = (self._gathered(replace(plan, query=query_of_side(plan.query, side))) for side in sides)
-        plans = [first.plan, second.plan]
-        trace = _both(first.trace, second.trace)
-        return Gathered(_merged(first.table, second.table), _joined(plans), plans, trace)
+        plan = self.options.question.plan
+        first, second = (self._search(replace(plan, query=query_of_side(plan.query, side))) for side in sides)
+        return Gathered(
+            _merged_tables(first.table, second.table), _merged_plans(first.plan, second.plan), [first.plan, second.plan]
+        )
 
     def _like(self, named: NamedWork) -> Gathered:
         """Return what is like a work, by its most telling words and its vector, without the work itself."""
@@ -120,36 +102,19 @@ class CandidateGenerator:
         title = replace(plan.query, required=(), anchors=(), specificity=0.0)
         telling = replace(title, clauses=self._telling(named), variants=(), beside=(), prefixes=())
         plan = replace(plan, execution=replace(plan.execution, vector=vector))
-        found = self._gathered(replace(plan, query=telling), named.hit.place)
-        # How well a work answers is judged by what the other is called: none holds all of the other's words.
+        found = self._search(replace(plan, query=telling), named.hit.place)
+        # How well a work answers is judged by what the other is called: none has all of the other's words.
         return replace(found, sides=[replace(found.plan, query=title)])
 
     def _titled(self, named: NamedWork) -> Plan:
         """Return a work's title as a question, within the limits of the one that names it."""
         title = "".join(char if char.isalnum() else " " for char in named.hit.title)
-        asked = self.question.query
+        query = self.options.question.plan.query
         start = perf_counter()
-        text = f"{title} {asked.phrasing.limits}"
-        plan = self.searcher.parse(text, self.filter, understanding=asked.understanding)
+        text = f"{title} {query.phrasing.limits}"
+        plan = self.searcher.parse(text, self.options.filter, understanding=query.understanding)
         self.clock.add("understand", start)
         return plan
-
-    def rated(self, found: Gathered, table: Candidates) -> Candidates:
-        """Return candidates with their relevance for the question; if it has two sides, for the one they answer.
-
-        The named work is what was asked for, whether or not its text says its name; so is what citations join with the
-        work that is asked about, as surely as these are known.
-        """
-        rated = map(self.searcher.rated, found.sides, repeat(table))
-        by_side = np.array([*(each[RELEVANCE] for each in rated)])
-        best = np.max(by_side, axis=0)
-        side = table[SIDE]
-        known = np.flatnonzero(np.isfinite(side))
-        best[known] = by_side[side[known].astype(np.int64), known]
-        if found.named:
-            best[np.array([hit.place == found.named for hit in table.passages], bool) & (table[CERTAINTY] > 0)] = 1.0
-        best = np.fmax(best, table[JOINED])
-        return table.with_column(RELEVANCE, best)
 
     def _telling(self, named: NamedWork) -> tuple[Clause, ...]:
         """Return the terms of a work that are rare elsewhere and frequent in it."""
@@ -167,7 +132,7 @@ class CandidateGenerator:
         return tuple((term,) for term in best)
 
 
-def _merged(first: Candidates, second: Candidates) -> Candidates:
+def _merged_tables(first: Candidates, second: Candidates) -> Candidates:
     """Return the candidates of two sides by reciprocal ranks, each with the row of the side that ranks it better."""
     rankings = {str(side): Ranking(table.ids, table[SCORE]) for side, table in enumerate((first, second))}
     fused = ReciprocalRank()(joined(rankings)).head(POOL)
@@ -178,90 +143,31 @@ def _merged(first: Candidates, second: Candidates) -> Candidates:
     return table.with_column(SIDE, answers.astype(np.float64)).with_column(f"{SIDES}/score", fused[SCORE])
 
 
-def _joined(plans: Sequence[Plan]) -> Plan:
-    """Return the sides of a comparison as one search: for what either wants."""
-    vectors = [plan.execution.vector for plan in plans if plan.execution.vector is not None]
-    units = [vector / (np.linalg.norm(vector) or 1.0) for vector in vectors]
-    mean = np.asarray(np.mean(units, axis=0, dtype=np.float32)) if len(units) == len(plans) else None
-    first = plans[0]
-    clauses = tuple(dict.fromkeys(clause for plan in plans for clause in plan.query.clauses))
-    return replace(first, query=replace(first.query, clauses=clauses), execution=replace(first.execution, vector=mean))
-
-
-def _both(one: Trace, other: Trace) -> Trace:
-    """Return the trace of two searches; their clock is one."""
+def _merged_plans(first: Plan, second: Plan) -> Plan:
+    """Return the sides of a comparison as one search for what either wants; their clock is one."""
+    vectors = [plan.execution.vector for plan in (first, second) if plan.execution.vector is not None]
+    mean = None
+    if len(vectors) == 2:
+        units = [vector / (np.linalg.norm(vector) or 1.0) for vector in vectors]
+        mean = np.asarray(np.mean(units, axis=0, dtype=np.float32))
+    trace = replace(
+        second.trace,
+        counts=_sums(first.trace.counts, second.trace.counts),
+        dropped=_sums(first.trace.dropped, second.trace.dropped),
+        degraded=tuple(dict.fromkeys((*first.trace.degraded, *second.trace.degraded))),
+        notes=tuple(dict.fromkeys((*first.trace.notes, *second.trace.notes))),
+    )
+    clauses = tuple(dict.fromkeys((*first.query.clauses, *second.query.clauses)))
     return replace(
-        other,
-        counts=_sums(one.counts, other.counts),
-        dropped=_sums(one.dropped, other.dropped),
-        degraded=tuple(dict.fromkeys((*one.degraded, *other.degraded))),
-        notes=tuple(dict.fromkeys((*one.notes, *other.notes))),
+        first,
+        query=replace(first.query, clauses=clauses),
+        execution=replace(first.execution, vector=mean),
+        trace=trace,
     )
 
 
 def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]:
     return {name: one.get(name, 0) + other.get(name, 0) for name in (*one, *other)}
-
-
-def allowed(store: Store, limits: Query, ranking: Ranking) -> Ranking:
-    """Return what a search would let through: what passes the filter, and holds what must and must not be held.
-
-    Each work is judged by the chunk that stands for it, as a search judges chunks.
-    """
-    ids = ranking.ids
-    if limits.filter and len(ids):
-        ids = ids[np.isin(ids, store.catalog.passing(limits.filter, ids))]
-    for clause in limits.required if len(ids) else ():
-        ids = ids[np.isin(ids, store.lexical.holding(clause, ids))]
-    for clause in limits.excluded if len(ids) else ():
-        ids = ids[~np.isin(ids, store.lexical.holding(clause, ids))]
-    kept = np.isin(ranking.ids, ids)
-    return Ranking(ranking.ids[kept], ranking.scores[kept])
-
-
-#: The columns that are kept, besides those of the channels.
-_KEPT = ("anchors/", "cited/", f"{BEGINNING}/")
-_ALSO = (LIFT, NAMED, OUTRIGHT, CREDITED, *BEGUN)
-
-
-def settled(store: Store, execution: Execution, table: Candidates, weights: Weights) -> Candidates:
-    """Return the rows by their BM25 and the cosine of the tables, as both are weighed.
-
-    Scores are shares of the greatest; ranks are among these rows, ties by chunk id. What is not among the best by words
-    has nothing for them.
-    """
-    if not len(table):
-        return table
-    lexical = np.nan_to_num(table[f"{LEXICAL}/score"])
-    semantic = np.nan_to_num(np.maximum(store.semantic.cosines_of(execution.vector, table.ids), 0.0))
-    columns: dict[str, Scores] = {}
-    for name, scores in {LEXICAL: lexical, SEMANTIC: semantic}.items():
-        known = scores > 0
-        columns[f"{name}/rank"] = np.where(known, _ranks(scores, table.ids), np.nan)
-        columns[f"{name}/score"] = np.where(known, scores, np.nan)
-    for name in table.columns:
-        if name in _ALSO or name.startswith(_KEPT):
-            columns[name] = table[name]
-    total = weights["lexical"] + weights["semantic"]
-    if total:
-        words = weights["lexical"] / total
-    else:
-        words = 0.5
-    merged = words * share(lexical) + (1 - words) * share(semantic)
-    return replace(table, columns=columns, rankings={}).scored(merged)
-
-
-def share(values: Scores) -> Scores:
-    """Return values as shares of the greatest; zero where there is none above zero."""
-    greatest = values.max(initial=0.0)
-    return values / greatest if greatest > 0 else np.zeros(len(values))
-
-
-def _ranks(scores: Scores, ids: Ids) -> Scores:
-    order = np.lexsort((ids, -scores))
-    ranks = np.empty(len(order))
-    ranks[order] = np.arange(1, len(order) + 1)
-    return ranks
 
 
 # Channels of retrieval's own, so that equal indexes name equal candidates: derived indexes round lengths to a byte and

@@ -1,4 +1,4 @@
-"""Ask the question of a pack again, at its moment and without deadlines, and compare what it claims."""
+"""Repeat the request of a pack, as of its date and without deadlines, and compare what it claims."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import InvalidArgument, ModelError
-from rifflux.evidence.pack import EvidencePack
-from rifflux.evidence.replay import differences
-from rifflux.evidence.verify import check_digest
+from rifflux.evidence.pack import EvidencePack, PackRequest
+from rifflux.evidence.verify import check_digest, differences
 from rifflux.session.searching import NO_QUERY_VECTOR
 from rifflux.types.nouns import noun_json
-from rifflux.works.retrieval.steps import NO_CITATIONS_FOLLOWED, NO_SCORES, RetrievalSettings
+from rifflux.works.retrieval.stages import NO_CITATIONS_FOLLOWED, NO_SCORES, RetrievalSettings
 
 if TYPE_CHECKING:
     from rifflux.works.retrieval.retriever import Retrieval, WorksRetriever
@@ -41,7 +40,7 @@ class Replay:
     found: Retrieval | None = None
 
     def beside(self, claimed: Mapping[str, Any], again: Mapping[str, Any]) -> Replay:
-        """Return it with what else is claimed beside the pack, such as the list of works."""
+        """Return the result with differences in what is claimed beside the pack, such as the list of works."""
         more = tuple(differences(claimed, again))
         if more:
             return replace(self, outcome=DIFFERS, problems=(*self.problems, *more))
@@ -51,57 +50,59 @@ class Replay:
 def replayed(retriever: WorksRetriever, pack: EvidencePack) -> Replay:
     """Repeat the request of a pack and compare the results; see `verify` for its passages.
 
-    Raises `InvalidArgument` for a pack that does not say how it was asked, and `ModelError` where a model does not
-    answer now.
+    Raises `InvalidArgument` for a pack that does not record its request, and `ModelError` where a model does not answer
+    now.
     """
-    if pack.asked is None:
-        raise InvalidArgument("this pack does not say how it was asked: 'retrieve' makes packs that can be replayed")
-    told = pack.asked
-    now = retriever.searcher.refreshed(pack.query)
+    recorded = pack.asked
+    if recorded is None:
+        raise InvalidArgument("this pack does not record its request: 'retrieve' makes packs that can be replayed")
+    searcher = retriever.searcher.refreshed(pack.query)
     problems = check_digest(pack)
     try:
-        moment = datetime.fromisoformat(told.asked_at)
-        if moment.timestamp() > now.view.session.now() + 1:
-            problems.append(f"it was asked at {told.asked_at}, which is still to come")
+        moment = datetime.fromisoformat(recorded.asked_at)
+        if moment.timestamp() > searcher.view.session.now() + 1:
+            problems.append(f"its request is dated {recorded.asked_at}, which is in the future")
         year = moment.year
     except (ValueError, TypeError, OverflowError):
-        return Replay(DIFFERS, (*problems, f"it was asked at {told.asked_at!r}, which is no moment"))
+        return Replay(DIFFERS, (*problems, f"its request is dated {recorded.asked_at!r}, which is not a date"))
     skipped = _OF_THE_MOMENT.intersection(note.code for note in pack.notes)
     try:
         found = retriever.again(pack, RetrievalSettings(PATIENT_MS, PATIENT_MS, year, skipped))
     except (InvalidArgument, TypeError) as error:
-        return Replay(DIFFERS, (*problems, f"it cannot be asked again: {error}"))
-    asked = found.evidence.asked
-    assert asked is not None
-    if (told.state, told.settings) != (asked.state, asked.settings):
-        return _moved(told.state, asked.state, problems, settings=told.settings != asked.settings)
+        return Replay(DIFFERS, (*problems, f"its request cannot be repeated: {error}"))
+    request = found.evidence.asked
+    assert request is not None
+    if recorded.state != request.state or recorded.settings != request.settings:
+        return _stale(recorded, request, problems)
     late = _OF_THE_MOMENT - skipped
     if missing := [note.text for note in found.trace.degraded if note.code in late]:
-        raise ModelError(f"it cannot be asked again now: {missing[0]}")
-    claimed, again = (_compared(each) for each in (pack, found.evidence))
-    problems += differences(claimed, again)
+        raise ModelError(f"the request cannot be repeated now: {missing[0]}")
+    problems += differences(_comparable(pack), _comparable(found.evidence))
     return Replay(DIFFERS if problems else AGREES, tuple(problems), found=found)
 
 
-def _compared(pack: EvidencePack) -> Mapping[str, Any]:
+def _comparable(pack: EvidencePack) -> Mapping[str, Any]:
     """Return what two packs of one question have in common: neither times nor the wording of notices."""
-    told = noun_json(pack)
-    for note in told["notes"]:
+    claims = noun_json(pack)
+    for note in claims["notes"]:
         del note["text"]
-    del told["digest"]
-    del told["asked"]["asked_at"]
-    return told
+    del claims["digest"]
+    del claims["asked"]["asked_at"]
+    return claims
 
 
-def _moved(claimed: str, state: str, problems: list[str], *, settings: bool) -> Replay:
-    """Return how it ends where the pack is of another state, which must be an earlier one."""
-    if claimed == state:
-        note = "the settings of the index, or the version of rifflux, are others than when it was asked"
+def _stale(recorded: PackRequest, request: PackRequest, problems: list[str]) -> Replay:
+    """Return the result for a pack of another state of the index, which must be an earlier one, or other settings."""
+    if recorded.state == request.state:
+        note = "the settings of the index, or the version of rifflux, have changed since the pack was made"
         return Replay(DIFFERS if problems else CHANGED, tuple(problems), note)
-    before = claimed.partition("-")[0]
-    now = state.partition("-")[0]
+    before = recorded.state.partition("-")[0]
+    now = request.state.partition("-")[0]
     if not before.isdecimal() or int(before) >= int(now):
-        return Replay(DIFFERS, (*problems, f"the index never was in the state {claimed!r} that it tells of"))
-    note = f"the index has changed since it was asked ({int(now) - int(before)} times)"
-    note += ", and so have its settings" if settings else ""
+        return Replay(
+            DIFFERS, (*problems, f"the pack claims index state {recorded.state!r}, which this index never had")
+        )
+    note = f"the index has changed since the pack was made ({int(now) - int(before)} times)"
+    if recorded.settings != request.settings:
+        note += ", and so have its settings"
     return Replay(DIFFERS if problems else CHANGED, tuple(problems), note)

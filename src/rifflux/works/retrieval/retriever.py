@@ -1,4 +1,4 @@
-"""Retrieval of works with evidence: the profile's steps order the candidates of a question, its packer quotes them."""
+"""Retrieval of works with evidence: the profile's stages order the candidates of a question, its packer quotes them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from inspect import signature
-from itertools import chain, repeat
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rifflux.errors import InvalidArgument, ModelError
-from rifflux.evidence.choose import REACH, Limits
 from rifflux.evidence.pack import EvidencePack, Packer, PackRequest, digest, sealed
 from rifflux.models.guarded import CachingEmbedder
-from rifflux.models.workers import Workers
-from rifflux.requests import FURTHEST
-from rifflux.retrieve.pipeline import RERANK, Outcome, Phase, Stopwatch
-from rifflux.retrieve.table import BEGINS, RELEVANCE, Candidates, page
+from rifflux.requests import FURTHEST, HYBRID
+from rifflux.retrieve.pipeline import Phase, Stopwatch
+from rifflux.retrieve.table import SCORE, Candidates, page
 from rifflux.session.arguments import (
     checked_budget,
     checked_deadline,
@@ -32,41 +29,39 @@ from rifflux.session.arguments import (
     checked_whole,
     checked_works,
 )
-from rifflux.session.license_policy import LicensePolicy
-from rifflux.session.profile import CREDITS, EXPANSION, FETCH, PAGE
+from rifflux.session.profile import CREDITS, EXPANSION, FETCH, PAGE, STAGES
 from rifflux.session.searching import NO_QUERY_VECTOR, Searcher
 from rifflux.session.session import IndexView
-from rifflux.session.stages import Licenses
-from rifflux.types import LICENSED, Filter, Hit, Trace, Why, parted
+from rifflux.types import LICENSED, Filter, Hit, Trace, parted
 from rifflux.types.document import UNTOLD
 from rifflux.works.export import CITING, style_of
-from rifflux.works.intent.classify import IntentDecision
+from rifflux.works.intent.classify import IntentDecision, Question, read_question
 from rifflux.works.intent.intents import INTENTS, Intent, adjusted_intents, fitted_intents
-from rifflux.works.intent.question import Question, read_question
 from rifflux.works.intent.similarity import similarity_of
 from rifflux.works.model import display_identifiers
 from rifflux.works.profile import WORKS
-from rifflux.works.retrieval.candidates import (
-    POOL,
-    SIDE,
-    SIDES,
-    CandidateGenerator,
-    Gathered,
-    exact_channels,
-    sufficient_reach,
+from rifflux.works.retrieval.candidates import CandidateGenerator, exact_channels, sufficient_reach
+from rifflux.works.retrieval.packing import evidence_limits, pack_of, page_of
+from rifflux.works.retrieval.score import DIRECT, NEAR, SCORED, SIDE, SIDES, VALUE, intent_of
+from rifflux.works.retrieval.stages import (
+    CITED,
+    RetrievalSettings,
+    WorksOptions,
+    candidate_stages,
+    work_stages,
 )
-from rifflux.works.retrieval.citables import citables_of, groups_of
-from rifflux.works.retrieval.listing import list_works
-from rifflux.works.retrieval.score import SCORED, VALUE
-from rifflux.works.retrieval.steps import CITED, KIND, RetrievalSettings, WorkSteps
 
 if TYPE_CHECKING:
     from rifflux.works.retrieval.replay import Replay
 
-#: Titles that are told where an identifier is not held.
-NEAREST = 3
-#: The field of a filter that asks for works of an author or a venue: of those, no number is too many.
-_ASKED = {"authors": "authors", "venues": "venue"}
+#: The profile of a retrieval: its stages in their order, and its exact channels. That of an index adds its analyzer and
+#: its rule of what may be disclosed.
+RETRIEVAL = replace(
+    WORKS,
+    channels=exact_channels,
+    reach=sufficient_reach,
+    stages=(*STAGES[: STAGES.index(FETCH) + 1], candidate_stages, PAGE, work_stages),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,26 +93,17 @@ class WorksRetriever:
     searcher: Searcher
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     intents: Mapping[str, Intent] = field(default_factory=lambda: INTENTS)
-    workers: Workers = field(default_factory=Workers, repr=False, compare=False)
 
     @classmethod
     def of_view(cls, view: IndexView) -> WorksRetriever:
         """Return the retriever of a view, with the intents that its profile adjusts."""
         own = view.profile
-        profile = replace(
-            WORKS,
-            channels=exact_channels,
-            reach=sufficient_reach,
-            packer=Packer(CITING),
-            # Its words were analyzed with these, whatever suits works best.
-            language=own.language,
-            mathematics=own.mathematics,
-            visible=own.visible,
-        )
+        # Its words were analyzed with these, whatever suits works best.
+        profile = replace(RETRIEVAL, language=own.language, mathematics=own.mathematics, visible=own.visible)
         if CREDITS not in own.reading:
             profile = profile.without(CREDITS)
         intents = adjusted_intents(own.tuning.intents, intents=fitted_intents(own.tuning.components))
-        return cls(Searcher(replace(view, profile=profile)), intents=intents, workers=view.session.workers)
+        return cls(Searcher(replace(view, profile=profile)), intents=intents)
 
     def __call__(
         self,
@@ -143,14 +129,14 @@ class WorksRetriever:
         """Answer a question with at most `top_k` works and evidence of at most `max_tokens` tokens.
 
         `mode` is `lookup`, `survey`, `compare`, `prereq`, `related`, `generic` or `keywords`; without it, the wording
-        decides. `since` and
-        `until` are the first and the last date, both inclusive; `subjects` are tags, whatever their case, `sources`
-        names of lists that were imported. `authors` and `venues` are names in any spelling, of which one suffices,
-        `year` is one or several: `1974`, `1970-1979`, `1970-`. `cite` adds the cited works to the evidence, in `bibtex`
-        or as `csl` (CSL-JSON). `collections` narrows to works of these. What a model has not done within `deadline_ms`
-        of the call is left out. `offset` leaves out so many works: a page of the same `top_k` continues the one before
-        it. Works of less relevance than `min_relevance`, from 0 to 1, are no evidence; the intent says how little by
-        default. With `works_only`, other documents of the index are left out: files, notes, uploads.
+        decides. `since` and `until` are the first and the last date, both inclusive; `subjects` are tags, whatever
+        their case, `sources` names of lists that were imported. `authors` and `venues` are names in any spelling, of
+        which one suffices, `year` is one or several: `1974`, `1970-1979`, `1970-`. `cite` adds the cited works to the
+        evidence, in `bibtex` or as `csl` (CSL-JSON). `collections` narrows to works of these. What a model has not done
+        within `deadline_ms` of the call is left out. `offset` leaves out so many works: a page of the same `top_k`
+        continues the one before it. Works of less relevance than `min_relevance`, from 0 to 1, are no evidence; the
+        intent says how little by default. With `works_only`, other documents of the index are left out: files, notes,
+        uploads.
         Raises `InvalidArgument`.
         """
         arguments = _given(locals())
@@ -161,9 +147,6 @@ class WorksRetriever:
             checked_share("min_relevance", min_relevance)
         if cite:
             style_of(str(cite))
-        packer = replace(
-            self.searcher.profile.packer or Packer(CITING), budget=max_tokens, listed=top_k, style=cite, offset=offset
-        )
         filter = checked_works(since, until, subjects, sources, authors, venues, year)
         clock = Stopwatch()
         deadline = checked_deadline(deadline_ms)
@@ -173,19 +156,47 @@ class WorksRetriever:
             filter = replace(
                 filter, namespaces=tuple(each for each in names if each.startswith(LICENSED)) or (LICENSED,)
             )
-        request = PackRequest(arguments, _iso(searcher.view.session.now()), searcher.store.contents(), self.configured)
+        now = datetime.fromtimestamp(searcher.view.session.now(), UTC)
+        request = PackRequest(arguments, now.isoformat(timespec="seconds"), searcher.store.contents(), self.configured)
         # What is embedded to understand the question is not embedded again to search for it.
-        view = searcher.view.asking_once
+        view = searcher.view.embedding_once
         if NO_QUERY_VECTOR in self.settings.skip and isinstance(embedder := view.embedder, CachingEmbedder):
             embedder.fail(ModelError("it is skipped"))
         searcher = Searcher(view)
-        found = replace(self, searcher=searcher)._found(query, filter, mode, packer, clock, deadline, min_relevance)
-        pack = replace(found.evidence, asked=request)
-        return replace(found, evidence=sealed(pack))
+        with searcher.store.memoized():
+            start = perf_counter()
+            question = self._read(searcher, query, filter, mode, clock, deadline)
+            packer = Packer(
+                CITING, evidence_limits(question, min_relevance), max_tokens, listed=top_k, style=cite, offset=offset
+            )
+            options = WorksOptions(
+                HYBRID,
+                RETRIEVAL.fusion,
+                question=question,
+                filter=filter,
+                packer=packer,
+                settings=self.settings,
+                year=self.settings.year or now.year,
+            )
+            found = CandidateGenerator(searcher, options, clock)()
+            clock.add("search", start)
+            candidates = found.plan.run_phase(Phase.PASSAGES, found.table)
+            works = found.plan.run_phase(Phase.PAGE, candidates)
+            start = perf_counter()
+            listed = page_of(works, found, searcher, options)
+            pack = pack_of(listed, candidates, found, searcher, options)
+            clock.add("pack", start)
+            pack = sealed(replace(pack, asked=request))
+            trace = found.plan.completed_trace()
+            retrieval = _retrieval(question, candidates, listed.head(top_k), pack, trace, view)
+            if found.plan.variants:
+                variants = searcher.variant_notes(found.plan, retrieval.reranked)
+                retrieval = replace(retrieval, trace=replace(trace, notes=(*variants, *trace.notes)))
+            return retrieval
 
     @property
     def configured(self) -> str:
-        """Return a digest of what an answer depends on besides the contents: version, model, settings, permissions."""
+        """Return a digest of all but the contents that an answer depends on: version, model, settings, permissions."""
         view = self.searcher.view
         package = sys.modules[__name__.partition(".")[0]]
         profile = view.profile
@@ -203,19 +214,16 @@ class WorksRetriever:
         return digest(repr((package.__version__, view.embedder.fingerprint, self.intents, settings)))
 
     def replay(self, pack: EvidencePack) -> Replay:
-        """Ask a pack's question again, and compare all that it claims; see `Replay`. Raises as `replayed` does."""
+        """Repeat the request of a pack, and compare all that it claims; see `Replay`. Raises as `replayed` does."""
         from rifflux.works.retrieval.replay import replayed
 
         return replayed(self, pack)
 
     def again(self, pack: EvidencePack, settings: RetrievalSettings) -> Retrieval:
-        """Ask a pack's question again as it was asked, within the settings. Raises `InvalidArgument`."""
-        if pack.asked:
-            arguments = pack.asked.arguments
-        else:
-            arguments = {}
+        """Repeat the request of a pack, within the settings. Raises `InvalidArgument`."""
+        arguments = pack.asked.arguments if pack.asked else {}
         if unknown := sorted(set(arguments) - set(_defaults())):
-            raise InvalidArgument(f"the pack was asked with {unknown[0]!r}, which is no argument of retrieve")
+            raise InvalidArgument(f"its argument {unknown[0]!r} is not one of retrieve")
         return replace(self, settings=settings)(pack.query, **arguments)
 
     def decide_intent(self, query: str, *, mode: str | None = None) -> IntentDecision:
@@ -224,134 +232,72 @@ class WorksRetriever:
         Raises `InvalidArgument`.
         """
         checked_query(query)
-        alone = replace(self, searcher=Searcher(self.searcher.refreshed(query).view.asking_once))
-        with alone.searcher.store.memoized():
-            return alone._meant(query, Filter(), mode, Stopwatch(), None).decision
+        searcher = Searcher(self.searcher.refreshed(query).view.embedding_once)
+        with searcher.store.memoized():
+            return self._read(searcher, query, Filter(), mode, Stopwatch(), None).decision
 
-    def _found(
+    def _read(
         self,
-        query: str,
+        searcher: Searcher,
+        text: str,
         filter: Filter,
         mode: str | None,
-        packer: Packer,
         clock: Stopwatch,
         deadline: float | None,
-        least: float | None,
-    ) -> Retrieval:
-        with self.searcher.store.memoized():
-            start = perf_counter()
-            question = self._meant(query, filter, mode, clock, deadline)
-            steps = WorkSteps(
-                self.searcher.store,
-                question,
-                self.searcher.analyzer,
-                filter,
-                self.settings,
-                self.workers,
-                self.searcher.view.visible,
-                self.settings.year or datetime.fromtimestamp(self.searcher.view.session.now(), UTC).year,
-            )
-            view = self.searcher.view
-            stages = view.profile.stages
-            stages = (*stages[: stages.index(FETCH) + 1], steps, PAGE, "relevance")
-            searcher = Searcher(replace(view, profile=replace(view.profile, stages=stages)))
-            generator = CandidateGenerator(searcher, question, filter, clock)
-            found = generator()
-            clock.add("search", start)
-            packer = replace(packer, limits=_limits(question, least))
-            return self._answer(generator, self._ranked(found, steps, clock), steps, packer)
-
-    def _meant(self, text: str, filter: Filter, mode: str | None, clock: Stopwatch, deadline: float | None) -> Question:
-        """Return the question, read and understood."""
-        searcher = self.searcher
+    ) -> Question:
+        """Return the question, parsed and understood."""
         start = perf_counter()
         plan = searcher.parse(text, filter, deadline=deadline)
         view = searcher.view
-        question = read_question(
-            text,
-            plan,
-            mode,
-            self.intents,
-            view.store,
-            view.visible,
-            lambda part: similarity_of(part, view, deadline),
-        )
+        compare = partial(similarity_of, view=view, deadline=deadline)
+        question = read_question(text, plan, mode, self.intents, view.store, view.visible, compare)
         clock.add("understand", start)
         return question
 
-    def _ranked(self, found: Gathered, steps: WorkSteps, clock: Stopwatch) -> Gathered:
-        """Return the works in the order of the profile's steps, and the trace completed."""
-        plan = replace(found.plan, clock=clock, outcome=Outcome())
-        works = Licenses(self.searcher.view).disclosable(plan.query, plan.run_phase(Phase.PASSAGES, found.table))
-        skipped = plan.outcome.skipped
-        dropped = plan.outcome.dropped
-        trace = found.trace
-        question = steps.question
-        trace = replace(
-            trace,
-            reranker=None if RERANK in skipped else SCORED,
-            milliseconds=clock.milliseconds,
-            counts={**trace.counts, CITED: steps.cited, "works": len(works)},
-            dropped={**trace.dropped, **({KIND: dropped[KIND]} if KIND in dropped else {})},
-            degraded=tuple(dict.fromkeys([*trace.degraded, *skipped.values()])),
-            notes=(
-                *trace.notes,
-                *question.notes,
-                *_unknown_notes(question, works),
-                *steps.notes,
-                *(steps.unmatched(works) if steps.filter else ()),
-            ),
-            understanding=question.query.understanding,
-        )
-        return replace(found, table=works, trace=trace)
 
-    def _answer(self, generator: CandidateGenerator, found: Gathered, steps: WorkSteps, packer: Packer) -> Retrieval:
-        """Return the works of the page with their evidence."""
-        searcher = generator.searcher
-        question = steps.question
-        start = perf_counter()
-        found = _listed(generator, found, packer, searcher.view.visible)
-        works = _rated(generator, found, packer)
-        citable = citables_of(works, steps.candidates, question.text, steps.tags, searcher.view)
-        terms = frozenset(chain.from_iterable(chain(*each.query.clauses, *each.query.variants) for each in found.sides))
-        pack = replace(packer, notes=found.trace.degraded)(
-            question.text,
-            question.decision.intent.name,
-            citable,
-            searcher.view.embedder.count_tokens,
-            lambda sentence: not terms.isdisjoint(searcher.analyzer.terms(sentence)),
-        )
-        opened = self.searcher.view.visible.opened(
-            {item.key: (item.namespace, item.license) for item in pack.items if item.text}.values()
-        )
-        pack = replace(pack, notes=(*pack.notes, *opened))
-        generator.clock.add("pack", start)
-        decision = question.decision
-        shown = {f"{id:016x}": tuple(map(str, display_identifiers(each))) for id, each in steps.identifiers.items()}
-        candidates = self._explained(steps.candidates, decision.sides)
-        listed = works.head(packer.listed)
-        reranked = self._explained(listed, decision.sides)
-        return Retrieval(question.text, decision, candidates, reranked, pack, found.trace, shown, _components(listed))
-
-    def _explained(self, table: Candidates, sides: Sequence[str]) -> tuple[Hit, ...]:
-        """Return works as they may be shown, with their components before weighing and the side that they answer."""
-        side = table[SIDE]
-        hits = []
-        for row, (hit, values) in enumerate(zip(page(table), _components(table), strict=True)):
-            details: Mapping[str, Mapping[str, object]] = {
-                SCORED: {"values": values},
-                SIDES: {"side": sides[int(side[row])]} if np.isfinite(side[row]) else {},
-            }
-            more = map(details.get, (each.stage for each in hit.why), repeat({}))
-            hits.append(hit.retold(hit.score, tuple(map(Why.adding, hit.why, more)), hit.relevance, hit.quality))
-        return tuple(self.searcher.view.redacted_hits(hits))
+def _retrieval(
+    question: Question,
+    candidates: Candidates,
+    works: Candidates,
+    pack: EvidencePack,
+    trace: Trace,
+    view: IndexView,
+) -> Retrieval:
+    """Return what was found, as the caller may see it."""
+    # Of the candidates, all say how near their works are by citations, not those alone that were found so.
+    column = f"{CITED}/{SCORE}"
+    near = np.where(np.isnan(candidates[column]), candidates[NEAR], candidates[column])
+    identifiers = view.store.catalog.identifiers_of(np.unique(candidates.ids))
+    sides = question.decision.sides
+    return Retrieval(
+        question.text,
+        replace(question.decision, intent=intent_of(question, direct=DIRECT in candidates)),
+        _explained(candidates.with_column(column, near), sides, view),
+        _explained(works, sides, view),
+        pack,
+        trace,
+        {f"{id:016x}": tuple(map(str, display_identifiers(each))) for id, each in identifiers.items()},
+        tuple(_components(works)),
+    )
 
 
-def _components(table: Candidates) -> tuple[Mapping[str, float], ...]:
+def _explained(table: Candidates, sides: Sequence[str], view: IndexView) -> tuple[Hit, ...]:
+    """Return works as the caller may see them, with their components before weighing and the side that they answer."""
+    side = table[SIDE].tolist()
+    hits = []
+    for row, (hit, values) in enumerate(zip(page(table), _components(table), strict=True)):
+        details: dict[str, Mapping[str, object]] = {SCORED: {"values": values}}
+        if side[row] == side[row]:
+            details[SIDES] = {"side": sides[int(side[row])]}
+        why = tuple(each.adding(details.get(each.stage, {})) for each in hit.why)
+        hits.append(hit.retold(hit.score, why, hit.relevance, hit.quality))
+    return tuple(view.redacted_hits(hits))
+
+
+def _components(table: Candidates) -> list[Mapping[str, float]]:
     """Return the components of each work's score before weighing; none where works were not scored."""
     values = {name.removeprefix(VALUE): each for name, each in table.columns.items() if name.startswith(VALUE)}
-    rows = np.array([*values.values()]).T.tolist() or [()] * len(table)
-    return tuple(dict(zip(values, row, strict=False)) for row in rows)
+    return [{name: float(column[row]) for name, column in values.items()} for row in range(len(table))]
 
 
 @cache
@@ -368,63 +314,3 @@ def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in given.items()
         if value is not None and value not in ("", (), []) and _defaults()[name] != value
     }
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
-
-
-def _unknown_notes(question: Question, works: Candidates) -> list[str]:
-    """Return a note for each identifier that the question has and no work here, with the titles that come nearest."""
-    titles = "; ".join(repr(hit.title) for hit in works.passages[:NEAREST])
-    if titles:
-        nearest = f"the nearest titles here are {titles}"
-    else:
-        nearest = "nothing here is near it"
-    return [f"no work here has the identifier {name}: {nearest}" for name in question.lacking]
-
-
-def _limits(question: Question, least: float | None) -> Limits:
-    """Return how evidence is chosen for a question: of an author or a venue that it asks for, no number is too many.
-
-    A minimum that the caller names is the only one.
-    """
-    limits = question.decision.intent.limits
-    asked = {*question.query.filter.metadata, *(credit.role for credit in question.query.credits)}
-    caps = {group: most for group, most in limits.caps.items() if _ASKED.get(group) not in asked}
-    limits = replace(limits, caps=caps)
-    if least is None:
-        return limits
-    return replace(limits, min_relevance=float(least), min_share=0.0)
-
-
-def _listed(generator: CandidateGenerator, found: Gathered, packer: Packer, visible: LicensePolicy) -> Gathered:
-    """Return what was found with works of repeated authors and venues behind the first page, and a note on them."""
-    table = found.table
-    limits = packer.limits
-    # Who types the beginning of a title wants what begins so, whoever wrote how much of it.
-    begun = np.isfinite(table[BEGINS]).tolist()
-    groups = [() if begins else groups_of(hit, visible) for hit, begins in zip(table.passages, begun, strict=True)]
-    listing = list_works(
-        found.table,
-        groups,
-        limits.caps,
-        packer.listed,
-        lambda others: generator.rated(found, others)[RELEVANCE],
-        limits.min_relevance,
-    )
-    if not listing.moved:
-        return found
-    told = f"works of repeated {' or '.join(limits.caps)} that others stand in for: {listing.moved}"
-    note = f"{told}; they come first at offset {packer.listed}"
-    return replace(found, table=listing.table, trace=replace(found.trace, notes=(*found.trace.notes, note)))
-
-
-def _rated(generator: CandidateGenerator, found: Gathered, packer: Packer) -> Candidates:
-    """Return the works from the first of the page on, with the relevance of those that evidence may be of."""
-    works = found.table.take([*range(packer.offset, len(found.table))]).head(POOL)
-    enough = not packer.limits.spread and packer.listed >= packer.limits.least
-    rated = works.head(packer.listed if enough else max(packer.listed, REACH))
-    values = np.full(len(works), np.nan)
-    values[: len(rated)] = generator.rated(found, rated)[RELEVANCE]
-    return works.with_column(RELEVANCE, values)

@@ -1,23 +1,23 @@
-"""The score of a work: a weighted sum of six components, each in [0, 1], each shown.
+"""The score of a work: a weighted sum of six components, each in [0, 1].
 
-Works of an author, a venue or a
-year that the question names gain an addend for each, such as `by: Dijkstra`.
+Works of an author, a venue or a year that the question names gain an addend for each, such as `by: Dijkstra`.
 
 `lexical`      BM25 of its best passage, lifted where the question names it to the letter, as a share of the greatest
 `semantic`     cosine of its best passage with the question, as a share of the greatest
-`citation`     how near it is in the graph of citations to the work that is asked about, as a share of the greatest;
-               else to the best candidates, in proportion to its relevance by words and meaning up to `FULL_LIFT`
-`field_match`  how nearly one of its subjects is what was asked: the share that both have of all terms of either,
-               squared, so that words in common say little and a subject that is the question says all. Of subjects
-               that are codes, those that the best candidates have too, for a quarter. Where subjects were asked for,
-               how many of those it has
-`freshness`    halved with every `half_life_years` of age; zero without a year, or one that may not be shown
+`citation`     how near it is in the graph of citations to the work that the question is about, as a share of the
+               greatest; else to the best candidates, in proportion to its relevance by words and meaning up to
+               `FULL_LIFT`
+`field_match`  how nearly one of its subjects is the question: the share that both have of all terms of either, squared,
+               so that words in common say little and a subject that is the question says all. Of subjects that are
+               codes, those that the best candidates have too, for a quarter. Where the filter names subjects, how many
+               of those it has
+`freshness`    halved with every `half_life_years` of age; zero without a year, or one that may not be disclosed
 `authority`    log(1 + the works here that cite it), as a share of that of `most_citations`; never above 1, and in
                proportion to its relevance as `citation` is
 
 A work that the question names (see `named`) has all that words can say, one that is looked up by its identifier or
-title has all that words, meaning and subjects can say. Of one where no facts are told, neither year nor citations are
-shown, so freshness and authority say nothing of it.
+title has all that words, meaning and subjects can say. Where no license discloses the facts of a work, freshness and
+authority say nothing of it.
 
 Nothing is taken away for age, and what is cited ever so often gets no more than `most_citations` give: an old work that
 answers stays where its words and meaning put it.
@@ -27,24 +27,36 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import repeat
 
 import numpy as np
 
-from rifflux.retrieve.fuse.base import weighed
+from rifflux.retrieve.fuse.base import Weights, weighed
 from rifflux.retrieve.pipeline import Plan
+from rifflux.retrieve.steps.beginnings import COLUMNS as BEGUN
+from rifflux.retrieve.steps.beginnings import STAGE as BEGINNING
 from rifflux.retrieve.steps.credits import credited
-from rifflux.retrieve.table import LEXICAL, LIFT, RANK, SCORE, SEMANTIC, Candidates, declare
+from rifflux.retrieve.table import (
+    CREDITED,
+    LEXICAL,
+    LIFT,
+    NAMED,
+    OUTRIGHT,
+    RANK,
+    SCORE,
+    SEMANTIC,
+    Candidates,
+    declare,
+)
 from rifflux.session.license_policy import LicensePolicy
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.schemes import WORDED
-from rifflux.types import Hit, Ids, Scores, Tag
+from rifflux.types import Ids, Scores, Tag
+from rifflux.works.intent.classify import Question
+from rifflux.works.intent.intents import Intent
 from rifflux.works.intent.named import CERTAINTY
-from rifflux.works.intent.question import Question
-from rifflux.works.retrieval.candidates import share
 
 #: The stage of explanations that tells the score.
 SCORED = "works"
@@ -53,6 +65,11 @@ declare("works/*", "share of the score", "what a component of a work's score add
 VALUE = "component "
 declare("component *", "share from 0 to 1", "a component of a work's score, before weighing")
 NEAR = declare("near", "sum of confidences by rank", "how near a work is to the best candidates by citations")
+DIRECT = declare("direct", "1", "1 where nearness is to the very work that the question is about")
+JOINED = declare("joined", "from 0 to 1", "how surely citations join the work with the one that the question is about")
+#: The stage that merges both sides of a comparison.
+SIDES = "sides"
+SIDE = declare("side", "place from 0", "the side of a comparison that ranks the candidate better")
 #: The weight of codes that the best candidates share, next to words of the question itself.
 CODED = 0.25
 #: The relevance by words and meaning, as a share of the greatest, from which on citations count in full. They lift what
@@ -63,22 +80,27 @@ NAMED_SURELY = 1.0
 NAMED_LIKELY = 0.2
 
 
+def intent_of(question: Question, *, direct: bool) -> Intent:
+    """Return the intent of a question; with the weights for works about another where nearness is to that one."""
+    intent = question.decision.intent
+    if direct and intent.about:
+        return replace(intent, weights=intent.about)
+    return intent
+
+
 @dataclass(frozen=True)
 class WorkScore:
     """Score a table of one passage a work by BM25, cosine, nearness and the works' own facts. `year` is this year.
 
-    `tags` are the subjects of the works, by chunk id, `subjects` those that were asked for; `visible` says of
-    which works the facts are told. `direct` says that nearness is to the very work that the question is about.
+    `visible` says of which works facts are disclosed. `subjects` are those that the filter names.
     """
 
     store: Store
     question: Question
     analyzer: Analyzer
     year: int
-    tags: Mapping[int, Sequence[Tag]]
     visible: LicensePolicy
     subjects: Sequence[str] = ()
-    direct: bool = False
     leaders: int = 10
     half_life_years: float = 10.0
     most_citations: int = 100
@@ -87,65 +109,61 @@ class WorkScore:
         """Return the works by their scores, ties by chunk id, with a column for each component and its addend."""
         if not len(table):
             return table
-        values = self.components(table)
-        scores, addends = weighed(values, self.question.decision.intent.weights.shares())
+        weights = intent_of(self.question, direct=DIRECT in table).weights
+        values = self.components(table, weights)
+        scores, addends = weighed(values, weights.shares())
         for credit in plan.query.credits:
             if credit.sure or plan.query.credits_only:
                 worth = NAMED_SURELY
             else:
                 worth = NAMED_LIKELY
-            addends = {**addends, credit.shown: worth * credited(self.store, credit, table.ids)}
-            scores = scores + addends[credit.shown]
+            addends = {**addends, credit.label: worth * credited(self.store, credit, table.ids)}
+            scores = scores + addends[credit.label]
         for name, column in values.items():
             table = table.with_column(VALUE + name, column)
         table = table.with_stage(SCORED, {SCORE: scores, **addends}).scored(scores)
         return table.with_column(f"{SCORED}/{RANK}", table.ranks())
 
-    def components(self, table: Candidates) -> dict[str, Scores]:
+    def components(self, table: Candidates, weights: Weights) -> dict[str, Scores]:
         """Return the six components of each work, in [0, 1]."""
         hits = table.passages
         first = self.question.first and self.question.first.hit.place
-        named = np.zeros(len(hits), bool)
-        open = np.zeros(len(hits), bool)
-        for row, hit in enumerate(hits):
-            named[row], open[row] = hit.place == first, self.visible.tells_facts(hit.place[0], hit.license)
-        named &= table[CERTAINTY] > 0
-        factors = np.where(np.isnan(table[LIFT]), 1.0, table[LIFT])
-        by_words = share(np.nan_to_num(table[f"{LEXICAL}/score"]) * factors)
-        lexical = np.maximum.reduce([by_words, named, table[CERTAINTY] > 0])
+        certain = table[CERTAINTY] > 0
+        named = certain & np.array([hit.place == first for hit in hits], bool)
+        disclosed = np.array([self.visible.tells_facts(hit.place[0], hit.license) for hit in hits], bool)
+        by_words = share(np.nan_to_num(table[f"{LEXICAL}/score"]) * np.nan_to_num(table[LIFT], nan=1.0))
+        lexical = np.maximum.reduce([by_words, named, certain])
         semantic = np.maximum(share(np.nan_to_num(table[f"{SEMANTIC}/score"])), named)
-        if self.direct:
-            lift = np.ones(len(hits))
-        else:
-            lift = self._lift(lexical, semantic)
+        lift = np.ones(len(hits))
+        total = weights["lexical"] + weights["semantic"]
+        if total and DIRECT not in table:
+            relevance = (weights["lexical"] * lexical + weights["semantic"] * semantic) / total
+            lift = np.minimum(1.0, relevance / FULL_LIFT)
+        years = [hit.metadata.get("year") for hit in hits]
+        ages = np.array([max(0, self.year - year) if isinstance(year, int) else np.inf for year in years], np.float64)
+        cited = self.store.catalog.citations(table.ids)
+        counts = np.array([cited.get(id, 0) for id in table.ids.tolist()], np.float64)
+        authority = np.minimum(1.0, np.log1p(counts) / np.log1p(self.most_citations))
         return {
             "lexical": lexical,
             "semantic": semantic,
             "citation": share(np.nan_to_num(table[NEAR])) * lift,
             "field_match": np.maximum(self._field_match(table.ids), named),
-            # The year in another form, and shown.
-            "freshness": self._freshness(hits) * open,
-            "authority": self._authority(table.ids) * open * lift,
+            # It is the year in another form, and is shown.
+            "freshness": np.exp2(-ages / self.half_life_years) * disclosed,
+            "authority": authority * disclosed * lift,
         }
 
-    def _lift(self, lexical: Scores, semantic: Scores) -> Scores:
-        """Return the share of what citations say that counts, by the relevance of each work."""
-        weights = self.question.decision.intent.weights
-        total = weights["lexical"] + weights["semantic"]
-        if not total:
-            return np.ones(len(lexical))
-        relevance = (weights["lexical"] * lexical + weights["semantic"] * semantic) / total
-        return np.asarray(np.minimum(1.0, relevance / FULL_LIFT))
-
     def _field_match(self, ids: Ids) -> Scores:
-        tags = [*map(self.tags.get, ids.tolist(), repeat(()))]
+        known = self.store.catalog.tags_of(ids)
+        tags = [known.get(id, []) for id in ids.tolist()]
         if self.subjects:
             wanted = {_plain(each): 1.0 for each in self.subjects}
-            return share(np.array([*map(_overlap, tags, repeat(wanted))]))
+            return share(np.array([_overlap(each, wanted) for each in tags]))
         about = self.question.about
-        words = frozenset(self.analyzer.terms(about.hit.title) if about else self.question.query.terms)
+        words = frozenset(self.analyzer.terms(about.hit.title) if about else self.question.plan.query.terms)
         named = np.zeros(len(tags))
-        codes = [*map(list[Tag], repeat((), len(tags)))]
+        codes: list[list[Tag]] = [[] for _ in tags]
         for row, each in enumerate(tags):
             for tag in each:
                 if tag.scheme in WORDED:
@@ -157,7 +175,7 @@ class WorkScore:
         return named
 
     def _shared(self, codes: Sequence[Sequence[Tag]]) -> Scores:
-        """Return how much each work has of the codes of the work that is asked about, else of the best candidates."""
+        """Return how much each work has of the codes of the work that the question is about, else of the best ones."""
         wanted: dict[str, float] = defaultdict(float)
         if about := self.question.about:
             like = [tag for tag in about.tags if tag.scheme not in WORDED]
@@ -166,20 +184,45 @@ class WorkScore:
         for rank, tags in enumerate([like] if like else codes[: self.leaders], 1):
             for tag in tags:
                 wanted[_plain(tag.value)] += 1.0 / (rank + 1)
-        return np.array([*map(_overlap, codes, repeat(wanted))])
+        return np.array([_overlap(each, wanted) for each in codes])
 
-    def _freshness(self, hits: Sequence[Hit]) -> Scores:
-        ages = np.full(len(hits), np.inf)
-        for row, hit in enumerate(hits):
-            year = hit.metadata.get("year")
-            if isinstance(year, int):
-                ages[row] = max(0, self.year - year)
-        return np.asarray(np.exp2(-ages / self.half_life_years))
 
-    def _authority(self, ids: Ids) -> Scores:
-        cited = self.store.catalog.citations(ids)
-        counts = np.array([*map(cited.get, ids.tolist(), repeat(0))], np.float64)
-        return np.asarray(np.minimum(1.0, np.log1p(counts) / np.log1p(self.most_citations)))
+#: The columns that exact scores leave, besides those of the channels.
+_FAMILIES = ("anchors/", "cited/", f"{BEGINNING}/")
+_SINGLE = (LIFT, NAMED, OUTRIGHT, CREDITED, *BEGUN)
+
+
+def scored_exactly(store: Store, plan: Plan, table: Candidates, weights: Weights) -> Candidates:
+    """Return the rows by their BM25 and their cosine as the tables have it, as both are weighed.
+
+    Scores are shares of the greatest; ranks are among these rows, ties by chunk id. What is not among the best by words
+    has nothing for them.
+    """
+    if not len(table):
+        return table
+    lexical = np.nan_to_num(table[f"{LEXICAL}/score"])
+    semantic = np.nan_to_num(np.maximum(store.semantic.cosines_of(plan.execution.vector, table.ids), 0.0))
+    columns: dict[str, Scores] = {}
+    for name, scores in {LEXICAL: lexical, SEMANTIC: semantic}.items():
+        ranks = np.empty(len(table))
+        ranks[np.lexsort((table.ids, -scores))] = np.arange(1, len(table) + 1)
+        columns[f"{name}/rank"] = np.where(scores > 0, ranks, np.nan)
+        columns[f"{name}/score"] = np.where(scores > 0, scores, np.nan)
+    for name in table.columns:
+        if name in _SINGLE or name.startswith(_FAMILIES):
+            columns[name] = table[name]
+    words = 0.5
+    total = weights["lexical"] + weights["semantic"]
+    if total:
+        words = weights["lexical"] / total
+    merged = words * share(lexical) + (1 - words) * share(semantic)
+    return Candidates(table.ids, columns, passages=table.passages).scored(merged)
+
+
+def share(values: Scores) -> Scores:
+    """Return values as shares of the greatest; zero where there is none above zero."""
+    greatest = values.max(initial=0.0)
+    return values / greatest if greatest > 0 else np.zeros(len(values))
 
 
 @lru_cache(maxsize=1 << 16)

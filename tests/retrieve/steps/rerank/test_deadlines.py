@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from rifflux.retrieve.steps.rerank import DEADLINES_MS, RERANKERS, RerankSettings, Resources, reranker_of
-from rifflux.works.retrieval.steps import RetrievalSettings
+from rifflux.works.retrieval.stages import RetrievalSettings
 
 
 @pytest.mark.parametrize("name", sorted(RERANKERS))

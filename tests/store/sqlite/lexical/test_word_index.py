@@ -60,7 +60,7 @@ class TestView(StoreContract):
     @pytest.fixture
     def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
         monkeypatch.setattr("rifflux.store.sqlite.lexical.word_index.LEAST_CHUNKS", 0)
-        monkeypatch.setattr("rifflux.store.sqlite.connection.background.PAUSE", 60.0)
+        monkeypatch.setattr("rifflux.store.sqlite.connection.derived.PAUSE", 60.0)
         store = SqliteStore.open(str(tmp_path / "index.db"))
         for number, owner in enumerate(("", "bob")):
             put = change("a", "text of cache rivers one two", title="cache", first_id=(number + 1) * 10**12)
@@ -78,7 +78,7 @@ class TestBehind(StoreContract):
 
     @pytest.fixture
     def store(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
-        monkeypatch.setattr("rifflux.store.sqlite.connection.background.PAUSE", 60.0)
+        monkeypatch.setattr("rifflux.store.sqlite.connection.derived.PAUSE", 60.0)
         store = SqliteStore.open(str(tmp_path / "index.db"))
         store.accelerate()
         yield store
@@ -416,7 +416,7 @@ def test_a_large_index_gets_one_by_itself(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_it_waits_for_the_end_of_a_long_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rifflux.store.sqlite.lexical.word_index.LEAST_CHUNKS", 3)
-    monkeypatch.setattr("rifflux.store.sqlite.connection.background.PAUSE", 0.01)
+    monkeypatch.setattr("rifflux.store.sqlite.connection.derived.PAUSE", 0.01)
     store, place = SqliteStore.open(str(tmp_path / "index.db")), tmp_path / "index.db.words"
     with store.registry.claim("read"):
         store.catalog.put("c", change("a", "one", "two", "three", "four"))
@@ -432,7 +432,7 @@ def test_it_waits_for_the_end_of_a_long_task(tmp_path: Path, monkeypatch: pytest
 def test_damage_that_a_search_finds_is_mended_in_the_background(
     filled: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rifflux.store.sqlite.connection.background.READER_PAUSE", 0.0)
+    monkeypatch.setattr("rifflux.store.sqlite.connection.derived.READER_PAUSE", 0.0)
     path = _copy(filled, tmp_path)
     for place in (tmp_path / "index.db.words").glob("*.pos"):
         place.write_bytes(bytes(len(data := place.read_bytes()) - 40) + data[-40:])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection.background import BackgroundBuilder
+from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.connection.engine import location_of
 from rifflux.store.sqlite.lexical import word_index as words
 from rifflux.store.sqlite.lexical import word_index_terms as words_terms

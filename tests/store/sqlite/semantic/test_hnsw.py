@@ -17,7 +17,7 @@ import pytest
 from rifflux.errors import InvalidArgument, MissingExtra
 from rifflux.store import ModelInfo
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection.background import BackgroundBuilder
+from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.connection.engine import location_of
 from rifflux.store.sqlite.semantic import hnsw, vector_index
 from rifflux.store.sqlite.semantic.scan import nearest_rows
@@ -214,13 +214,13 @@ def test_a_graph_that_is_not_used_is_reported_with_the_reason(
 ) -> None:
     put(store, "a", vectors(100))
     (notice,) = store.notices()
-    assert "not built yet" in notice
+    assert "not built yet" in notice.text
     store.accelerate()
     assert store.notices() == []
     monkeypatch.setattr(hnsw, "LEAST", 1000)
     with_few = SqliteStore.open(str(path), neighbours="hnsw")
     (notice,) = with_few.notices()
-    assert "from 1,000 on" in notice
+    assert "from 1,000 on" in notice.text
     with_few.close()
     scanning = SqliteStore.open(str(path))
     assert scanning.notices() == []

@@ -21,9 +21,8 @@ from hypothesis import strategies as st
 
 from rifflux.store import ModelInfo, Store
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.connection.background import BackgroundBuilder
 from rifflux.store.sqlite.connection.connect import connect
-from rifflux.store.sqlite.connection.derived import Unfit
+from rifflux.store.sqlite.connection.derived import BackgroundBuilder, Unfit
 from rifflux.store.sqlite.connection.engine import location_of
 from rifflux.store.sqlite.semantic import hnsw, scan, vector_index
 from rifflux.store.sqlite.semantic.packed import NAME, sign_words

@@ -8,9 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain, count, pairwise, repeat
-from operator import contains
+from itertools import chain, count, pairwise
 from statistics import median
 
 import numpy as np
@@ -88,13 +86,14 @@ class Features:
 
     def __call__(self, plan: Plan, table: Candidates) -> Scored:
         """Score the candidates; the parts are the addends of each score."""
-        asked = FeatureInput(plan, table, self.resources, self.now(), self.half_life_days)
+        asked = feature_input(plan, table, self.resources, self.now(), self.half_life_days)
         # Where nothing is named, and no time, that is no reason to score everything lower.
         left_out = [name for name, column in (("named", NAMED), ("moment", MOMENT)) if not np.nansum(table[column])]
-        weights = {name: weight for name, weight in self.weights.items() if weight and name not in left_out}
+        weights = {name: weight for name, weight in self.weights.by_name.items() if weight and name not in left_out}
         if not weights:
             return Scored(np.zeros(len(table)))
-        shares = Weights(weights).shares()
+        total = sum(weights.values())
+        shares = {name: weight / total for name, weight in weights.items()}
         components: dict[str, Scores] = {}
         for name in shares:
             components[name] = COMPONENTS[name](asked)
@@ -106,86 +105,88 @@ class Features:
         return Scored(scores, parts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FeatureInput:
-    """The question and its candidates, their terms worked out once for all components."""
+    """The question and its candidates, their terms worked out once for all components.
+
+    `terms` are those of the question in order, without those it excludes, and `idf` is the rarity of each. `texts` are
+    the terms of each hit's title, breadcrumb and text in their order, `bags` the same without order. `terms_by_hit` are
+    all terms that may be found in a hit: one that is of a time need not name it as the question does. `trust` are the
+    weights of the first few hits as answers.
+    """
 
     plan: Plan
     table: Candidates
     resources: Resources
-    now: float = 0.0
-    half_life_days: float = 90.0
-
-    @property
-    def terms(self) -> Sequence[str]:
-        """Return the question's terms in order, without those it excludes."""
-        return self.resources.terms(self.plan.query)
-
-    @cached_property
-    def idf(self) -> Mapping[str, float]:
-        """Return the rarity of each of the question's terms."""
-        return self.resources.idf(self.plan)
-
-    @cached_property
-    def passages(self) -> list[PassageTerms]:
-        """Return the terms of each hit."""
-        analyzer = self.resources.analyzer
-        stands_for = self.plan.query.languages.stands_for
-        return [terms_of(analyzer.beside(stands_for, hit.language), hit) for hit in self.table.passages]
-
-    @cached_property
-    def texts(self) -> list[list[str]]:
-        """Return for each hit the terms of its title, breadcrumb and text, in their order."""
-        return [each.spelled.split() for each in self.passages]
-
-    @cached_property
-    def bags(self) -> list[frozenset[str]]:
-        """Return for each hit the different terms of its title, breadcrumb and text."""
-        return [*map(frozenset, self.texts)]
-
-    @cached_property
-    def held(self) -> list[frozenset[str]]:
-        """Return for each hit all terms that it holds; what is of a time need not name it as the question does."""
-        bags = [
-            bag.union(each.said.split()) if each.said else bag
-            for bag, each in zip(self.bags, self.passages, strict=True)
-        ]
-        if not self.plan.query.times:
-            return bags
-        times = {term for each in self.plan.query.times for term in self.resources.analyzer.terms(each.words)}
-        of_it = (self.table[MOMENT] > 0).tolist()
-        return [bag | times if dated else bag for bag, dated in zip(bags, of_it, strict=True)]
-
-    @cached_property
-    def trust(self) -> Scores:
-        """Return the weights of the first few hits as answers."""
-        return trust(self.table[SCORE], BEST)
+    terms: Sequence[str]
+    idf: Mapping[str, float]
+    passages: Sequence[PassageTerms]
+    texts: Sequence[Sequence[str]]
+    bags: Sequence[frozenset[str]]
+    terms_by_hit: Sequence[frozenset[str]]
+    trust: Scores
+    now: float
+    half_life_days: float
 
 
-def fused(asked: FeatureInput) -> Scores:
+def feature_input(
+    plan: Plan, table: Candidates, resources: Resources, now: float = 0.0, half_life_days: float = 90.0
+) -> FeatureInput:
+    """Return what the components are computed from."""
+    query = plan.query
+    analyzer = resources.analyzer
+    stands_for = query.languages.stands_for
+    passages = [terms_of(analyzer.beside(stands_for, hit.language), hit) for hit in table.passages]
+    texts = [each.spelled.split() for each in passages]
+    bags = [frozenset(each) for each in texts]
+    times = {term for each in query.times for term in analyzer.terms(each.words)}
+    terms_by_hit = []
+    for bag, passage, dated in zip(bags, passages, (table[MOMENT] > 0).tolist(), strict=True):
+        if passage.said:
+            bag = bag.union(passage.said.split())
+        if dated:
+            bag |= times
+        terms_by_hit.append(bag)
+    return FeatureInput(
+        plan=plan,
+        table=table,
+        resources=resources,
+        terms=resources.terms(query),
+        idf=resources.idf(plan),
+        passages=passages,
+        texts=texts,
+        bags=bags,
+        terms_by_hit=terms_by_hit,
+        trust=trust(table[SCORE], BEST),
+        now=now,
+        half_life_days=half_life_days,
+    )
+
+
+def fused(inputs: FeatureInput) -> Scores:
     """Return the score so far, from the least (0) to the greatest (1) of the candidates, lowered for stubs.
 
     A passage of a few words among longer ones answers little, and stands high where titles are short records or section
     heads. What the question names stays: who asks for an entry wants it, however short it is.
     """
-    lengths = [len(hit.text) for hit in asked.table.passages]
+    lengths = [len(hit.text) for hit in inputs.table.passages]
     if lengths:
         usual = max(1.0, min(STUB, median(lengths)))
     else:
         usual = STUB
-    short = np.maximum(0.0, 1 - np.array(lengths, np.float64) / usual) * (np.nan_to_num(asked.table[NAMED]) == 0)
-    return spread(asked.table[SCORE] * (1 - LOWERED * short))
+    short = np.maximum(0.0, 1 - np.array(lengths, np.float64) / usual) * (np.nan_to_num(inputs.table[NAMED]) == 0)
+    return spread(inputs.table[SCORE] * (1 - LOWERED * short))
 
 
-def lexical(asked: FeatureInput) -> Scores:
+def lexical(inputs: FeatureInput) -> Scores:
     """Return BM25 as a share of the greatest; zero for a hit found by meaning alone."""
-    scores = np.nan_to_num(asked.table[f"{LEXICAL}/score"])
+    scores = np.nan_to_num(inputs.table[f"{LEXICAL}/score"])
     return scores / (scores.max(initial=0.0) or 1.0)
 
 
-def semantic(asked: FeatureInput) -> Scores:
+def semantic(inputs: FeatureInput) -> Scores:
     """Return the cosine, from the least (0) to the greatest (1) of the candidates."""
-    cosines = asked.table[f"{SEMANTIC}/score"]
+    cosines = inputs.table[f"{SEMANTIC}/score"]
     missing = np.isnan(cosines)
     if missing.all():
         return np.zeros(len(cosines))
@@ -193,79 +194,80 @@ def semantic(asked: FeatureInput) -> Scores:
     return spread(np.where(missing, np.nanmin(cosines), cosines))
 
 
-def coverage(asked: FeatureInput) -> Scores:
+def coverage(inputs: FeatureInput) -> Scores:
     """Return the share of the question's terms, weighted by idf, that each hit holds."""
-    held = np.zeros(len(asked.held))
-    for term, value in asked.idf.items():
-        held += value * np.array([*map(contains, asked.held, repeat(term))])
-    return held / (sum(asked.idf.values()) or 1.0)
+    found = np.zeros(len(inputs.passages))
+    for term, value in inputs.idf.items():
+        found += value * np.array([term in terms for terms in inputs.terms_by_hit])
+    return found / (sum(inputs.idf.values()) or 1.0)
 
 
-def phrase(asked: FeatureInput) -> Scores:
+def phrase(inputs: FeatureInput) -> Scores:
     """Return the share of the question's pairs of neighbors, by the idf of both, that are neighbors in a hit."""
-    idf = asked.idf
-    found = np.zeros(len(asked.passages))
+    idf = inputs.idf
+    found = np.zeros(len(inputs.passages))
     total = 0.0
-    spelled = [each.spelled for each in asked.passages]
-    for one, two in dict.fromkeys(pairwise(asked.terms)):
+    spelled = [each.spelled for each in inputs.passages]
+    for one, two in dict.fromkeys(pairwise(inputs.terms)):
         weight = idf[one] + idf[two]
         total += weight
-        found += weight * np.array([*map(contains, spelled, repeat(f" {one} {two} "))])
+        pair = f" {one} {two} "
+        found += weight * np.array([pair in text for text in spelled])
     return found / (total or 1.0)
 
 
-def title(asked: FeatureInput) -> Scores:
+def title(inputs: FeatureInput) -> Scores:
     """Return the share of the terms of the title and headings that are in the question; zero without any."""
-    wanted = set(asked.terms)
+    wanted = set(inputs.terms)
     shares: list[float] = []
-    for passage in asked.passages:
+    for passage in inputs.passages:
         terms = {*passage.title.split(), *passage.headings.split()}
         shares.append(len(terms & wanted) / (len(terms) or 1))
     return np.array(shares)
 
 
-def identifier(asked: FeatureInput) -> Scores:
+def identifier(inputs: FeatureInput) -> Scores:
     """Return the share of the question's codes that each hit holds on token boundaries: `D4` is not in `D40`."""
-    typed = [token for token, _ in asked.plan.query.tokens] or tokens(
-        asked.plan.query.semantic_text or asked.plan.query.text
+    typed = [token for token, _ in inputs.plan.query.tokens] or tokens(
+        inputs.plan.query.semantic_text or inputs.plan.query.text
     )
     codes = {*(fold(each) for each in filter(is_code, typed))}
     if not codes:
-        return np.zeros(len(asked.held))
-    return np.array([len(codes & terms) / len(codes) for terms in asked.held])
+        return np.zeros(len(inputs.passages))
+    return np.array([len(codes & terms) / len(codes) for terms in inputs.terms_by_hit])
 
 
-def named(asked: FeatureInput) -> Scores:
+def named(inputs: FeatureInput) -> Scores:
     """Return 1 for hits that the question names: nothing else is meant by a name."""
-    return np.nan_to_num(asked.table[NAMED])
+    return np.nan_to_num(inputs.table[NAMED])
 
 
-def moment(asked: FeatureInput) -> Scores:
+def moment(inputs: FeatureInput) -> Scores:
     """Return how surely each hit is of a time that the question names."""
-    return np.nan_to_num(asked.table[MOMENT])
+    return np.nan_to_num(inputs.table[MOMENT])
 
 
-def centroid(asked: FeatureInput) -> Scores:
+def centroid(inputs: FeatureInput) -> Scores:
     """Return the mean cosine with the best of the others, from the least (0) to the greatest (1) candidate."""
-    ids = asked.table.ids.tolist()
-    known = asked.resources.vectors(asked.table.ids)
+    ids = inputs.table.ids.tolist()
+    known = inputs.resources.vectors(inputs.table.ids)
     if not known:
         return np.zeros(len(ids))
     missing = np.zeros_like(next(iter(known.values())))
-    return spread(near_the_best(np.stack([known.get(id, missing) for id in ids]), asked.trust))
+    return spread(near_the_best(np.stack([known.get(id, missing) for id in ids]), inputs.trust))
 
 
-def expansion(asked: FeatureInput) -> Scores:
+def expansion(inputs: FeatureInput) -> Scores:
     """Return the share of the words of the best others that a hit holds, from the least (0) to the greatest (1)."""
-    best = asked.texts[: len(asked.trust)]
-    return spread(words_of_the_best(best, asked.bags, asked.trust, frozenset(asked.terms), WORDS))
+    best = inputs.texts[: len(inputs.trust)]
+    return spread(words_of_the_best(best, inputs.bags, inputs.trust, frozenset(inputs.terms), WORDS))
 
 
-def freshness(asked: FeatureInput) -> Scores:
+def freshness(inputs: FeatureInput) -> Scores:
     """Return 1, halved with every half-life of age; zero without a date, one for dates to come."""
-    times = [timestamp(hit.updated_at) or timestamp(hit.created_at) for hit in asked.table.passages]
-    ages = [math.inf if moment is None else max(0.0, asked.now - moment) / _DAY for moment in times]
-    return np.asarray(np.exp2(-np.array(ages) / asked.half_life_days))
+    times = [timestamp(hit.updated_at) or timestamp(hit.created_at) for hit in inputs.table.passages]
+    ages = [math.inf if moment is None else max(0.0, inputs.now - moment) / _DAY for moment in times]
+    return np.asarray(np.exp2(-np.array(ages) / inputs.half_life_days))
 
 
 #: What each component is computed by; the names are those of the weights.
@@ -324,34 +326,39 @@ def words_of_the_best(
     best: Sequence[Sequence[str]],
     bags: Sequence[Collection[str]],
     weights: Scores,
-    asked: Collection[str],
+    known: Collection[str],
     words: int,
 ) -> Scores:
     """Return the share of the relevance model of the other good candidates that each bag of terms holds; in [0, 1].
 
     The model is the mean of the term distributions of the `best`, the texts of the first bags, by weight, without the
-    terms that were `asked`; its likeliest `words` terms count, the first of the alphabet where they tie. Lavrenko and
+    terms that were `known`; its likeliest `words` terms count, the first of the alphabet where they tie. Lavrenko and
     Croft, "Relevance-Based Language Models", SIGIR 2001.
     """
-    terms, shares = _shares(best, weights, asked)
+    terms, shares = _shares(best, weights, known)
     whole = np.zeros(len(terms))
     for share in shares:
         whole += share
     # What rounding leaves of a term that only this text holds is not in the others.
     others = np.where(whole - shares > LEFT, whole - shares, 0.0)
     models = [_likeliest(terms, values, words) for values in (*others, whole)]
-    last = repeat(models[-1], len(bags) - len(best))
-    return np.array([*map(_held, bags, chain(models[:-1], last))])
+    found = []
+    for place, bag in enumerate(bags):
+        # Those behind the best are no part of the model of all.
+        model = models[min(place, len(best))]
+        total = sum(model.values()) or 1.0
+        found.append(sum(value for term, value in model.items() if term in bag) / total)
+    return np.array(found)
 
 
-def _shares(texts: Sequence[Sequence[str]], weights: Scores, asked: Collection[str]) -> tuple[Sequence[str], Scores]:
+def _shares(texts: Sequence[Sequence[str]], weights: Scores, known: Collection[str]) -> tuple[Sequence[str], Scores]:
     """Return the terms of the model by the alphabet, and each text's part of it: how often each occurs in it."""
     counts = [*(Counter(text) for text in texts)]
-    terms = sorted({*chain.from_iterable(counts)}.difference(asked))
+    terms = sorted({*chain.from_iterable(counts)}.difference(known))
     places = dict(zip(terms, count()))
     shares = np.zeros((len(texts), len(terms)))
     for share, weight, text, held in zip(shares, weights.tolist(), texts, counts, strict=True):
-        for term in asked & held.keys():
+        for term in known & held.keys():
             del held[term]
         share[[*(places[each] for each in held)]] = [*held.values()]
         share *= weight / max(1, len(text))
@@ -362,12 +369,6 @@ def _likeliest(terms: Sequence[str], values: Scores, words: int) -> dict[str, fl
     """Return the terms of the greatest values, greatest first; of equal ones, those that come first."""
     best = np.argsort(-values, kind="stable")[:words]
     return dict(zip((terms[each] for each in best.tolist()), values[best].tolist(), strict=True))
-
-
-def _held(terms: Collection[str], model: Mapping[str, float]) -> float:
-    """Return the share of the model that is in the terms."""
-    held = filter(terms.__contains__, model)
-    return sum(model[each] for each in held) / (sum(model.values()) or 1.0)
 
 
 def dump_weights(weights: Weights) -> str:

@@ -6,13 +6,12 @@ import re
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
 from rifflux.errors import Cure, InvalidArgument
 from rifflux.models.chat import ChatModel
-from rifflux.models.guarded import Bill, BudgetExhausted, Guard
+from rifflux.models.guarded import BudgetExhausted, Guard
 from rifflux.retrieve.pipeline import Plan, StepSkipped
 from rifflux.retrieve.steps.rerank.stage import DEADLINES_MS, Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
@@ -51,9 +50,11 @@ class Llm:
         system = INSTRUCTIONS.format(fence=fence)
         user = self._question(plan.query.text, table.passages, fence)
         model = self.chat.model
-        ask = partial(
-            self.guard.paid, model, "rerank", lambda: len(system + user) // 4, partial(self._ask, system, user)
-        )
+
+        def ask() -> str:
+            with self.guard.billed(model, "rerank", lambda: len(system + user) // 4) as bill:
+                return self.chat(system, user, spent=bill.settle)
+
         try:
             answer = self.guard(model, ask, seconds=DEADLINES_MS["llm"] / 1000, deadline=plan.execution.deadline)
         except BudgetExhausted as reason:
@@ -65,9 +66,6 @@ class Llm:
         scores = np.empty(len(table))
         scores[order] = 1.0 / table.ranks()
         return Scored(scores)
-
-    def _ask(self, system: str, user: str, bill: Bill) -> str:
-        return self.chat(system, user, spent=bill.settle)
 
     def _question(self, text: str, hits: Sequence[Hit], fence: str) -> str:
         passages = "\n".join(self._passage(number, hit, fence) for number, hit in enumerate(hits, 1))

@@ -115,8 +115,8 @@ class MaxSim:
         return np.ones(tokens)
 
 
-def max_sim(asked: Vectors, weights: Scores, passages: Sequence[Vectors]) -> Scores:
-    """Return the weighted mean, over the rows of `asked`, of the greatest dot product with a row of each passage.
+def max_sim(question: Vectors, weights: Scores, passages: Sequence[Vectors]) -> Scores:
+    """Return the weighted mean, over the rows of `question`, of the greatest dot product with a row of each passage.
 
     Zero for a passage without rows, and for a question without any.
     """
@@ -125,7 +125,7 @@ def max_sim(asked: Vectors, weights: Scores, passages: Sequence[Vectors]) -> Sco
     lengths = np.array([len(rows) for rows in passages], np.intp)
     if total and lengths.any():
         # Not by BLAS: for so little work its threads cost more than they do, and they may change the last bits.
-        cosines = np.einsum("qd,td->qt", asked, np.concatenate(passages))
+        cosines = np.einsum("qd,td->qt", question, np.concatenate(passages))
         filled = lengths > 0
         starts = (np.cumsum(lengths) - lengths)[filled]
         found[filled] = weights @ np.maximum.reduceat(cosines, starts, axis=1) / total

@@ -152,7 +152,7 @@ class RerankSettings:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Access to an index for scorers; everything that costs time is asked for when needed.
+    """Access to an index for scorers; everything that costs time is looked up when needed.
 
     `frequencies` gives in how many chunks each term occurs, `chunks` how many there are, `vectors` those of chunks by
     their ids. `features` are weights of the reranker of that name, where they are not its defaults. `models` makes a

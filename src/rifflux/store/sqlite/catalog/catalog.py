@@ -82,7 +82,7 @@ class SqliteCatalog(Catalog):
 
     def put_file(self, root: str, state: FileState, keep: Collection[str] | None) -> int:
         with self.view.writing() as (connection, owner):
-            file = _file(owner, root, state.path)
+            file = {"owner": owner, "root": root, "path": state.path}
             connection.execute(sql.PUT_FILE, asdict(state) | file)
             if keep is None:
                 return 0
@@ -94,7 +94,7 @@ class SqliteCatalog(Catalog):
 
     def remove_files(self, root: str, paths: Sequence[str]) -> int:
         with self.view.writing() as (connection, owner):
-            files = [_file(owner, root, path) for path in paths]
+            files = [{"owner": owner, "root": root, "path": path} for path in paths]
             held = sum(len(connection.execute(sql.HELD_BY_FILE, file).fetchall()) for file in files)
             connection.executemany(sql.DROP_FILE, files)
             return held
@@ -377,10 +377,6 @@ class SqliteCatalog(Catalog):
 
     def counts(self) -> Mapping[str, int]:
         return dict(zip(_COUNTED, self.view.summed(sql.COUNTS), strict=True))
-
-
-def _file(owner: int, root: str, path: str) -> dict[str, Any]:
-    return {"owner": owner, "root": root, "path": path}
 
 
 def _document(key: str, *row: Any) -> Document:

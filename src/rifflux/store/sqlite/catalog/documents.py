@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
-from json.encoder import encode_basestring as _quoted
 from typing import Any
 
 import apsw
@@ -88,7 +87,7 @@ class _Rows:
             for tag in document.tags:
                 connection.execute(graph.PUT_TAG, (id, tag.scheme, tag.value))
             for position, part in enumerate(document.parts):
-                headings = _list_json(part.headings)
+                headings = _as_json(part.headings)
                 connection.execute(
                     graph.PUT_PART, (id, position, part.kind, headings, part.label, *part.span, part.page)
                 )
@@ -133,7 +132,7 @@ def _add_chunks(
         else:
             words = each.words
         hashes = (each.hash, words, length, each.embedded)
-        row = (chunk.position, _list_json(chunk.headings), chunk.text, *chunk.span, chunk.page, *hashes)
+        row = (chunk.position, _as_json(chunk.headings), chunk.text, *chunk.span, chunk.page, *hashes)
         if chunk.id in stored:
             id, hash_held, words_held = stored[chunk.id]
             connection.execute(sql.MOVE_CHUNK, (*row, id))
@@ -162,7 +161,3 @@ def _document_row(document: Document) -> _Row:
         document.license,
         document.language,
     )
-
-
-def _list_json(texts: Iterable[str]) -> str:
-    return f"[{', '.join(_quoted(text) for text in texts)}]"

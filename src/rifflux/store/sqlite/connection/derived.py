@@ -9,7 +9,7 @@ search. Each has a name, the part behind the dot, and the same life:
 - **Knowing it.** Every copy carries a `StateStamp`: its name and format, a random token, and the number of the last
   entry of the log that it covers. The database remembers the token of the newest copy, so one that belongs to another
   database, or to an older or newer state of a restored one, is not taken for its own: `current` says what is expected.
-- **Following changes.** From the first build on, triggers (in `schema`) write to the table `touched` every chunk whose
+- **Following changes.** From the first build on, triggers (in `tables`) write to the table `touched` every chunk whose
   words or vector were put, changed or dropped, in the transaction that did it. The function `touched` reads the entries
   after the last one that was covered: whatever the copy says of those chunks no longer counts, and the tables say how
   they are now. Before the first build nothing is logged, so that filling an empty index costs nothing. A build trims
@@ -25,6 +25,7 @@ import json
 import os
 import secrets
 import shutil
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field
@@ -35,9 +36,18 @@ from typing import Any
 
 import apsw
 
-from rifflux.store.sqlite.connection.background import PAUSE, BackgroundBuilder
+from rifflux.store.sqlite.connection.connect import connect, translated
 from rifflux.store.sqlite.connection.engine import Current, current, location_of, transaction
 from rifflux.store.sqlite.connection.locks import file_lock
+
+#: Seconds without a further change before work begins, and the longest that it waits for such a pause.
+PAUSE = 0.3
+LONGEST_WAIT = 60.0
+#: Seconds until work begins that only a search asked for: a process that answers one question is gone by then.
+READER_PAUSE = 2.0
+
+#: Brings a derived file up to date, on a connection of its own; False if somebody else is at it.
+Task = Callable[[apsw.Connection], bool]
 
 #: A stamp takes this much at the start of a file, so that what follows begins on a page of memory.
 STAMP_BYTES = 4096
@@ -110,6 +120,92 @@ def _checksum(text: bytes) -> bytes:
     return blake2b(text, digest_size=_DIGEST_BYTES).digest()
 
 
+class BackgroundBuilder:
+    """Does a task of one index when there is need, never twice at a time. `trouble` is why it last failed, or None."""
+
+    def __init__(self, location: str, task: Task) -> None:
+        self._location = location
+        self._task = task
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._connection: apsw.Connection | None = None
+        self._due: float | None = None
+        self._latest = 0.0
+        self._required = self._closing = False
+        self.trouble: str | None = None
+
+    def require(self) -> None:
+        """Plan to follow what this process changed: after a pause, at the latest when closing."""
+        self._plan(PAUSE, required=True)
+
+    def suggest(self) -> None:
+        """Plan to build the file, which a search could do with."""
+        if self._due is None and not self.trouble:
+            self._plan(READER_PAUSE, required=False)
+
+    def _plan(self, pause: float, *, required: bool) -> None:
+        with self._changed:
+            if self._closing:
+                return
+            now = time.monotonic()
+            if self._due is None:
+                self._latest = now + LONGEST_WAIT
+            self._due = min(now + pause, self._latest)
+            self._required = self._required or required
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="rifflux-builder", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Do what this process owes, and end; what only searches wished for is broken off."""
+        with self._changed:
+            self._closing = True
+            thread = self._thread
+            if self._connection and not self._required:
+                self._connection.interrupt()
+            self._changed.notify_all()
+        if thread:
+            thread.join()
+
+    def _work(self) -> None:
+        while self._begun():
+            try:
+                done = self.once()
+                self.trouble = None
+            except Exception as error:
+                # Whoever asks gets the answer without the file; the next change tries again.
+                done = True
+                self.trouble = str(error)
+            with self._changed:
+                if not done and not self._closing:
+                    self._due = time.monotonic() + PAUSE
+                elif self._due is None:
+                    self._required = False
+
+    def _begun(self) -> bool:
+        """Wait until work is due; False, and no thread any more, if there is none."""
+        with self._changed:
+            while self._due is not None and not self._closing and (left := self._due - time.monotonic()) > 0:
+                self._changed.wait(left)
+            if self._due is None or (self._closing and not self._required):
+                self._thread = None
+                return False
+            self._due = None
+            return True
+
+    def once(self, task: Task | None = None) -> bool:
+        """Do the task now, or another one; False if somebody else is at it."""
+        with translated(self._location):
+            connection, _ = connect(self._location, create=False)
+            self._connection = connection
+            try:
+                return (task or self._task)(connection)
+            finally:
+                with self._changed:
+                    self._connection = None
+                connection.close()
+
+
 class DerivedFile:
     """A derived file in this process: maintained by a thread of its own, and not used once it is unfit.
 
@@ -124,6 +220,7 @@ class DerivedFile:
         self.name, self.place = name, location_of(location, name)
         #: The token of the copy that cannot be used, and what is wrong with it; empty if it was not built.
         self._refused = ("", "")
+        self._changed_at = float("-inf")
         self._builder = None if read_only else BackgroundBuilder(location, self._maintain)
 
     def _maintain(self, connection: apsw.Connection) -> bool:
@@ -175,6 +272,7 @@ class DerivedFile:
 
     def changed(self, connection: apsw.Connection, owners: Collection[int] = ()) -> None:
         """Follow what was just committed for some owners, once that pays."""
+        self._changed_at = time.monotonic()
         if self._builder and not self.elsewhere and self._is_behind(connection):
             self._builder.require()
 

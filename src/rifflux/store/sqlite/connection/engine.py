@@ -6,10 +6,11 @@ reads through a connection of its own (`Readers`) and sees what was committed be
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +19,14 @@ from typing import Any, Generic, Protocol, TypeVar
 import apsw
 
 from rifflux.store.sqlite.connection.connect import connect, frozen, raise_ours
-from rifflux.store.sqlite.connection.readers import Readers
 
 #: Owners of whom something small is kept in memory.
 MOST_OWNERS = 4096
 #: How often what is derived follows while a long task goes on, in seconds.
 FOLLOW = 60.0
+#: As many connections are kept for the next thread; each may remember some pages of the file.
+IDLE_READERS = 4
+READER_CACHE_KB = 8_000
 
 _CURRENT = """
 select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token
@@ -42,37 +45,39 @@ class Current:
 
 
 class GenerationCache(Generic[Value]):
-    """A value by owner (or a longer key), derived from their rows at some generation.
+    """Cache a value by owner (or a longer key), derived from their rows at some generation.
 
     Values count by their `nbytes` where they have such, else as one. The least recently used go when it gets too much.
     """
 
     def __init__(self, most: int = MOST_OWNERS) -> None:
         self._most = most
-        self._held = 0
-        self._values: OrderedDict[Hashable, tuple[object, Value]] = OrderedDict()
+        self._used = 0
+        self._values: OrderedDict[Hashable, tuple[object, Value, int]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Hashable, generation: object, make: Callable[..., Value], *given: object) -> Value:
-        """Return the value of this generation; `make` it of what is given where it is of another one."""
+    def get(self, key: Hashable, generation: object) -> Value | None:
+        """Return the value of this generation; None if there is none, or one of another generation."""
         with self._lock:
-            known, value = self._values.get(key, (None, None))
-            if value is not None and known == generation:
-                self._values.move_to_end(key)
-                return value
-        made = make(*given)
+            found = self._values.get(key)
+            if found is None or found[0] != generation:
+                return None
+            self._values.move_to_end(key)
+            return found[1]
+
+    def put(self, key: Hashable, generation: object, value: Value) -> Value:
+        """Replace the value of a key, and return it."""
+        size = getattr(value, "nbytes", 1)
         with self._lock:
-            if key in self._values:
-                self._held -= _size(self._values.pop(key)[1])
-            self._values[key] = generation, made
-            self._held += _size(made)
-            while self._held > self._most and len(self._values) > 1:
-                self._held -= _size(self._values.popitem(last=False)[1][1])
-        return made
-
-
-def _size(value: object) -> int:
-    return getattr(value, "nbytes", 1)
+            former = self._values.pop(key, None)
+            if former:
+                self._used -= former[2]
+            self._values[key] = (generation, value, size)
+            self._used += size
+            while self._used > self._most and len(self._values) > 1:
+                _, (_, _, freed) = self._values.popitem(last=False)
+                self._used -= freed
+        return value
 
 
 class DerivedFiles(Protocol):
@@ -86,6 +91,59 @@ class DerivedFiles(Protocol):
 
     def close(self) -> None:
         """End what goes on in the background."""
+
+
+class Readers:
+    """Lends connections to the index at `location`, each to one thread at a time, and opens them when needed."""
+
+    def __init__(self, location: str, *, read_only: bool = False) -> None:
+        self._location = location
+        self._read_only = read_only
+        self._identity = _identity(location)
+        # Lists append and pop in one step, also between threads.
+        self._idle: list[apsw.Connection] = []
+        self._closed = False
+
+    @contextmanager
+    def lent(self) -> Iterator[apsw.Connection | None]:
+        """Lend a connection that nobody else uses; None if the file at the location is gone, or is another by now."""
+        try:
+            connection: apsw.Connection | None = self._idle.pop()
+        except IndexError:
+            connection = self._another()
+        try:
+            yield connection
+        finally:
+            if connection:
+                self._take_back(connection)
+
+    def close(self) -> None:
+        """Close all that are not lent; those that are will be when they come back."""
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+    def _another(self) -> apsw.Connection | None:
+        if self._identity is None or self._closed or _identity(self._location) != self._identity:
+            return None
+        connection, _ = connect(self._location, create=False, read_only=self._read_only)
+        connection.execute(f"pragma cache_size = -{READER_CACHE_KB}")
+        return connection
+
+    def _take_back(self, connection: apsw.Connection) -> None:
+        if self._closed or len(self._idle) >= IDLE_READERS:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+
+def _identity(location: str) -> tuple[int, int] | None:
+    """Return device and inode of a file; None for an index in memory."""
+    try:
+        status = os.stat(os.path.expanduser(location))  # noqa: PTH111, PTH116
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 class Engine:
@@ -102,7 +160,7 @@ class Engine:
         self.readers = Readers(location, read_only=only_reads)
         self.followers: list[DerivedFiles] = []
         #: First rows by owner and statement, such as counts, which go through all rows.
-        self.kept: GenerationCache[Any] = GenerationCache()
+        self.sums: GenerationCache[Any] = GenerationCache()
         self.frozen = frozen(self.connection)
         self._memo = threading.local()
         #: Owners of whom the open transaction changes what they find.

@@ -14,7 +14,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -47,38 +47,28 @@ def file_lock(path: Path, waiting: Callable[[str], None] | None = None) -> Itera
     If somebody else holds it, `waiting` is called with who (`process 4711`) and it is waited for; without `waiting`,
     the block gets False at once.
     """
-    with _open(path) as file:
+    try:
+        number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UnusableIndex(f"{path} cannot be written ({reason}): check the permissions of its folder") from error
+    with os.fdopen(number, "r+b", buffering=0) as file:
         mine = _lock(file)
         if not mine and waiting:
             waiting(_owner(path))
             while not (mine := _lock(file)):
                 time.sleep(LOOK_AGAIN)
         if mine:
-            _sign(file)
+            # Those who wait read who holds it; a full disk is no reason not to go on.
+            with suppress(OSError):
+                file.seek(0)
+                # Always as long, since cutting a file short takes milliseconds.
+                file.write(f"{os.getpid():<20}".encode())
         try:
             yield mine
         finally:
             if mine:
                 _unlock(file)
-
-
-def _open(path: Path) -> BinaryIO:
-    try:
-        number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UnusableIndex(f"{path} cannot be written ({reason}): check the permissions of its folder") from error
-    return os.fdopen(number, "r+b", buffering=0)
-
-
-def _sign(file: BinaryIO) -> None:
-    """Write down who holds the file, for those who wait; a full disk is no reason not to go on."""
-    try:
-        file.seek(0)
-        # Always as long, since cutting a file short takes milliseconds.
-        file.write(f"{os.getpid():<20}".encode())
-    except OSError:
-        pass
 
 
 def _owner(path: Path) -> str:

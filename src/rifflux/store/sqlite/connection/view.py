@@ -12,7 +12,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import add
 from typing import Any
 
 import apsw
@@ -86,14 +85,6 @@ class OwnerView:
         return _columns(listed)
 
     @property
-    def numbers(self) -> Numbers:
-        """Return the owners' numbers."""
-        if not self.owner:
-            return (0,)
-        with self.reading() as (_, numbers):
-            return numbers
-
-    @property
     def names(self) -> Mapping[int, str]:
         """Return the names of several owners by their numbers; empty for one, whose rows say nothing of it."""
         if not self.several:
@@ -102,37 +93,13 @@ class OwnerView:
             numbers, names, _ = self._known(connection)
         return dict(zip(numbers, names, strict=True))
 
-    def alone(self) -> list[OwnerView]:
-        """Return the view of each owner."""
-        return [OwnerView(self.engine, owner) for owner in self.several] or [self]
-
     def rows(self, statement: str, bound: Mapping[str, Any] | None = None) -> list[Any]:
         """Return all rows that a statement finds."""
-        engine = self.engine
-        # A search asks a dozen times: where nobody is in the way, it goes without a context.
-        if engine.frozen or not engine.lock.acquire(blocking=False):
-            with self.reading() as (connection, numbers):
-                return self._run(connection, numbers, statement, bound)
-        try:
-            connection = engine.connection
-            return self._run(connection, self._numbers(connection), statement, bound)
-        except (apsw.Error, OSError) as error:
-            raise_ours(engine.location, error)
-        finally:
-            engine.lock.release()
-
-    def _run(
-        self, connection: apsw.Connection, numbers: Numbers, statement: str, bound: Mapping[str, Any] | None
-    ) -> list[Any]:
-        if self.several:
-            given = {**(bound or {}), "owners": json.dumps(numbers)}
-            return connection.execute(_of_several(statement), given).fetchall()
-        return connection.execute(statement, {**(bound or {}), "owner": numbers[0]}).fetchall()
-
-    def rows_of(self, owner: int, statement: str, bound: Mapping[str, Any]) -> list[Any]:
-        """Return all rows that a statement finds of one of the owners, by number."""
-        with self.reading() as (connection, _):
-            return connection.execute(statement, {**bound, "owner": owner}).fetchall()
+        with self.reading() as (connection, numbers):
+            if self.several:
+                given = {**(bound or {}), "owners": json.dumps(numbers)}
+                return connection.execute(_of_several(statement), given).fetchall()
+            return connection.execute(statement, {**(bound or {}), "owner": numbers[0]}).fetchall()
 
     def row(self, statement: str, **bound: Hashable) -> Any:
         """Return the first row of a statement, or None, as `Engine.known` does."""
@@ -145,13 +112,17 @@ class OwnerView:
         They are read once for each state of an owner's rows.
         """
         with self.reading() as (connection, owners):
-            state = self.generation(connection)
-            states = state if self.several and isinstance(state, tuple) else [state] * len(owners)
-            found: Numbers = ()
-            for owner, each in zip(owners, states, strict=True):
-                row = self.engine.kept.get((owner, statement), each, _first_row, connection, statement, owner)
-                found = tuple(map(add, found, row)) if found else row
-            return found or _first_row(connection, statement, NOBODY)
+            owners = owners or (NOBODY,)
+            generation = self.generation(connection)
+            generations = generation if isinstance(generation, tuple) and generation else [generation] * len(owners)
+            total: Numbers = ()
+            for owner, each in zip(owners, generations, strict=True):
+                row: Numbers | None = self.engine.sums.get((owner, statement), each)
+                if row is None:
+                    (found,) = connection.execute(statement, {"owner": owner})
+                    row = self.engine.sums.put((owner, statement), each, found)
+                total = tuple(a + b for a, b in zip(total, row, strict=True)) if total else row
+            return total
 
     def generation(self, connection: apsw.Connection) -> object:
         """Return a value that changes with whatever changed what this owner can find; in a transaction a new one."""
@@ -220,8 +191,3 @@ def _listed(names: tuple[str, ...]) -> str:
 def _columns(listed: str) -> tuple[Sequence[int], Sequence[str], Sequence[int]]:
     numbers, names, generations = zip(*json.loads(listed), strict=True) if listed != "[]" else ((), (), ())
     return numbers, names, generations
-
-
-def _first_row(connection: apsw.Connection, statement: str, owner: int) -> Numbers:
-    row: Any = connection.execute(statement, {"owner": owner}).fetchone()
-    return tuple(row)

@@ -10,9 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import repeat
-from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
@@ -105,25 +103,32 @@ class SqliteLexical(Lexical):
 
         Where the word index answers, scores are nearly those; with `exact`, they are SQLite's own.
         """
-        if scorer := self._scorer(query, weights):
-            return self._by_postings(scorer, query, limit)
-        found = None if exact else self._by_words(query, min(enough or limit, limit), weights)
-        if found is None:
-            return self._by_tables(query, limit, weights)
-        return found
+        if self.view.several:
+            scorer = self._scorer(query, weights)
+            if scorer:
+                return self._by_postings(scorer, query, limit)
+        elif not exact:
+            found = self._by_words(query, min(enough or limit, limit), weights)
+            if found is not None:
+                return found
+        return self._by_tables(query, limit, weights)
 
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
         """Score some chunks by BM25, by the tables; those of several owners by their postings, which say the same."""
-        if scorer := self._scorer(query, weights):
-            return self._scored(scorer, ids)
-        rows = (each[0] for each in self.view.rows(ROWS_OF, {"ids": json.dumps(ids.tolist())}))
-        found = self._by_tables(replace(query, filter=Filter()), len(ids), weights, [*rows])
-        scores = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
-        return np.array([*map(scores.get, ids.tolist(), repeat(0.0))], np.float64)
+        scorer = self._scorer(query, weights) if self.view.several else None
+        if scorer:
+            every = np.zeros(len(scorer.seen.mask) + 1)
+            rows, scores = scorer.scores()
+            every[rows] = scores
+            return every[scorer.seen.rows_of_ids(ids)]
+        chunks = [row[0] for row in self.view.rows(ROWS_OF, {"ids": json.dumps(ids.tolist())})]
+        found = self._by_tables(replace(query, filter=Filter()), len(ids), weights, chunks)
+        score_of = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
+        return np.array([score_of.get(id, 0.0) for id in ids.tolist()], np.float64)
 
     def _seen(self) -> Seen | None:
         """Return what several owners see of the postings; None where the tables have to answer."""
-        if not self.view.several or self.postings is None:
+        if self.postings is None:
             return None
         with self.view.reading() as (connection, owners):
             if connection.in_transaction:
@@ -141,33 +146,28 @@ class SqliteLexical(Lexical):
 
     def _weighed_rows(self, seen: Seen, clause: Clause, prefix: bool) -> Found:
         """Return the rows that hold a phrase, or a word that begins so, and how much."""
-        found = [(0, 0.0)][:0]
+        found: list[tuple[int, float]] = []
+        star = " *" if prefix else ""
         bound = asdict(WHOLE_WEIGHTS)
-        for table, every in by_table(self.view.numbers):
-            matched = " OR ".join(terms.phrase(clause) + " *" * prefix for terms in every)
-            found += self.view.rows(WEIGHED.format(table=table), {**bound, "terms": matched})
+        with self.view.reading() as (_, owners):
+            for table, every in by_table(owners):
+                matched = " OR ".join(terms.phrase(clause) + star for terms in every)
+                found += self.view.rows(WEIGHED.format(table=table), {**bound, "terms": matched})
         rows = seen.rows_of_chunks(np.array([chunk for chunk, _ in found], np.int64))
         return rows[rows >= 0], np.array([count for _, count in found], np.float64)[rows >= 0]
 
     def _by_postings(self, scorer: PostingScorer, query: Query, limit: int) -> Ranking:
         """Rank by the postings."""
-        seen, (rows, scores) = scorer.seen, scorer.scores()
+        seen = scorer.seen
+        rows, scores = scorer.scores()
         if query.filter:
             allowed = among(passing(self.view, self.allowed, query.filter), seen.documents[rows])
             rows = rows[allowed]
             scores = scores[allowed]
         return best(seen.ids[rows], scores, limit)
 
-    def _scored(self, scorer: PostingScorer, ids: Ids) -> Scores:
-        """Score some chunks by the postings."""
-        every, (rows, scores) = np.zeros(len(scorer.seen.mask) + 1), scorer.scores()
-        every[rows] = scores
-        return every[scorer.seen.rows_of_ids(ids)]
-
     def _by_words(self, query: Query, limit: int, weights: FieldWeights) -> Ranking | None:
         """Rank by the word index, and by the tables what it does not cover yet; None if it cannot answer."""
-        if self.view.several:
-            return None
         with self.view.reading() as (connection, (owner,)):
             words = self.indexes.of(owner)
             log = words.log(connection) if words else None
@@ -182,70 +182,51 @@ class SqliteLexical(Lexical):
     def _by_tables(self, query: Query, limit: int, weights: FieldWeights, rows: Sequence[int] | None = None) -> Ranking:
         """Rank by the full-text tables, some `rows` or all."""
         levels = sorted({1.0, *worths_of(query)})
-        if self._scores_itself(weights) or len(levels) == 1:
-            return self._by_bm25(query, limit, weights, rows)
-        # SQLite's bm25() weighs all phrases alike: each level adds what it is above the one before.
-        found = self._by_bm25(query, None, weights, rows)
+        # SQLite's bm25() has one `b`, the statistics of owner 0, and weighs all phrases alike.
+        own = bool(self.view.owner) or weights.b != B
+        if own or len(levels) == 1:
+            return self._by_bm25(query, limit, weights, rows, own=own)
+        # Each level adds what it is above the one before.
+        found = self._by_bm25(query, None, weights, rows, own=False)
         scores = levels[0] * found.scores
         for level, below in zip(levels[1:], levels, strict=False):
-            known = self._by_bm25(_worth(query, level), None, weights, rows)
+            known = self._by_bm25(_worth(query, level), None, weights, rows, own=False)
             added = dict(zip(known.ids.tolist(), known.scores.tolist(), strict=True))
-            scores = scores + (level - below) * np.array([*map(added.get, found.ids.tolist(), repeat(0.0))])
+            scores = scores + (level - below) * np.array([added.get(id, 0.0) for id in found.ids.tolist()])
         return best(found.ids, scores, limit)
 
     def _by_bm25(
-        self,
-        query: Query,
-        limit: int | None,
-        weights: FieldWeights,
-        rows: Sequence[int] | None,
+        self, query: Query, limit: int | None, weights: FieldWeights, rows: Sequence[int] | None, *, own: bool
     ) -> Ranking:
-        """Rank by the tables alone; without a limit, all that matches."""
-        every = [*(Terms(each) for each in self.view.numbers)]
-        if not any(terms.expression(query) for terms in every):
-            return Ranking.empty()
-        if self._scores_itself(weights):
-            scoring = self._scoring(every, query, weights)
-        else:
-            scoring = None
-        found = [self._by_terms(terms, query, limit, scoring or weights, rows) for terms in every]
-        if len(found) == 1:
-            return found[0]
-        ids = np.concatenate([each.ids for each in found])
-        return best(ids, np.concatenate([each.scores for each in found]), len(ids) if limit is None else limit)
-
-    def _scores_itself(self, weights: FieldWeights) -> bool:
-        """Return whether SQLite's bm25() does not do: it has one `b`, and the statistics of owner 0."""
-        return bool(self.view.owner) or weights.b != B
-
-    def _by_terms(
-        self,
-        terms: Terms,
-        query: Query,
-        limit: int | None,
-        scoring: Bm25Scoring | FieldWeights,
-        rows: Sequence[int] | None,
-    ) -> Ranking:
-        """Rank what one owner's terms match."""
+        """Rank what each owner's terms match by our `own` BM25 or SQLite's; without a limit, all of it."""
         condition, bound = where(query.filter)
         # The plus keeps SQLite from asking the word index once for every allowed row.
-        if condition:
-            narrowed = f"and +rowid in ({ALLOWED.format(condition=condition)})"
-        else:
-            narrowed = ""
+        narrowed = f"and +rowid in ({ALLOWED.format(condition=condition)})" if condition else ""
         if rows is not None:
             narrowed += " and +rowid in (select value from json_each(:among))"
             bound["among"] = json.dumps(list(rows))
-        if isinstance(scoring, Bm25Scoring):
-            score, bound["scoring"] = _OWN_SCORE.format(table=terms.table), apsw.pyobject(scoring)
-        else:
-            score = _SCORE
-            bound = bound | asdict(scoring)
-        statement = MATCH.format(table=terms.table, score=score, narrowed=narrowed)
-        bound |= {"terms": terms.expression(query), "limit": -1 if limit is None else limit + _TIE_MARGIN}
-        found = self.view.rows_of(terms.owner, statement, bound)[:limit]
-        ids, scores = zip(*found, strict=True) if found else ((), ())
-        return Ranking(np.array(ids, np.int64), -np.array(scores, np.float64))
+        bound["limit"] = -1 if limit is None else limit + _TIE_MARGIN
+        found: list[Any] = []
+        with self.view.reading() as (connection, owners):
+            every = [Terms(owner) for owner in owners]
+            expressions = [terms.expression(query) for terms in every]
+            if not any(expressions):
+                return Ranking.empty()
+            if own:
+                score = _OWN_SCORE
+                bound["scoring"] = apsw.pyobject(self._scoring(every, query, weights))
+            else:
+                score = _SCORE
+                bound |= {"title": weights.title, "headings": weights.headings, "body": weights.body}
+            for terms, expression in zip(every, expressions, strict=True):
+                statement = MATCH.format(table=terms.table, score=score.format(table=terms.table), narrowed=narrowed)
+                given = {**bound, "owner": terms.owner, "terms": expression}
+                found += connection.execute(statement, given).fetchall()[:limit]
+        ids = np.array([id for id, _ in found], np.int64)
+        scores = -np.array([score for _, score in found], np.float64)
+        if len(every) == 1:
+            return Ranking(ids, scores)
+        return best(ids, scores, len(ids) if limit is None else limit)
 
     def _scoring(self, every: Sequence[Terms], query: Query, weights: FieldWeights) -> Bm25Scoring:
         """Return how to score by the statistics of this view alone."""
@@ -263,54 +244,48 @@ class SqliteLexical(Lexical):
         return Bm25Scoring(idf, length / max(chunks, 1) or 1.0, weights)
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
-        seen = self._seen()
-        if seen is None or not seen.holds(clause):
-            return self._holding(clause, ids)
-        return ids[np.isin(seen.rows_of_ids(ids), seen.posting(clause[0])[0])]
-
-    def _holding(self, clause: Clause, ids: Ids) -> Ids:
-        if len(ids) <= FEW:
-            statement = HOLDING_FEW
-        else:
-            statement = HOLDING
+        seen = self._seen() if self.view.several else None
+        if seen and seen.holds(clause):
+            return ids[np.isin(seen.rows_of_ids(ids), seen.posting(clause[0])[0])]
+        statement = HOLDING_FEW if len(ids) <= FEW else HOLDING
         found: list[int] = []
-        for table, every in by_table(self.view.numbers):
-            phrases = " OR ".join(terms.phrase(clause) for terms in every)
-            rows = self.view.rows(statement.format(table=table), {"ids": json.dumps(ids.tolist()), "terms": phrases})
-            found += [row[0] for row in rows]
+        with self.view.reading() as (_, owners):
+            for table, every in by_table(owners):
+                bound = {
+                    "ids": json.dumps(ids.tolist()),
+                    "terms": " OR ".join(terms.phrase(clause) for terms in every),
+                }
+                found += [id for (id,) in self.view.rows(statement.format(table=table), bound)]
         return np.array(found, np.int64)
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         with self.view.reading() as (connection, owners):
             # Counting goes through all chunks that hold a term.
-            known = self.frequencies.get(owners, self.view.generation(connection), dict)
-            if unknown := sorted(set(terms) - known.keys()):
-                found = self._known_frequencies(connection, owners, unknown)
-                if found is None:
-                    found = self._counted(unknown)
-                known.update({**dict.fromkeys(unknown, 0), **found})
-            counts = dict(filter(itemgetter(1), zip(terms, (known[term] for term in terms), strict=True)))
+            generation = self.view.generation(connection)
+            known = self.frequencies.get(owners, generation)
+            if known is None:
+                known = self.frequencies.put(owners, generation, {})
+            unknown = sorted(set(terms) - known.keys())
+            if unknown:
+                known.update({**dict.fromkeys(unknown, 0), **self._counted(connection, owners, unknown)})
+            counts = {term: known[term] for term in terms if known[term]}
             if len(known) > MOST_TERMS:
                 known.clear()
             return counts
 
-    def _known_frequencies(
-        self, connection: apsw.Connection, owners: Sequence[int], terms: Sequence[str]
-    ) -> Mapping[str, int] | None:
-        """Count the chunks in which each term occurs by what is next to the tables; None where that is unknown."""
-        if not self.view.several:
+    def _counted(self, connection: apsw.Connection, owners: Sequence[int], terms: Sequence[str]) -> Mapping[str, int]:
+        """Count the chunks in which each term occurs by what is next to the tables; by these where that is unknown."""
+        if self.view.several:
+            seen = self._seen()
+            if seen and all(seen.holds((term,)) for term in terms):
+                return {term: len(seen.posting(term)[0]) for term in terms}
+        else:
             words = self.indexes.of(owners[0])
-            if words:
-                return words.frequencies(connection, terms)
-            return None
-        if (seen := self._seen()) is None or not all(seen.holds((term,)) for term in terms):
-            return None
-        return {term: len(seen.posting(term)[0]) for term in terms}
-
-    def _counted(self, terms: Sequence[str]) -> Mapping[str, int]:
-        """Count the chunks in which each term occurs, by the tables."""
+            known = words.frequencies(connection, terms) if words else None
+            if known is not None:
+                return known
         found: Counter[str] = Counter()
-        for table, every in by_table(self.view.numbers):
+        for table, every in by_table(owners):
             bound = {"terms": json.dumps(terms), "prefixes": json.dumps([each.prefix for each in every])}
             found.update(dict(self.view.rows(DOCUMENT_FREQUENCIES.format(table=table), bound)))
         return found
@@ -318,25 +293,23 @@ class SqliteLexical(Lexical):
     def vocabulary(
         self, start: str, shortest: int, longest: int, like: Callable[[str], bool] | None = None
     ) -> Mapping[str, int]:
-        if seen := self._seen():
+        seen = self._seen() if self.view.several else None
+        if seen:
             return seen.vocabulary(start, shortest, longest, like)
         counts: Counter[str] = Counter()
         uncounted: set[str] = set()
         bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
-        for terms in (Terms(each) for each in self.view.numbers):
-            with self.view.reading() as (connection, _):
+        with self.view.reading() as (connection, owners):
+            for terms in [Terms(owner) for owner in owners]:
                 words = self.indexes.of(terms.owner)
-                if words:
-                    listed = words.terms(connection, start, shortest, longest)
-                else:
-                    listed = None
-            if listed is not None:
-                uncounted.update(filter(like, listed) if like else listed)
-                continue
-            rows = self.view.rows(VOCABULARY.format(table=terms.table), {**bound, "prefix": terms.prefix})
-            for term, count in rows:
-                if like is None or like(term):
-                    counts[term] += count
+                listed = words.terms(connection, start, shortest, longest) if words else None
+                if listed is not None:
+                    uncounted.update(filter(like, listed) if like else listed)
+                    continue
+                rows = self.view.rows(VOCABULARY.format(table=terms.table), {**bound, "prefix": terms.prefix})
+                for term, count in rows:
+                    if like is None or like(term):
+                        counts[term] += count
         # The word index also lists terms that no chunk holds any more: only those that are counted are returned.
         if uncounted:
             return self.document_frequencies(sorted(uncounted | counts.keys()))

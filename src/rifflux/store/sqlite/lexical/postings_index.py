@@ -70,11 +70,14 @@ class PostingsIndex(DerivedFile):
                 self._set_aside(log.token, error)
                 self.suggest()
                 return None
-        try:
-            return self._seen.get(owners, (log.token, log.latest), Seen.of, connection, postings, owners, log.fresh)
-        except Unfit:
-            self.suggest()
-            return None
+        state = (log.token, log.latest)
+        seen = self._seen.get(owners, state)
+        if seen is None:
+            try:
+                seen = self._seen.put(owners, state, Seen.of(connection, postings, owners, log.fresh))
+            except Unfit:
+                self.suggest()
+        return seen
 
     def _is_behind(self, connection: apsw.Connection) -> bool:
         return self.is_wanted(connection) and self._behind(connection) > FEW_FRESH

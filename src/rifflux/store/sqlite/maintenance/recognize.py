@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rifflux.errors import Cure, NotAnIndex
-from rifflux.store.sqlite.connection.schema import APPLICATION_ID
+from rifflux.store.sqlite.connection.connect import APPLICATION_ID
 
 #: How much of a file whose header says nothing is searched for pages of an index.
 MOST_BYTES = 64 * 2**20

@@ -19,9 +19,8 @@ from typing import Any
 import apsw
 
 from rifflux.errors import Busy, Cure, DamagedIndex, NotAnIndex
-from rifflux.store.sqlite.connection.connect import connect, translated
+from rifflux.store.sqlite.connection.connect import APPLICATION_ID, connect, translated
 from rifflux.store.sqlite.connection.locks import file_lock
-from rifflux.store.sqlite.connection.schema import APPLICATION_ID
 from rifflux.store.sqlite.maintenance.recognize import check_is_index
 
 #: Rows that are read at a time, and stored in one transaction.

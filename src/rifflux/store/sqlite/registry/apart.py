@@ -7,8 +7,8 @@ ever spans both files, and each may be replaced by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +17,7 @@ from rifflux.store.registry import Erased, LogEntry, Sharing
 from rifflux.store.sqlite.connection.connect import MEMORY
 from rifflux.store.sqlite.connection.engine import Engine
 from rifflux.store.sqlite.connection.view import OwnerView
-from rifflux.store.sqlite.registry.registry import SqliteRegistry
-from rifflux.store.sqlite.registry.sharing import SqliteSharing
+from rifflux.store.sqlite.registry.registry import SqliteRegistry, SqliteSharing
 
 #: The setting of a state that has the tokens it begins with.
 _BEGUN = "state"
@@ -51,8 +50,10 @@ class ApartRegistry(SqliteRegistry):
     def sharing(self) -> Sharing:
         return ApartSharing(self.index.view, self._whole)
 
-    def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> AbstractContextManager[bool]:
-        return self.index.claim(task, waiting)
+    @contextmanager
+    def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:
+        with self.index.claim(task, waiting) as mine:
+            yield mine
 
     def setting(self, name: str) -> str | None:
         return self.index.setting(name)

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.store.sqlite.query import among, best
-from rifflux.store.sqlite.semantic.packed import rounded
 from rifflux.types import Ids, Ranking, Vectors
 
 #: Rows read at a time where all are only looked at once.
 BLOCK = 4096
 #: Rounding moves a cosine by less than this.
 _ROUNDED = 1e-5
+_LARGEST = np.iinfo(np.int16).max
 
 VECTORS = """
 select vector.chunk, chunk.uid, chunk.document, vector.data
@@ -112,6 +112,12 @@ class Matrix:
         values, scales = rounded(vectors)
         cosines = np.vecdot(values.astype(np.float32), vector) * scales
         return best(ids, cosines.astype(np.float64), limit)
+
+
+def rounded(vectors: Vectors) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+    """Return vectors as they are packed: as integers, with a scale for each."""
+    scales = (np.abs(vectors).max(axis=1, initial=0) / _LARGEST).astype("<f4")
+    return np.rint(vectors / np.maximum(scales[:, None], np.finfo(np.float32).tiny)).astype("<i2"), scales
 
 
 def rounded_all(vectors: Mapping[int, Vectors]) -> Mapping[int, Vectors]:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from rifflux.store.sqlite.connection.derived import STAMP_BYTES, NotBuilt, StateStamp, Unfit, private
 from rifflux.store.sqlite.connection.engine import Current
+from rifflux.store.sqlite.semantic.matrix import rounded
 from rifflux.types import Ids, Scores, Vectors
 
 NAME = "vectors"
@@ -35,7 +36,6 @@ BATCH = 2048
 RESCORED = 256
 
 _WORD_BITS = 64
-_LARGEST = np.iinfo(np.int16).max
 #: Sections too large to be verified at every start.
 _BULKY = ("signs", "values")
 
@@ -205,12 +205,6 @@ def sign_words(vectors: NDArray[np.bool_]) -> NDArray[np.uint64]:
     if missing:
         packed = np.pad(packed, ((0, 0), (0, missing)))
     return np.ascontiguousarray(packed).view("<u8")
-
-
-def rounded(vectors: Vectors) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
-    """Return vectors as they are packed: as integers, with a scale for each."""
-    scales = (np.abs(vectors).max(axis=1, initial=0) / _LARGEST).astype("<f4")
-    return np.rint(vectors / np.maximum(scales[:, None], np.finfo(np.float32).tiny)).astype("<i2"), scales
 
 
 def write(connection: apsw.Connection, path: Path, stamp: StateStamp, model: int, dimension: int) -> None:

@@ -17,8 +17,7 @@ from rifflux.store.sqlite.connection.engine import GenerationCache, unmoved
 from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.query import Terms, by_table, numbers_of, passing
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
-from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, rounded_all, scanned
-from rifflux.store.sqlite.semantic.packed import rounded
+from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, rounded, rounded_all, scanned
 from rifflux.types import Ids, Query, Ranking, Scores, Vectors
 
 if TYPE_CHECKING:
@@ -175,10 +174,7 @@ class SqliteSemantic(Semantic):
         if exact:
             return self._stored_vectors(ids)
         with self.view.reading() as (connection, owners):
-            if self.index:
-                packed = self.index.at(connection)
-            else:
-                packed = None
+            packed = self.index.at(connection) if self.index else None
         if packed:
             known = packed.vectors_of(owners, ids)
         else:
@@ -200,20 +196,21 @@ class SqliteSemantic(Semantic):
 
     def sample(self, most: int) -> tuple[Ids, Vectors]:
         with self.view.reading() as (connection, owners):
-            state = self.view.generation(connection)
-        return self.samples.get((owners, most), state, self._sampled, most)
-
-    def _sampled(self, most: int) -> tuple[Ids, Vectors]:
-        """Return the sample of this moment, read again only where it is of other chunks than the last one."""
-        with self.view.reading() as (connection, owners):
-            if self.index:
-                packed = self.index.at(connection)
-            else:
-                packed = None
-        if packed is None:
-            return self._sampled_from_tables(most)
-        ids, state = packed.lowest(owners, most)
-        return self.samples.get((owners, most, "read"), (state, ids.tobytes()), packed.sample, owners, ids)
+            generation = self.view.generation(connection)
+            found = self.samples.get((owners, most), generation)
+            if found is not None:
+                return found
+            packed = self.index.at(connection) if self.index else None
+        if packed:
+            ids, vectors_state = packed.lowest(owners, most)
+            # Vectors are read again only where the sample is of other chunks than the last one.
+            state = (vectors_state, ids.tobytes())
+            found = self.samples.get((owners, most, "read"), state)
+            if found is None:
+                found = self.samples.put((owners, most, "read"), state, packed.sample(owners, ids))
+        else:
+            found = self._sampled_from_tables(most)
+        return self.samples.put((owners, most), generation, found)
 
     def _sampled_from_tables(self, most: int) -> tuple[Ids, Vectors]:
         rows = self.view.rows(SAMPLE_FIRST, {"most": most})
@@ -236,10 +233,7 @@ class SqliteSemantic(Semantic):
         vector = vector / length
         allowed = self._allowed(query)
         with self.view.reading() as (connection, owners):
-            if self.index:
-                packed = self.index.at(connection)
-            else:
-                packed = None
+            packed = self.index.at(connection) if self.index else None
             if packed is None:
                 return self._nearest_exactly(connection, owners, vector, limit, allowed, model)
             # Looked at last: if the index is switched to another model after this, the vectors are of the former one.
@@ -259,22 +253,18 @@ class SqliteSemantic(Semantic):
         model: str | None,
     ) -> Ranking:
         """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
-        index = self.index
-        state = self.view.generation(connection)
-        if index and index.will_be_packed(connection, self.embedded):
+        if self.index and self.index.will_be_packed(connection, self.embedded):
             with unmoved(connection):
                 self._check_model(connection, model)
                 return scanned(connection, owners, vector, limit, allowed)
-        matrix = self.matrices.get(owners, state, self._matrix, connection, owners, len(vector), model)
+        generation = self.view.generation(connection)
+        matrix = self.matrices.get(owners, generation)
+        if matrix is None:
+            with unmoved(connection):
+                self._check_model(connection, model)
+                matrix = self.matrices.put(owners, generation, Matrix.read(connection, owners, len(vector)))
         self._check_model(connection, model)
         return matrix.nearest(vector, limit, allowed)
-
-    def _matrix(
-        self, connection: apsw.Connection, owners: tuple[int, ...], dimension: int, model: str | None
-    ) -> Matrix:
-        with unmoved(connection):
-            self._check_model(connection, model)
-            return Matrix.read(connection, owners, dimension)
 
     def _check_model(self, connection: apsw.Connection, model: str | None) -> None:
         """Raise where the question was embedded by another model than the one that is searched."""
@@ -295,9 +285,10 @@ class SqliteSemantic(Semantic):
     def _holding(self, query: Query, expression: Callable[[Terms, Query], str]) -> Ids:
         """Return the rows that match an expression."""
         found = []
-        for table, every in by_table(self.view.numbers):
-            matched = " OR ".join(f"({expression(terms, query)})" for terms in every)
-            found.append(numbers_of(self.view, HOLDING_ALL.format(table=table), {"terms": matched}))
+        with self.view.reading() as (_, owners):
+            for table, every in by_table(owners):
+                matched = " OR ".join(f"({expression(terms, query)})" for terms in every)
+                found.append(numbers_of(self.view, HOLDING_ALL.format(table=table), {"terms": matched}))
         if found:
             return np.concatenate(found)
         return np.empty(0, np.int64)

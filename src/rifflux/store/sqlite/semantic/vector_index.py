@@ -149,7 +149,8 @@ class VectorSnapshot:
         Their rows are scanned in the order of their ids, and so few as it would not pack are all looked at.
         """
         key = tuple(owners)
-        gathered = self.together.get(key, self.packed.stamp.token, Together.of, self.packed, key)
+        token = self.packed.stamp.token
+        gathered = self.together.get(key, token) or self.together.put(key, token, Together.of(self.packed, key))
         rows = gathered.rows
         signs: NDArray[np.uint64] | None = gathered.signs
         fresh = self.fresh.matrix.where(np.isin(self.fresh.owners, owners))
@@ -241,7 +242,6 @@ class VectorIndex(DerivedFile):
         self._closing = self._renewing = False
         self._open: VectorSnapshot | None = None
         self._together: GenerationCache[Together] = GenerationCache(MOST_TOGETHER)
-        self._changed_at = -QUIET
 
     def at(self, connection: apsw.Connection) -> VectorSnapshot | None:
         """Return what is packed, with what changed since, as a connection sees it; None where nothing fits."""
@@ -321,10 +321,6 @@ class VectorIndex(DerivedFile):
             return False
         self.suggest()
         return embedded() >= LEAST
-
-    def changed(self, connection: apsw.Connection, owners: Collection[int] = ()) -> None:
-        self._changed_at = time.monotonic()
-        super().changed(connection, owners)
 
     def _is_behind(self, connection: apsw.Connection) -> bool:
         return _is_worth_it(connection)

@@ -36,8 +36,7 @@ async function read(reply) {
   let told = null;
   try { told = await reply.json(); } catch { /* told below */ }
   if (reply.ok && told !== null) return told;
-  const error = told?.error ?? {code: "error", message: `The service answers ${reply.status}.`};
-  throw new Problem(reply.status, error.code, error.message);
+  throw new Problem(reply.status, told?.code ?? "error", told?.detail ?? `The service answers ${reply.status}.`);
 }
 
 export const get = async (path, signal) => read(await send("GET", path, null, signal));
@@ -56,7 +55,7 @@ export async function bring(method, path, body, progress) {
     await new Promise((go) => setTimeout(go, 1000));
     job = await get(at`jobs/${job.id}`);
   }
-  if (job.error) throw new Problem(0, job.error.code, job.error.message);
+  if (job.error) throw new Problem(0, job.error.code, job.error.detail);
   return job.report;
 }
 

@@ -29,7 +29,7 @@ export async function show(place, given, {signal}) {
         else if (name === "delta") turn.text += told.text;
         else if (name === "withdrawn") turn.withdrawn.push(told);
         else if (name === "done") Object.assign(turn, {answer: told, text: told.text, pack: told.pack});
-        else if (name === "error") turn.error = new Error(told.error.message);
+        else if (name === "error") turn.error = new Error(told.detail);
         view.draw(name);
       }
       if (!turn.answer && !turn.error) turn.error = new Error("The answer broke off: ask again.");

@@ -69,7 +69,7 @@ export const some = (number, one, many = `${one}s`) => `${count(number)} ${numbe
 export const day = (time) => time ? time.slice(0, 10) : "";
 export const where = (...facts) => h("p", {class: "where"}, facts.filter(Boolean).join(" · "));
 export const soft = (...inside) => h("p", {class: "soft"}, inside);
-export const note = (text) => h("p", {class: "note"}, text);
+export const note = (notice) => h("p", {class: "note"}, notice.text ?? notice);
 export const problem = (error) => h("p", {class: "problem", role: "alert"}, error.message);
 export const field = (label, input) => h("label", null, label, input);
 export const input = (name, label, given) => field(label, h("input", {name, ...given}));

@@ -108,7 +108,7 @@ async function sent(file, given, told) {
   for (const name of asked(sort)) if (given[name]) body.append(name, given[name]);
   if (sort === "documents") {
     const stored = await bring("PUT", at`documents/${file.name}`, body, told);
-    return [`${some(stored.chunks, "passage")} stored`, ...stored.degraded, ...stored.failed.map((each) => each.reason)].join("; ");
+    return [`${some(stored.chunks, "passage")} stored`, ...stored.degraded.map((each) => each.text), ...stored.failed.map((each) => each.reason)].join("; ");
   }
   const report = await bring("POST", sort, body, told);
   return Object.entries(report).filter(([, value]) => typeof value === "number" && value).map(([name, value]) => `${value} ${name}`).join(", ") || "nothing new";

@@ -57,5 +57,5 @@ function writing(title, each, name, work) {
 async function saved({outcome, reason, degraded}, again) {
   if (outcome === "refused") throw new Error(reason);
   await again();
-  say([outcome, reason, ...degraded].filter(Boolean).join("; "), true);
+  say([outcome, reason, ...degraded.map((each) => each.text)].filter(Boolean).join("; "), true);
 }

@@ -55,7 +55,7 @@ async function decisions(rules, signal) {
 
 async function embed(path) {
   const told = await bring("POST", path, {}, (job) => say(`${job.done} of ${job.total ?? "?"}`, true));
-  say([`${told.embedded} vectors made, ${told.waiting} still to come`, ...told.degraded].join("; "), true);
+  say([`${told.embedded} vectors made, ${told.waiting} still to come`, ...told.degraded.map((each) => each.text)].join("; "), true);
 }
 
 async function groups(signal) {

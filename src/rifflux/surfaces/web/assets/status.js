@@ -6,7 +6,7 @@ import {card, count, day, fill, h, note, share, soft, some, table, tile} from ".
 export async function show(place, given, {me, signal}) {
   const [told, usage, {collections}] = await Promise.all([get("status", signal), get("usage?by=day,model", signal), get("collections?limit=1000", signal)]);
   const fresh = told.freshness;
-  fill(place, h("h1", null, "Status"), told.degraded.filter((each) => each !== told.freshness?.note).map(note),
+  fill(place, h("h1", null, "Status"), told.degraded.filter((each) => each.code !== "index.stale").map(note),
     h("div", {class: "tiles"}, tile("documents", count(told.documents)), tile("passages", count(told.chunks)), tile("found by meaning", share(told.embedded_chunks, told.chunks)), tile("files", count(told.files)), tile("conversations", count(told.conversations)), tile("messages", count(told.messages)), tile("memories", count(told.memories))),
     card("Freshness",
       h("p", null, fresh?.note ?? (told.files ? "The index is as new as its files, as far as was looked." : "Nothing here was read from folders.")),

@@ -31,7 +31,7 @@ async function find(place, given, signal) {
   const cited = async (cite) => (await post("retrieve", {...asked, cite})).evidence_pack.bibliography;
   fill(place,
     soft(`${some(told.reranked.length, "work")} · ${told.diagnostics.intent}: ${told.diagnostics.reason}`),
-    [...told.diagnostics.notes.filter((each) => !each.endsWith(told.diagnostics.reason)), ...pack.notes.map((each) => each.text)].map(note),
+    [...told.diagnostics.notes.filter((each) => each.code !== "works.intent"), ...pack.notes].map(note),
     h("div", {class: "beside"},
       h("section", {class: "stack"}, h("h2", null, "Best first"), h("ol", {class: "hits"}, told.reranked.map(work))),
       h("section", {class: "stack"}, h("h2", null, "Evidence"),

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import zip_longest
 
-from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.base import decode
 from rifflux.text.licenses import license_of
 from rifflux.types import Failure, Identifier, Link
 from rifflux.works import Passage, Work, parse_identifier

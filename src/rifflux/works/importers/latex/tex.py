@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.base import decode
 from rifflux.works.importers.base import content
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.read.decode import decode
+from rifflux.ingest.read.base import decode
 
 FRENCH = "Le café était fermé, s'il vous plaît. Déjà vu à Genève, où l'été s'achève."
 RUSSIAN = "Привет, как дела? Это обычный текст на русском языке."

@@ -1,0 +1,342 @@
+"""Cut a passage into blocks: what a reader would copy as an answer, with what it belongs to.
+
+A block is a paragraph, a definition with its term, an item, a list with its introduction, code with the line that leads
+to it, a row of a table with its header, or a short section as a whole. Blocks overlap; whoever ranks them chooses.
+Text from web pages and PDF has no marks left, so what a line is must be read from its form: a single line that ends
+like no sentence, before a text, is a term (or a heading).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from textwrap import dedent
+
+from rifflux.text.sentences import PROSE as SENTENCE
+from rifflux.text.sentences import flowing, pieces
+from rifflux.types import Span
+
+#: What a unit is.
+HEADING = "heading"
+TERM = "term"
+PROSE = "prose"
+ITEM = "item"
+CODE = "code"
+ROW = "row"
+#: Characters of a block of several units, and of a paragraph that is quoted whole.
+LONGEST = 900
+LONGEST_PARAGRAPH = 600
+#: Characters of a run of sentences of a longer paragraph.
+RUN = 400
+
+_FENCE = re.compile(r"\s{0,3}(```+|~~~+)\s*([\w+-]*)")
+_HASHES = re.compile(r"\s{0,3}#{1,6}\s+\S")
+_UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*\Z")
+_BULLET = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+(?=\S)")
+_ENDS = re.compile(r"[.!?:;,…。！？][\"'”’»)\]*_`]*\s*\Z")
+_LEADS = re.compile(r"[:：][\"'”’»)\]*_`]*\s*\Z")
+_PROMPT = re.compile(r"\s*(?:\$|%|>>>|C:\\>)\s+\S")
+_INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
+#: Lines that say nothing: rules, comments and tags alone, definitions of links, directives, pictures.
+_SILENT = re.compile(
+    r"\s*(?:(?:[-=_*]\s*){3,}|(?:<!--.*?-->|</?[a-zA-Z][^<>]*>|\s)+|\[[^\[\]]+\]:\s*\S+.*|\{\{.*\}\}|\{%.*%\}"
+    r"|:::.*|!!!\s.*|!\[[^\[\]]*\]\S*|\[![\w-]+\].*)?\s*"
+)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_RULE_OF_TABLE = re.compile(r"[\s|:+-]+\Z")
+_IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+_LINK = re.compile(r"\[([^\[\]]+)\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\[\]]*\])")
+_PAGE_LINK = re.compile(r"\[\[(?:[^\[\]|]+\|)?([^\[\]|]+)\]\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A paragraph, an item, a term, a row or a piece of code: its place in the text."""
+
+    kind: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBlock:
+    """Units that read as one. `span` is their place in the text, `text` what is quoted, as Markdown.
+
+    The text may begin with what stands further up, such as a term or the header of a table.
+    """
+
+    kind: str
+    span: Span
+    text: str
+    is_plain: bool = False
+
+
+def blocks(text: str, headings: Sequence[str] = (), *, code: bool = False) -> list[AnswerBlock]:
+    """Return the blocks of a passage in their order; of `code`, the whole. A line that is one of `headings` is none."""
+    if code:
+        body = text.strip("\n")
+        return [AnswerBlock(CODE, (0, len(text)), f"```\n{body}\n```")] if body.strip() else []
+    found: dict[tuple[Span, str], AnswerBlock] = {}
+    for is_heading, group in groupby(units(text, headings), lambda unit: unit.kind == HEADING):
+        if not is_heading:
+            for block in _section(text, list(group)):
+                if re.search(r"[^\W_]", block.text):
+                    found.setdefault((block.span, block.text), block)
+    return sorted(found.values(), key=lambda block: block.span)
+
+
+def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
+    """Give the blocks of a section."""
+    kinds = [unit.kind for unit in own]
+    if len(own) > 1 and own[-1].span[1] - own[0].span[0] <= LONGEST and TERM not in kinds[1:] and kinds != [TERM]:
+        yield _block("section", text, own)
+    term: list[Unit] = []
+    for place, unit in enumerate(own):
+        before = own[place - 1] if place else None
+        if unit.kind == TERM:
+            term = [*term, unit] if before and before.kind == TERM else [unit]
+            continue
+        first = before is not None and before.kind == TERM
+        if first:
+            yield from _definition(text, term, own[place:])
+        if unit.kind == ROW:
+            yield from _table(text, own, place)
+            continue
+        if unit.kind == ITEM and (before is None or before.kind != ITEM):
+            yield from _list(text, own, place)
+        if unit.kind == CODE and before and before.kind == PROSE:
+            yield _block(CODE, text, [*(term if _is_near(text, term, before) else ()), before, unit])
+            continue
+        following = own[place + 1 : place + 2]
+        if unit.kind == PROSE and following and following[0].kind == ITEM:
+            continue  # it introduces the list, and is quoted with that
+        if unit.kind == PROSE and _LEADS.search(_of(text, unit)):
+            if following and following[0].kind != ROW:
+                yield _block("led", text, [unit, *following])
+            continue
+        if not first:
+            yield from _paragraph(text, term, unit)
+
+
+def _definition(text: str, term: Sequence[Unit], rest: Sequence[Unit]) -> Iterator[AnswerBlock]:
+    """Give a term with its description: all of it if it is short, else as far as that goes, but one unit at least."""
+    last = 1
+    while (
+        last < len(rest)
+        and rest[last].kind != TERM
+        and (rest[last].span[1] - term[0].span[0] <= LONGEST or _LEADS.search(_of(text, rest[last - 1])))
+    ):
+        last += 1
+    if rest[0].span[1] - rest[0].span[0] > LONGEST and rest[0].kind == PROSE:
+        yield from _paragraph(text, term, rest[0])
+    else:
+        yield _block("definition", text, [*term, *rest[:last]])
+        if last > 1 and not _LEADS.search(_of(text, rest[0])):
+            yield _block("definition", text, [*term, rest[0]])
+
+
+def _list(text: str, own: Sequence[Unit], place: int) -> Iterator[AnswerBlock]:
+    """Give a list with its introduction, as far as it is short."""
+    last = place
+    while last < len(own) and own[last].kind == ITEM:
+        last += 1
+    first = place
+    if place and own[place - 1].kind in (PROSE, TERM):
+        first = place - 1
+    while last - place > 2 and own[last - 1].span[1] - own[first].span[0] > 2 * LONGEST:
+        last -= 1
+    if last - place > 1 or first < place:
+        yield _block("list", text, own[first:last])
+
+
+def _table(text: str, own: Sequence[Unit], place: int) -> Iterator[AnswerBlock]:
+    """Give the row of a table with its header; at the header, the whole table if it is short."""
+    first = place
+    while first and own[first - 1].kind == ROW:
+        first -= 1
+    if first < place:
+        if _RULE_OF_TABLE.match(_of(text, own[place])):
+            return
+        header = _of(text, own[first])
+        rule = "\n" + re.sub(r"[^|]+", " --- ", header.strip()) if header.strip().startswith("|") else ""
+        yield AnswerBlock(ROW, own[place].span, f"{header}{rule}\n{_of(text, own[place])}")
+        return
+    last = place
+    while last < len(own) and own[last].kind == ROW:
+        last += 1
+    if own[last - 1].span[1] - own[first].span[0] <= LONGEST:
+        lead = [own[first - 1]] if first and own[first - 1].kind in (PROSE, TERM) else []
+        yield _block("table", text, [*lead, *own[first:last]])
+
+
+def _paragraph(text: str, term: Sequence[Unit], unit: Unit) -> Iterator[AnswerBlock]:
+    """Give a unit alone, or the runs of sentences of a long paragraph; with the term that it describes."""
+    start, end = unit.span
+    above = f"{_rendered(text, term[-1:])}\n\n" if term and unit.kind != ITEM else ""
+    if unit.kind != PROSE or end - start <= LONGEST_PARAGRAPH:
+        rendered = _rendered(text, [unit])
+        yield AnswerBlock(unit.kind, unit.span, above + rendered, is_plain=not above)
+        return
+    sentences = [piece.span for piece in pieces(text[start:end]) if piece.kind == SENTENCE]
+    first = 0
+    for place, (_, right) in enumerate(sentences):
+        following = sentences[place + 1 : place + 2]
+        if following and following[0][1] - sentences[first][0] <= RUN:
+            continue
+        run = (start + sentences[first][0], start + right)
+        yield AnswerBlock(PROSE, run, above + _clean(flowing(text[slice(*run)])), is_plain=not above)
+        first = place + 1
+
+
+def _block(kind: str, text: str, own: Sequence[Unit]) -> AnswerBlock:
+    return AnswerBlock(kind, (own[0].span[0], own[-1].span[1]), _rendered(text, own))
+
+
+def _is_near(text: str, term: Sequence[Unit], unit: Unit) -> bool:
+    return bool(term) and not text[term[-1].span[1] : unit.span[0]].strip()
+
+
+def _of(text: str, unit: Unit) -> str:
+    return text[slice(*unit.span)]
+
+
+def _rendered(text: str, own: Sequence[Unit]) -> str:
+    """Return units as they are quoted: prose on one line, code between fences, rows and items below each other."""
+    parts: list[str] = []
+    for before, unit in pairwise((None, *own)):
+        assert unit
+        written = _of(text, unit)
+        if unit.kind == CODE:
+            if not _FENCE.match(written):
+                written = f"```\n{dedent(written)}\n```"
+        elif unit.kind == PROSE and "\n" in written and not _ENDS.search(written):
+            written = "\n".join(_clean(flowing(line)) for line in written.splitlines())
+        elif unit.kind != ROW:
+            written = _clean(flowing(written))
+        if parts and before:
+            tight = unit.kind == before.kind and unit.kind in (ITEM, ROW)
+            parts.append("\n" if tight else "\n\n")
+        parts.append(written)
+    return "".join(parts).strip()
+
+
+def _clean(text: str) -> str:
+    """Return prose without links, pictures and what only builds a page."""
+    text = _IMAGE.sub("", text)
+    text = _PAGE_LINK.sub(r"\1", text)
+    return _LINK.sub(r"\1", text).strip()
+
+
+# What each line is
+
+
+def units(text: str, headings: Sequence[str] = ()) -> list[Unit]:
+    """Return the units of a text in their order; a line that is one of `headings` is a heading."""
+    lines = _lines(text)
+    found = [
+        Unit(HEADING, unit.span) if unit.kind == PROSE and _of(text, unit) in headings else unit
+        for unit in _units(text, lines)
+    ]
+    return _settled(text, found)
+
+
+def _lines(text: str) -> list[Span]:
+    found: list[Span] = []
+    start = 0
+    for line in text.splitlines(keepends=True):
+        found.append((start, start + len(line.rstrip())))
+        start += len(line)
+    return found
+
+
+def _units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
+    place = 0
+    comment = [match.span() for match in _COMMENT.finditer(text)]
+    half = len([span for span in lines if _FENCE.match(text[slice(*span)])]) % 2 == 1
+    while place < len(lines):
+        start, end = lines[place]
+        line = text[start:end]
+        if any(first <= start < last for first, last in comment):
+            place += 1
+        elif fence := _FENCE.match(line):
+            closing = next(
+                (at for at in range(place + 1, len(lines)) if text[slice(*lines[at])].strip() == fence[1]), None
+            )
+            if closing is None or (half and not fence[2] and closing is not None and place == 0):
+                place += 1
+                continue
+            if closing > place + 1:
+                yield Unit(CODE, (start, lines[closing][1]))
+            place = closing + 1
+        elif _HASHES.match(line):
+            yield Unit(HEADING, (start, end))
+            place += 1
+        elif _SILENT.fullmatch(line):
+            place += 1
+        else:
+            last = place
+            while last + 1 < len(lines) and not _parts(text[slice(*lines[last + 1])]):
+                last += 1
+            if last + 1 < len(lines) and last == place and _UNDERLINE.match(text[slice(*lines[last + 1])]):
+                yield Unit(HEADING, (start, end))
+                place += 2
+                continue
+            yield from _paragraph_units(text, lines[place : last + 1])
+            place = last + 1
+
+
+def _parts(line: str) -> bool:
+    """Return True if a line is no part of the paragraph before it."""
+    return bool(_SILENT.fullmatch(line) or _HASHES.match(line) or _FENCE.match(line))
+
+
+def _paragraph_units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
+    """Give the units of lines without a blank one between them."""
+    written = [text[slice(*line)] for line in lines]
+    bars = [line.count("|") for line in written]
+    if written[0].lstrip().startswith("|") or (len(lines) > 1 and bars[0] and len(set(bars)) == 1):
+        yield from (Unit(ROW, line) for line in lines)
+        return
+    first = 0
+    for place in range(1, len(lines) + 1):
+        if place == len(lines) or _BULLET.match(written[place]):
+            span = (lines[first][0], lines[place - 1][1])
+            if _BULLET.match(written[first]):
+                yield Unit(ITEM, span)
+            elif _is_code(written[first:place]):
+                yield Unit(CODE, span)
+            else:
+                yield Unit(PROSE, span)
+            first = place
+
+
+def _is_code(lines: Sequence[str]) -> bool:
+    """Return True if lines are indented all of them, begin with a prompt, or are several that end like no sentence."""
+    if all(_INDENTED.match(line) for line in lines) or _PROMPT.match(lines[0]):
+        return True
+    inside = [line for line in lines[1:] if line.startswith(("  ", "\t"))]
+    return len(lines) > 1 and bool(inside) and not _ENDS.search(lines[-1])
+
+
+def _settled(text: str, found: Sequence[Unit]) -> list[Unit]:
+    """Return the units with their kinds settled by their neighbours: a line that ends like no sentence is a term.
+
+    It is code where a line leads to it, and what follows goes on with that line's sentence.
+    Before code it leads to that.
+    """
+    settled: list[Unit] = []
+    for place, unit in enumerate(found):
+        kind = unit.kind
+        written = _of(text, unit)
+        if kind == PROSE and "\n" not in written and not _ENDS.search(written):
+            following = found[place + 1] if place + 1 < len(found) else None
+            led = bool(settled) and settled[-1].kind == PROSE and bool(_LEADS.search(_of(text, settled[-1])))
+            if following is None:
+                kind = CODE if led else PROSE
+            elif led and _of(text, following)[:1].islower():
+                kind = CODE
+            elif following.kind not in (HEADING, CODE):
+                kind = TERM
+        settled.append(Unit(kind, unit.span))
+    return settled

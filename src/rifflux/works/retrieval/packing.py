@@ -1,0 +1,230 @@
+"""The page of works, and the candidates for their evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from rifflux.evidence.choose import REACH, Citable, Limits
+from rifflux.evidence.pack import EvidencePack
+from rifflux.retrieve.table import BEGINS, RELEVANCE, SCORE, Candidates
+from rifflux.session.license_policy import LicensePolicy
+from rifflux.session.searching import Search, Searcher, relevance
+from rifflux.session.session import IndexView
+from rifflux.text.titles import person
+from rifflux.types import Document, Hit, Notice, Scores, Tag
+from rifflux.works.intent.classify import Question
+from rifflux.works.intent.named import CERTAINTY, Place, names_in
+from rifflux.works.model import PRIMARY, primary_of
+from rifflux.works.retrieval.candidates import POOL, Gathered
+from rifflux.works.retrieval.score import JOINED, SCORED, SIDE
+from rifflux.works.retrieval.stages import WorksOptions
+
+#: The metadata that has the subject of a work without codes.
+_SUBJECTS = ("subject", "field", "chapter")
+#: The field of a filter that wants works of an author or a venue: of those, no number is too many.
+_FIELDS = {"authors": "authors", "venues": "venue"}
+#: The number of documents that are read at once.
+AHEAD = 12
+#: An author or a venue, as caps count them.
+Group = tuple[str, str]
+
+
+def evidence_limits(question: Question, min_relevance: float | None) -> Limits:
+    """Return how evidence is chosen for a question: of an author or a venue that it wants, no number is too many.
+
+    A minimum that the caller names is the only one.
+    """
+    limits = question.decision.intent.limits
+    wanted = {*question.plan.query.filter.metadata, *(credit.role for credit in question.plan.query.credits)}
+    caps = {group: most for group, most in limits.caps.items() if _FIELDS.get(group) not in wanted}
+    limits = replace(limits, caps=caps)
+    if min_relevance is None:
+        return limits
+    return replace(limits, min_relevance=float(min_relevance), min_share=0.0)
+
+
+def page_of(works: Candidates, found: Gathered, searcher: Searcher, options: WorksOptions) -> Candidates:
+    """Return the works from the first of the page on, with the relevance of those that evidence may be of.
+
+    Works of repeated authors and venues stand behind the first page as long as others can stand in for them.
+    """
+    packer = options.packer
+    limits = packer.limits
+    found.plan.outcome.counts["works"] = len(works)
+    rate = partial(relevance_of, found=found, searcher=searcher, options=options)
+    # Who types the beginning of a title wants what begins so, whoever wrote how much of it.
+    begins = np.isfinite(works[BEGINS]).tolist()
+    visible = searcher.view.visible
+    groups = [
+        frozenset() if begun else groups_of(hit, visible) for hit, begun in zip(works.passages, begins, strict=True)
+    ]
+    order, moved = page_order(groups, limits, packer.listed, lambda rows: rate(works.take(rows)))
+    if moved:
+        text = f"works of repeated {' or '.join(limits.caps)} that others stand in for: {moved}"
+        data = {"moved": moved, "offset": packer.listed}
+        note = Notice("works.repeated", f"{text}; they come first at offset {packer.listed}", data=data)
+        found.plan.outcome.notes.append(note)
+    works = works.take(order[packer.offset : packer.offset + POOL])
+    is_enough = not limits.spread and packer.listed >= limits.least
+    rated = works.head(packer.listed if is_enough else max(packer.listed, REACH))
+    return works.with_column(RELEVANCE, rate(rated))
+
+
+def page_order(
+    groups: Sequence[Collection[Group]], limits: Limits, page: int, rate: Callable[[Sequence[int]], Scores]
+) -> tuple[list[int], int]:
+    """Return the rows of works with those beyond the caps behind the first page, and the number of those moved.
+
+    `groups` are the values of each work that caps count. Others stand in that rank among the first `REACH` and have
+    enough relevance; where there are too few, those beyond the caps stay. The order is that of the ranking, on the
+    first page and behind it.
+    """
+    counts = Counter[Group]()
+    within: list[int] = []
+    beyond: list[int] = []
+    for row, group in enumerate(groups[:page]):
+        if _is_full(group, counts, limits.caps):
+            beyond.append(row)
+        else:
+            within.append(row)
+            counts.update(group)
+    rows = [*range(len(groups))]
+    others = rows[page:REACH]
+    if not beyond or not others:
+        return rows, 0
+    stand_ins: list[int] = []
+    for row, value in zip(others, rate(others).tolist(), strict=True):
+        is_relevant = value >= limits.min_relevance
+        if len(stand_ins) < len(beyond) and is_relevant and not _is_full(groups[row], counts, limits.caps):
+            stand_ins.append(row)
+            counts.update(groups[row])
+    stay = beyond[: len(beyond) - len(stand_ins)]
+    first = sorted([*within, *stand_ins, *stay])
+    return [*first, *sorted(set(rows) - set(first))], len(stand_ins)
+
+
+def _is_full(groups: Collection[Group], counts: Mapping[Group, int], caps: Mapping[str, int]) -> bool:
+    return any(counts[group] >= caps[group[0]] for group in groups if group[0] in caps)
+
+
+def relevance_of(table: Candidates, found: Gathered, searcher: Searcher, options: WorksOptions) -> Scores:
+    """Return the relevance of works for the question; if it has two sides, for the one that each answers.
+
+    The named work is what the question is after, whether or not its text says its name; so is what citations join with
+    the work that it is about, as surely as these are known.
+    """
+    by_side = []
+    for plan in found.sides:
+        rated = table
+        for stage in relevance(Search(searcher.view, searcher.analyzer, plan, options)):
+            rated = stage.step(plan, rated)
+        by_side.append(rated[RELEVANCE])
+    values = np.array(by_side)
+    best = np.asarray(np.max(values, axis=0))
+    side = table[SIDE]
+    known = np.flatnonzero(np.isfinite(side))
+    best[known] = values[side[known].astype(np.int64), known]
+    first = options.question.first
+    if first:
+        best[np.array([hit.place == first.hit.place for hit in table.passages], bool) & (table[CERTAINTY] > 0)] = 1.0
+    return np.asarray(np.fmax(best, table[JOINED]))
+
+
+def pack_of(
+    works: Candidates, candidates: Candidates, found: Gathered, searcher: Searcher, options: WorksOptions
+) -> EvidencePack:
+    """Return the evidence of the works of a page, their passages cut to sentences that have a term of the question."""
+    view = searcher.view
+    question = options.question
+    clauses = [clause for plan in found.sides for clause in (*plan.query.clauses, *plan.query.variants)]
+    terms = {term for clause in clauses for term in clause}
+    pack = replace(options.packer, notes=found.plan.completed_trace().degraded)(
+        question.text,
+        question.decision.intent.name,
+        citables_of(works, candidates, question, view),
+        view.embedder.count_tokens,
+        lambda sentence: not terms.isdisjoint(searcher.analyzer.terms(sentence)),
+    )
+    quoted = {item.key: (item.namespace, item.license) for item in pack.items if item.text}
+    return replace(pack, notes=(*pack.notes, *view.visible.opened(quoted.values())))
+
+
+def citables_of(works: Candidates, candidates: Candidates, question: Question, view: IndexView) -> list[Citable]:
+    """Return works as candidates for evidence, each with all of its passages among the candidates of the question."""
+    visible = view.visible
+    passages: dict[Place, list[Hit]] = {}
+    for hit in visible.hits(candidates.passages):
+        passages.setdefault(hit.place, []).append(hit)
+    read = DocumentReader(view, [hit.place for hit in works.passages])
+    names = names_in(question.text)
+    parts = works.parts(SCORED)
+    relevance = np.nan_to_num(works[RELEVANCE]).tolist()
+    tags = view.store.catalog.tags_of(works.ids)
+    citables = []
+    for row, hit in enumerate(works.passages):
+        place = hit.place
+        certainty = int(works[CERTAINTY][row])
+        named = [each.id for each in passages[place] if certainty and names.has_heading(each.heading_path)]
+        disclosed = visible.tells_facts(place[0], hit.license)
+        citables.append(
+            Citable(
+                hit=view.labelled(hit.retold(float(works[SCORE][row]), ())),
+                passages=passages[place],
+                document=partial(read, place),
+                components={name: float(column[row]) for name, column in parts.items()},
+                relevance=relevance[row],
+                certainty=certainty,
+                named=frozenset(named),
+                groups=groups_of(hit, visible),
+                subject=_subject(hit.metadata, tags.get(int(works.ids[row]), ())) if disclosed else "",
+            )
+        )
+    return citables
+
+
+def groups_of(hit: Hit, visible: LicensePolicy) -> frozenset[Group]:
+    """Return the authors and the venue of a work, as caps count them; none where they are not disclosed."""
+    if not visible.tells_facts(hit.place[0], hit.license):
+        return frozenset()
+    groups = {("authors", person(str(author))) for author in hit.metadata.get("authors", ())}
+    venue = str(hit.metadata.get("venue", ""))
+    if venue:
+        groups.add(("venues", venue))
+    return frozenset(groups)
+
+
+def _subject(facts: Mapping[str, object], tags: Sequence[Tag]) -> str:
+    """Return the primary category of a work, else the subject in its metadata; empty if unknown."""
+    primary = str(facts.get(PRIMARY, ""))
+    tag = Tag(*primary.split(":", 1)) if ":" in primary else primary_of(tags)
+    if tag:
+        return f"{tag.scheme}:{tag.value[:2] if tag.scheme == 'msc' else tag.value}"
+    for name in _SUBJECTS:
+        if facts.get(name):
+            return str(facts[name])
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReader:
+    """Reads the documents at places as their licenses disclose them, several at a time and in their order."""
+
+    view: IndexView
+    places: Sequence[Place]
+    known: dict[Place, Document | None] = field(default_factory=dict)
+
+    def __call__(self, place: Place) -> Document | None:
+        """Return the document at a place."""
+        if place not in self.known:
+            start = self.places.index(place)
+            wanted = self.places[start : start + AHEAD]
+            found = self.view.store.catalog.documents_at(wanted)
+            for each in wanted:
+                document = found.get(each)
+                self.known[each] = document and self.view.visible.document(each[0], document)
+        return self.known[place]

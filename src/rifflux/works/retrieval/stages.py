@@ -1,0 +1,384 @@
+"""The stages of a retrieval of works, from the candidates of a question to works in their order.
+
+`kind`         passages of kinds that the intent leaves out go
+`citations`    works that citations join with the best, or with the work that the question is about, become candidates
+`names`        how surely the question names each candidate
+`works`        the best candidate of each work stays
+`rerank`       works are ordered by their score, those of either side of a comparison in turn; one whose title begins
+               with the question is not left below its place by words alone
+`licenses`     works go of which the caller may not know that they are by whom the question names
+`unmatched`    what the question or its filter names and no work here has is noted
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from time import perf_counter
+from typing import TypeVar
+
+import numpy as np
+import numpy.ma  # which numpy loads when `unique` is first called: within a deadline, loading would count
+
+from rifflux.errors import Cure, RiffluxError
+from rifflux.evidence.pack import Packer
+from rifflux.models.workers import Late, Workers
+from rifflux.retrieve.pipeline import RERANK, Plan, Stage, StepSkipped
+from rifflux.retrieve.steps.beginnings import PreservePrefixRank
+from rifflux.retrieve.steps.rerank import DEADLINES_MS
+from rifflux.retrieve.table import RANK, SCORE, Candidates, stacked
+from rifflux.session.license_policy import LicensePolicy
+from rifflux.session.searching import Licenses, Search, SearchOptions
+from rifflux.store import Store
+from rifflux.types import Filter, Hit, Ids, Notice, Query, Ranking
+from rifflux.works.intent.classify import Question
+from rifflux.works.intent.intents import IN, MOST_JOINED, NONE_JOINED, Intent
+from rifflux.works.intent.named import MarkNamed, Place
+from rifflux.works.retrieval.score import DIRECT, JOINED, NEAR, SCORED, SIDE, WorkScore, intent_of, scored_exactly
+
+T = TypeVar("T")
+#: The stage that leaves out kinds, and the stage of explanations that has the nearness of a work.
+KIND = "kind"
+CITED = "cited"
+NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
+UNDISCLOSED = "no license permits to tell its citations: those of the most similar works were followed"
+#: The codes of what was late or failed.
+NO_CITATIONS_FOLLOWED = "citations.left_out"
+NO_SCORES = "scores.left_out"
+#: The number of titles that are named where an identifier is unknown.
+NEAREST = 3
+#: How sure it is that a work is needed to understand one that cites it.
+BUILT_ON = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSettings:
+    """Limits of a retrieval: milliseconds to follow citations, and to score.
+
+    `year` is this year, if not today's. `skip` are the codes of what is left out as if it had been late.
+    """
+
+    expansion_ms: float = 150.0
+    rerank_ms: float = DEADLINES_MS["works"]
+    year: int | None = None
+    skip: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorksOptions(SearchOptions):
+    """What a retrieval goes by: the question with its intent, the filter beside it, the packer, and this year."""
+
+    question: Question
+    filter: Filter
+    packer: Packer
+    settings: RetrievalSettings
+    year: int
+
+
+def candidate_stages(search: Search) -> Sequence[Stage]:
+    """Complete the candidates: leave out kinds, add what citations join, and tell which the question names."""
+    options = search.options
+    assert isinstance(options, WorksOptions)
+    question = options.question
+    store = search.view.store
+    visible = search.view.visible
+    settings = options.settings
+    in_time = TimeLimit(
+        search.view.session.workers,
+        "citations",
+        settings.expansion_ms,
+        NO_CITATIONS_FOLLOWED,
+        "they were not followed",
+        settings.skip,
+    )
+    first = question.first.hit.place if question.first else None
+    stages = [
+        Stage("citations", FollowCitations(store, question, visible, in_time)),
+        Stage("names", MarkNamed(store, question.text, first, visible), timed=False),
+    ]
+    if question.decision.intent.not_kinds:
+        return [Stage(KIND, WithoutKinds(question.decision.intent.not_kinds)), *stages]
+    return stages
+
+
+def work_stages(search: Search) -> Sequence[Stage]:
+    """Make works of the candidates, and order them."""
+    options = search.options
+    assert isinstance(options, WorksOptions)
+    view = search.view
+    settings = options.settings
+    in_time = TimeLimit(
+        view.session.workers, SCORED, settings.rerank_ms, NO_SCORES, "works stay in the merged order", settings.skip
+    )
+    score = WorkScore(view.store, options.question, search.analyzer, options.year, view.visible, options.filter.tags)
+    return [
+        Stage("works", best_of_each),
+        Stage(RERANK, OrderByScore(score, in_time)),
+        Stage("licenses", Licenses(view).disclosable, timed=False),
+        Stage("unmatched", NoteUnmatched(view.store, options.question, options.filter), timed=False),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit:
+    """Gives a stage so many milliseconds; what is late, fails or is among `skip` by its `code` is left out.
+
+    `effect` says what that means.
+    """
+
+    workers: Workers
+    name: str
+    milliseconds: float
+    code: str
+    effect: str
+    skip: frozenset[str] = frozenset()
+
+    def __call__(self, work: Callable[[], T]) -> T:
+        """Return the result of some work. Raises `StepSkipped`."""
+        if self.code in self.skip:
+            raise StepSkipped(f"{self.effect}: it is skipped", self.code)
+        try:
+            return self.workers(work, perf_counter() + self.milliseconds / 1000, self.name)
+        except (Late, RiffluxError) as error:
+            reason = str(error)
+        except Exception as error:  # words of an error that was not foreseen may hold anything
+            reason = type(error).__name__
+        raise StepSkipped(f"{self.effect}: {reason}", self.code)
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutKinds:
+    """Leaves out passages of some kinds."""
+
+    kinds: Sequence[str]
+
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
+        """Return the other candidates, and note how many were left out."""
+        others = table.take([row for row, hit in enumerate(table.passages) if hit.kind.lower() not in self.kinds])
+        if dropped := len(table) - len(others):
+            text = f"left out for their kind: {dropped} passages of notices and the like"
+            plan.outcome.notes.append(Notice("works.left_out_kinds", text, data={"passages": dropped}))
+        return others
+
+
+def best_of_each(plan: Plan, table: Candidates) -> Candidates:
+    """Return the best candidate of each work, in their order."""
+    del plan
+    first: dict[Place, int] = {}
+    for row, hit in enumerate(table.passages):
+        first.setdefault(hit.place, row)
+    return table.take(list(first.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class OrderByScore:
+    """Orders works by their scores; in the merged order they stay if scoring is late or fails."""
+
+    score: WorkScore
+    in_time: TimeLimit
+
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
+        """Return the works in their order."""
+        ranked = self.in_time(partial(self.score, plan, table))
+        question = self.score.question
+        if question.decision.sides:
+            return _alternating(ranked)
+        # Where words are to count nothing, they hold nothing up either.
+        if question.decision.intent.weights["lexical"] > 0 and not question.about:
+            return PreservePrefixRank()(plan, ranked)
+        return ranked
+
+
+def _alternating(table: Candidates) -> Candidates:
+    """Return the works of each side of a comparison in turn, each side's in their order; those of neither come last.
+
+    The side of the best comes first.
+    """
+    side = table[SIDE]
+    if not np.isfinite(side).any():
+        return table
+    rows = {value: np.flatnonzero(side == value).tolist() for value in dict.fromkeys(side[np.isfinite(side)].tolist())}
+    turns = max(len(group) for group in rows.values())
+    in_turn = [group[turn] for turn in range(turns) for group in rows.values() if turn < len(group)]
+    return table.take([*in_turn, *np.flatnonzero(~np.isfinite(side)).tolist()])
+
+
+@dataclass(frozen=True, slots=True)
+class NoteUnmatched:
+    """Notes what the question or its filter names and no work here has: a misspelt name finds nothing."""
+
+    store: Store
+    question: Question
+    filter: Filter
+
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
+        """Return the works as they are."""
+        notes = plan.outcome.notes
+        catalog = self.store.catalog
+        if not catalog.has_works():
+            notes.append(Notice("works.none", "this index has no works to retrieve", Cure.IMPORT_WORKS))
+        titles = "; ".join(repr(hit.title) for hit in table.passages[:NEAREST])
+        nearest = f"the nearest titles here are {titles}" if titles else "nothing here is near it"
+        for name in self.question.lacking:
+            text = f"no work here has the identifier {name}: {nearest}"
+            notes.append(Notice("works.no_identifier", text, data={"identifier": str(name)}))
+        for condition, name, filter in self._conditions(table) if self.filter else ():
+            if not catalog.any_passes(filter):
+                text = f"no work here {condition} {name!r}"
+                notes.append(Notice("works.unmatched", text, data={"condition": condition, "name": name}))
+        return table
+
+    def _conditions(self, table: Candidates) -> Iterator[tuple[str, str, Filter]]:
+        """Yield each condition of the filter that these works do not meet, with its value and a filter of it alone."""
+        catalog = self.store.catalog
+        tags = chain.from_iterable(catalog.tags_of(table.ids).values())
+        known = {name.lower() for tag in tags for name in (tag.value, f"{tag.scheme}:{tag.value}")}
+        for tag in self.filter.tags:
+            if tag.lower() not in known:
+                yield "has the subject", tag, Filter(tags=(tag,))
+        sources = {name for hit in table.passages for name in hit.metadata.get("sources", ())}
+        for name in self.filter.metadata.get("sources", ()):
+            if name not in sources:
+                yield "is from a source", name, Filter(metadata={"sources": [name]})
+        for role, condition in (("authors", "is by"), ("venue", "appeared in")):
+            # Of one that is there, the other spellings stand beside it in the filter of the question.
+            given = self.question.plan.query.filter.metadata.get(role)
+            if not (given and catalog.any_passes(Filter(metadata={role: given}))):
+                for name in self.filter.metadata.get(role, ()):
+                    yield condition, name, Filter(metadata={role: [name]})
+
+
+# The works around the best candidates in the graph of citations, one step away
+
+
+@dataclass(frozen=True, slots=True)
+class FollowCitations:
+    """Adds the works that citations join with the best, or with the one that the question is about."""
+
+    store: Store
+    question: Question
+    visible: LicensePolicy
+    in_time: TimeLimit
+
+    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
+        """Return the candidates and those found, each with its nearness."""
+        plan.outcome.counts[CITED] = 0
+        best = best_of_each(plan, table)
+        found = self.in_time(partial(self._neighbors, plan.query, best))
+        plan.outcome.counts[CITED] = len(found.hits)
+        if found.note:
+            plan.outcome.notes.append(Notice("works.citations", found.note))
+        intent = intent_of(self.question, direct=found.direct)
+        known = {hit.place for hit in table.passages}
+        new = {rank: hit for rank, hit in enumerate(found.hits, 1) if hit.place not in known}
+        ranks = [*new][: intent.neighbours]
+        more = Candidates.of_hits([new[rank] for rank in ranks])
+        more = more.with_stage(CITED, {RANK: np.array(ranks, np.float64), SCORE: more[SCORE]})
+        table = stacked(table, scored_exactly(self.store, plan, more, intent.weights))
+        near = {hit.place: hit.score for hit in found.hits}
+        nearness = np.array([near.get(hit.place, np.nan) for hit in table.passages], np.float64)
+        table = table.with_column(NEAR, nearness)
+        if not found.direct:
+            return table
+        table = table.with_column(DIRECT, np.ones(len(table)))
+        if not intent.about:
+            return table
+        sure = found.confidence
+        if not intent.joined:
+            sure = {place: BUILT_ON * confidence for place, confidence in sure.items()}
+        joined = np.array([sure.get(hit.place, np.nan) for hit in table.passages], np.float64)
+        table = table.with_column(JOINED, joined)
+        # What is wanted by citations is a list that can be complete: what is merely alike does not belong to it.
+        if intent.joined:
+            return table.take(np.flatnonzero(np.isfinite(nearness)))
+        return table
+
+    def _neighbors(self, query: Query, works: Candidates) -> Neighborhood:
+        """Return the neighbors of the work that the question is about, else of the best ones, by their nearness."""
+        about = self.question.about
+        intent = self.question.decision.intent
+        note = ""
+        if about and not self.visible.tells_facts(about.hit.place[0], about.hit.license):
+            note = UNDISCLOSED
+        elif about:
+            ranking, confidence = neighbors(self.store, query, np.array([about.id], np.int64), intent)
+            if len(ranking):
+                hits = self._read(ranking, works)
+                sure = {hit.place: about.certainty * confidence[int(hit.id, 16)] for hit in hits}
+                return Neighborhood(hits, direct=True, confidence=sure)
+            note = NONE_JOINED[intent.follow[0]] if intent.joined else NO_CITATIONS
+        ranking, _ = neighbors(self.store, query, works.ids[: intent.seeds], intent)
+        return Neighborhood(self._read(ranking, works), note)
+
+    def _read(self, ranking: Ranking, works: Candidates) -> list[Hit]:
+        """Return the passages of a ranking that are there and may stay; those of candidates are read already."""
+        known = dict(zip(works.ids.tolist(), works.passages, strict=True))
+        missing = ranking.ids[~np.isin(ranking.ids, works.ids)]
+        if len(missing):
+            found = self.store.catalog.hydrate(Ranking(missing, np.zeros(len(missing))))
+            known |= {int(hit.id, 16): hit for hit in found}
+        about = self.question.about and self.question.about.hit.place
+        kinds = self.question.decision.intent.not_kinds
+        hits = []
+        for id, score in zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True):
+            hit = known.get(id)
+            if hit and hit.place != about and hit.kind.lower() not in kinds:
+                hits.append(hit.retold(score, ()))
+        return hits
+
+
+@dataclass(frozen=True, slots=True)
+class Neighborhood:
+    """The works around others in the graph of citations, as hits that are scored by how near they are.
+
+    `direct` says that they are those of the work that the question is about, with the `confidence` of each citation;
+    else `note` says why others were followed.
+    """
+
+    hits: Sequence[Hit]
+    note: str = ""
+    direct: bool = False
+    confidence: Mapping[Place, float] = field(default_factory=dict)
+
+
+def neighbors(store: Store, query: Query, seeds: Ids, intent: Intent) -> tuple[Ranking, Mapping[int, float]]:
+    """Return the neighbors of seeds in the graph of citations that a query admits, and the surest citation of each.
+
+    Seeds come in the order of their relevance; those that other seeds cite are among the neighbors. The nearness is the
+    sum, over the seeds that a neighbor is linked with, of 1 / (rank of the seed + 1) times the link's confidence,
+    divided by the square root of how many links the seed has: one that cites everything says little.
+    """
+    scores: dict[int, float] = defaultdict(float)
+    confidence: dict[int, float] = defaultdict(float)
+    rank = {seed: place for place, seed in enumerate(seeds.tolist(), 1)}
+    for direction in intent.follow if rank else ():
+        edges = store.catalog.linked(seeds, incoming=direction == IN)
+        fan: dict[int, int] = defaultdict(int)
+        for edge in edges:
+            fan[edge.asked] += 1
+        for edge in edges:
+            scores[edge.chunk] += edge.confidence / ((rank[edge.asked] + 1) * fan[edge.asked] ** 0.5)
+            confidence[edge.chunk] = max(confidence[edge.chunk], edge.confidence)
+    found = np.fromiter(scores, np.int64, len(scores))
+    values = np.fromiter(scores.values(), np.float64, len(scores))
+    order = np.lexsort((found, -values))[:MOST_JOINED]
+    return meeting_limits(store, query, Ranking(found[order], values[order])), confidence
+
+
+def meeting_limits(store: Store, query: Query, ranking: Ranking) -> Ranking:
+    """Return what passes the filter of a query, has its required clauses and none of the excluded ones.
+
+    Each work is judged by the chunk that stands for it, as a search judges chunks.
+    """
+    ids = ranking.ids
+    if query.filter and len(ids):
+        ids = ids[np.isin(ids, store.catalog.passing(query.filter, ids))]
+    for clause in query.required if len(ids) else ():
+        ids = ids[np.isin(ids, store.lexical.holding(clause, ids))]
+    for clause in query.excluded if len(ids) else ():
+        ids = ids[~np.isin(ids, store.lexical.holding(clause, ids))]
+    passing = np.isin(ranking.ids, ids)
+    return Ranking(ranking.ids[passing], ranking.scores[passing])

@@ -1,0 +1,70 @@
+"""How passages are cut into blocks: what belongs together is quoted together, and nothing that builds a page is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rifflux.answer.blocks import blocks
+
+SETTINGS = "cache.size\n\nThe number of entries. The default is 500.\n\ncache.ttl\n\nSeconds that an entry lives."
+
+
+def texts(text: str) -> list[str]:
+    """Return the texts of the blocks of a passage."""
+    return [block.text for block in blocks(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        (SETTINGS, "cache.ttl\n\nSeconds that an entry lives."),
+        ("The limits are:\n\n- 20 MB a file\n- 100 a day", "The limits are:\n\n- 20 MB a file\n- 100 a day"),
+        ("Start it with\n\n    make run\n\nIt waits.", "Start it with\n\n```\nmake run\n```"),
+        ("| a | b |\n| - | - |\n| 1 | 2 |\n| 3 | 4 |", "| a | b |\n| --- | --- |\n| 3 | 4 |"),
+        ("A paragraph\nthat is wrapped.\n\nAnother one.", "A paragraph that is wrapped."),
+    ],
+    ids=["term", "list", "code", "row", "paragraph"],
+)
+def test_what_belongs_together_is_one_block(text: str, whole: str) -> None:
+    assert whole in texts(text)
+
+
+def test_a_description_has_its_own_term_only() -> None:
+    assert not any("cache.size" in text and "lives" in text for text in texts(SETTINGS))
+
+
+def test_a_line_that_leads_to_a_list_is_not_quoted_without_it() -> None:
+    assert "The limits are:" not in texts("The limits are:\n\n- 20 MB a file\n- 100 files a day")
+
+
+def test_a_heading_is_no_term() -> None:
+    text = "Storage\n\nEvery bucket has a quota."
+    assert [block.text for block in blocks(text, ["Storage"])] == ["Every bucket has a quota."]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    ["<!-- old -->", "{{#include ../a.rs}}", "[label]: b.html", "::: warning", "---", "<a id='x'></a>"],
+)
+def test_what_builds_a_page_is_not_quoted(noise: str) -> None:
+    assert texts(f"{noise}\n\nIt holds.\n\n{noise}") == ["It holds."]
+
+
+def test_links_are_quoted_by_their_text() -> None:
+    assert texts("See [the page](b.md), [a label][x] and [[Maps|the maps]].") == ["See the page, a label and the maps."]
+
+
+@pytest.mark.parametrize("text", ["a: 1\n```\n\nIt holds.", "It holds.\n\n```\na: 1"], ids=["begun", "cut"])
+def test_half_a_fence_is_never_quoted(text: str) -> None:
+    assert all(quoted.count("```") % 2 == 0 for quoted in texts(text))
+
+
+@given(st.text(st.sampled_from("aB .!?\n>*_#-|`[]()<>:1=~$"), max_size=160))
+def test_blocks_stand_in_the_passage_and_say_something(text: str) -> None:
+    for block in blocks(text):
+        start, end = block.span
+        assert 0 <= start < end <= len(text)
+        assert any(letter.isalnum() for letter in block.text)
+        assert block.text == block.text.strip()
