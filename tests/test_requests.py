@@ -47,3 +47,16 @@ def test_a_signature_shows_the_types_that_callers_pass() -> None:
     assert parameters["query"].annotation == "str"
     assert parameters["fusion"].annotation == "str | Fuse | None"
     assert not [each for each in parameters.values() if "Param" in str(each) or "replace" in str(each)]
+
+
+def test_a_search_within_documents_is_the_same_on_every_surface() -> None:
+    settings = {each.name: each for each in leaves(SearchRequest)}
+    body = model_of(SearchRequest).model_validate({"query": "heron", "filter": {"documents": ["pond.md"]}})
+    values = dict.fromkeys(settings) | {"query": "heron", "documents": ["pond.md"]}
+    (about,) = option(settings["documents"]).annotation.__metadata__
+    assert "--document" in (about.default, *about.param_decls)
+    with rifflux.open(":memory:", model="hash") as index:
+        index.add({"key": "pond.md", "text": "A heron in the pond."}, {"key": "lake.md", "text": "A heron."})
+        for request in (request_of(SearchRequest, body), built(SearchRequest, values)):
+            assert [hit.key for hit in index.search(**vars(request))] == ["pond.md"]
+        assert [hit.key for hit in index.search("heron", filter={"documents": "lake.md"})] == ["lake.md"]

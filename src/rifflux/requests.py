@@ -345,6 +345,10 @@ class FilterSettings(Request):
     not_kinds: Annotated[
         tuple[Name, ...], Param(help="Leave out these kinds, such as code", most=100, option="--not-kind")
     ] = ()
+    documents: Annotated[
+        tuple[Name, ...],
+        Param(help="Only in these documents, by the key in results, such as cache.md", most=100, option="--document"),
+    ] = ()
     since: Since = None
     until: Until = None
     metadata: Annotated[
@@ -367,6 +371,7 @@ class FilterSettings(Request):
             paths=tuple(self.paths),
             kinds=tuple(self.kinds),
             not_kinds=tuple(self.not_kinds),
+            documents=tuple(self.documents),
             since=self.since,
             until=self.until,
             metadata=self.metadata,
