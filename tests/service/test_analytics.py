@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rifflux.index import open_index
 from rifflux.service.analytics import Day, Diary, digest_of, online, sketch_of
 from rifflux.store import Event, QuestionDigest, Reaction, Store, open_store
+from rifflux.types.nouns import iso_time
 from tests.support.server import serving
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC).timestamp()
@@ -131,9 +132,9 @@ class TestDiary:
     def test_feedback_of_one_user_is_not_for_anothers_question(self, store: Store) -> None:
         diary = Diary(store.registry, now=lambda: NOON)
         diary.note("ann", "cache")
-        store.of("bob").registry.record(Event("click", "cache", "c", "a", time=NOON + 1))
+        store.of("bob").registry.record(Event("click", "cache", "c", "a", created_at=iso_time(NOON + 1)))
         assert diary.days() == [Day("2026-03-01", 1, unmatched=1)]
-        store.of("ann").registry.record(Event("click", "cache", "c", "a", time=NOON + 1))
+        store.of("ann").registry.record(Event("click", "cache", "c", "a", created_at=iso_time(NOON + 1)))
         assert diary.days() == [Day("2026-03-01", 1, clicked=1, unmatched=1)]
 
     def test_a_span_of_days_is_told_and_old_questions_are_forgotten(self, store: Store) -> None:

@@ -10,13 +10,13 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 
 from rifflux.errors import Conflict, Cure, InvalidArgument, NotFound, OutOfScope, TokenExpired
 from rifflux.service.write_behind import Later
 from rifflux.store import EVERYONE, Erased, LogEntry, Registry, Token
-from rifflux.text.dates import parse_time
+from rifflux.text.dates import parse_time, timestamp
+from rifflux.types.nouns import iso_time
 
 USER = "user"
 ADMIN = "admin"
@@ -74,7 +74,8 @@ class Accounts:
         if len(label) > LONGEST_LABEL or not label.isprintable():
             raise InvalidArgument(f"a label is at most {LONGEST_LABEL} printable characters")
         until = self._granted(_moment(expires, self.now()) if expires else None)
-        token = Token(secrets.token_hex(_ID_BYTES), user, role, label, self.now(), expires_at=until)
+        now = iso_time(self.now(), "auto")
+        token = Token(secrets.token_hex(_ID_BYTES), user, role, label, now, expires_at=until)
         secret = secrets.token_urlsafe(_SECRET_BYTES)
         if until is None:
             about = f"role {role}"
@@ -88,7 +89,7 @@ class Accounts:
             )
         return token, f"{_PREFIX}_{token.id}_{secret}"
 
-    def _granted(self, until: float | None) -> float | None:
+    def _granted(self, until: str | None) -> str | None:
         """Return when a token ends that the asker may make. Raises `OutOfScope`."""
         if self.by is None or self.rules:
             return until
@@ -117,11 +118,14 @@ class Accounts:
         if not hmac.compare_digest(_digest(secret), digest) or token is None or token.revoked_at is not None:
             return None
         now = self.now()
-        if token.expires_at is not None and token.expires_at <= now:
-            raise TokenExpired(f"this token expired on {_day(token.expires_at)}", cure=Cure.NEW_TOKEN, user=token.user)
-        if not self.register.read_only and now - (token.used_at or 0.0) > _SECONDS_BETWEEN_MARKS:
+        expires_at = timestamp(token.expires_at)
+        if expires_at is not None and expires_at <= now:
+            raise TokenExpired(
+                f"this token expired on {_day(token.expires_at or '')}", cure=Cure.NEW_TOKEN, user=token.user
+            )
+        if not self.register.read_only and now - (timestamp(token.used_at) or 0.0) > _SECONDS_BETWEEN_MARKS:
             self.later(partial(self.register.mark_used, id, now))
-            token = replace(token, used_at=now)
+            token = replace(token, used_at=iso_time(now, "auto"))
         return token
 
     def list(self, user: str | None = None) -> list[Token]:
@@ -144,7 +148,7 @@ class Accounts:
         """
         if not self.rules:
             raise OutOfScope("users are deleted by administrators: ask one")
-        entry = LogEntry(self.by.user if self.by else "", "user.delete", self.now(), owner=user)
+        entry = LogEntry(self.by.user if self.by else "", "user.delete", iso_time(self.now(), "auto"), owner=user)
         if user:
             erased = self.register.erase(user, entry)
         else:
@@ -167,7 +171,7 @@ class Accounts:
 
     def _entry(self, action: str, token: Token, about: str = "") -> LogEntry:
         by = self.by.user if self.by else ""
-        return LogEntry(by, action, self.now(), token.id, token.user, detail=about)
+        return LogEntry(by, action, iso_time(self.now(), "auto"), token.id, token.user, detail=about)
 
 
 def _digest(secret: str) -> bytes:
@@ -175,8 +179,8 @@ def _digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-def _moment(text: str, now: float) -> float:
-    """Return when a token ends, in seconds since 1970. Raises `InvalidArgument`."""
+def _moment(text: str, now: float) -> str:
+    """Return when a token ends, as ISO 8601. Raises `InvalidArgument`."""
     span = _DURATION.fullmatch(text.strip())
     try:
         if span:
@@ -187,14 +191,12 @@ def _moment(text: str, now: float) -> float:
         raise InvalidArgument(
             f"a token is valid for a time such as 90d, 12h or 2w, or until a date such as 2027-01-01, not {text!r}"
         ) from None
+    moment = iso_time(end, "auto")
     if end <= now:
-        raise InvalidArgument(f"a token that ends at {_day(end)} would never be valid: name a later moment")
-    return end
+        raise InvalidArgument(f"a token that ends at {_day(moment)} would never be valid: name a later moment")
+    return moment
 
 
-def _day(moment: float) -> str:
-    """Return a moment as people read it, to the minute (UTC)."""
-    try:
-        return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M} UTC"
-    except (OverflowError, ValueError):
-        return "the end of the calendar"
+def _day(moment: str) -> str:
+    """Return a moment in UTC as people read it, to the minute."""
+    return f"{moment[:10]} {moment[11:16]} UTC"

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from rifflux.errors import Conflict, Cure, InvalidArgument, NotFound, OutOfScope
 from rifflux.store import EVERYONE, PART, CollectionRecord, Erased, Grant, LogEntry, Registry, Sharing
+from rifflux.types.nouns import iso_time
 
 #: The collection that everybody has.
 LIBRARY = "library"
@@ -228,7 +229,7 @@ class Rights:
     # What the log is told
 
     def _entry(self, action: str, record: CollectionRecord, who: str = "", detail: str = "") -> LogEntry:
-        return LogEntry(self.user, action, self.now(), record.name, record.user, who, detail)
+        return LogEntry(self.user, action, iso_time(self.now(), "auto"), record.name, record.user, who, detail)
 
     def _log_entry(self, action: str, record: CollectionRecord, detail: str = "") -> LogEntry | None:
         """Return the entry for a collection that others than its owner know of."""
@@ -253,11 +254,11 @@ class Rights:
             raise InvalidArgument(f"{not_users[0]} is no user: a group has users as members")
         if unknown := [each for each in members if each not in sharing.users()]:
             raise NotFound(f"no user {unknown[0]!r}", cure=Cure.MAKE_USER, user=unknown[0])
-        sharing.put_group(name, members, LogEntry(self.user, "group.set", self.now(), name))
+        sharing.put_group(name, members, LogEntry(self.user, "group.set", iso_time(self.now(), "auto"), name))
 
     def drop_group(self, name: str) -> None:
         """Delete a group; what was shared with it is so no more."""
-        if not self._ruled().drop_group(name, LogEntry(self.user, "group.remove", self.now(), name)):
+        if not self._ruled().drop_group(name, LogEntry(self.user, "group.remove", iso_time(self.now(), "auto"), name)):
             raise NotFound(f"no group {name!r}", cure=Cure.LIST, things="groups")
 
     def _ruled(self) -> Sharing:

@@ -15,6 +15,7 @@ from typing import Any
 from rifflux.errors import Cure, InvalidArgument, OutOfScope
 from rifflux.store import LogEntry, Store
 from rifflux.text.licenses import NO_LICENSE_OPENS, checked_rules, rules_in, spelled
+from rifflux.types.nouns import iso_time
 
 #: Characters of a value that the log tells.
 LONGEST_TOLD = 500
@@ -140,7 +141,7 @@ class Policies:
         if policy.own:
             entry = None
         else:
-            entry = LogEntry(self.by, "setting.change", time.time(), name, detail=cut)
+            entry = LogEntry(self.by, "setting.change", iso_time(time.time(), "auto"), name, detail=cut)
         self.store.registry.set(key_of(name), told, entry=entry)
 
     def all(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from rifflux.session.arguments import checked_query, checked_text, checked_whole
 from rifflux.session.session import IndexView
 from rifflux.store import JUDGEMENT, Event, Store
 from rifflux.types import Document, Hit, of_owner, parted, visible_namespace
+from rifflux.types.nouns import iso_time
 
 
 class Reader:
@@ -187,7 +188,9 @@ class Feedback:
         namespace, key = (hit.namespace, hit.key) if hit else reader.place_of(document)
         namespace = parted(namespace)[0]
         who = user or (scope.user_id if scope else "")
-        event = Event(kind, query, namespace, key, hit.id if hit else "", grade, who, self.view.session.now())
+        event = Event(
+            kind, query, namespace, key, hit.id if hit else "", grade, who, iso_time(self.view.session.now(), "auto")
+        )
         self.view.store.registry.record(event)
         return event
 

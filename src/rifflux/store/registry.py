@@ -37,7 +37,7 @@ class Event:
     """What somebody did with a document that a query found, such as judging it.
 
     `chunk` is a public chunk id, empty where the whole document is meant; `grade` is 0 for irrelevant and grows with
-    relevance, None for a kind of event that has no grade; `time` is in seconds since 1970.
+    relevance, None for a kind of event that has no grade; `created_at` is ISO 8601.
     """
 
     kind: str
@@ -47,21 +47,21 @@ class Event:
     chunk: str = ""
     grade: int | None = None
     user: str = ""
-    time: float = 0.0
+    created_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A key to the service, without its secret. Times are seconds since 1970; None where that has not happened."""
+    """A key to the service, without its secret. Times are ISO 8601; None where that has not happened."""
 
     id: str
     user: str
     role: str
     label: str = ""
-    created_at: float = 0.0
-    used_at: float | None = None
-    revoked_at: float | None = None
-    expires_at: float | None = None
+    created_at: str = ""
+    used_at: str | None = None
+    revoked_at: str | None = None
+    expires_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,12 @@ class LogEntry:
 
     `user` made it, empty for whoever has the file of the index; `action` is a word such as `token.create`, `target` the
     token, collection, group or setting that it is about, `owner` the user whose that is, `who` the user or group that
-    something is shared with or who joins a group. `done_at` is in seconds since 1970; `id` grows.
+    something is shared with or who joins a group. `done_at` is ISO 8601; `id` grows.
     """
 
     user: str
     action: str
-    done_at: float
+    done_at: str
     target: str = ""
     owner: str = ""
     who: str = ""

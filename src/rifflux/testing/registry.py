@@ -22,6 +22,12 @@ from rifflux.store import (
     Token,
 )
 from rifflux.testing.making import NeedsOpened, NeedsStore, change
+from rifflux.types.nouns import iso_time
+
+
+def moment(seconds: float) -> str:
+    """Return seconds since 1970 as ISO 8601."""
+    return iso_time(seconds, "auto")
 
 
 class RegistryContract(NeedsStore):
@@ -34,8 +40,8 @@ class RegistryContract(NeedsStore):
         assert store.registry.setting("name") == "newer"
 
     def test_events_are_recorded_in_order_whether_or_not_their_document_is_there(self, store: Store) -> None:
-        judged = Event("judgement", "how long", "c", "a", "0" * 16, grade=2, user="ann", time=1.5)
-        clicked = Event("click", "how long", "c", "gone")
+        judged = Event("judgement", "how long", "c", "a", "0" * 16, grade=2, user="ann", created_at=moment(1.5))
+        clicked = Event("click", "how long", "c", "gone", created_at=moment(2))
         for event in (judged, clicked, judged):
             store.registry.record(event)
         assert store.registry.events() == [judged, clicked, judged]
@@ -52,8 +58,8 @@ class AccountsContract(NeedsOpened):
     """What every Registry does for the whole index."""
 
     def test_tokens_are_listed_as_made_and_revoked_for_ever(self, opened: Store) -> None:
-        one = Token("1", "ann", "user", created_at=1.0)
-        two = Token("2", "bob", "admin", "laptop", created_at=2.0, expires_at=9.0)
+        one = Token("1", "ann", "user", created_at=moment(1.0))
+        two = Token("2", "bob", "admin", "laptop", created_at=moment(2.0), expires_at=moment(9))
         for token in (two, one):
             opened.registry.put_token(token, token.id.encode())
         assert opened.registry.tokens() == [one, two]
@@ -62,11 +68,12 @@ class AccountsContract(NeedsOpened):
         assert opened.registry.token("3") is None
         opened.registry.mark_used("1", 5.0)
         assert [opened.registry.revoke(id, 6.0) for id in ("1", "1", "3")] == [True, False, False]
-        assert opened.registry.tokens()[0] == replace(one, used_at=5.0, revoked_at=6.0)
+        assert opened.registry.tokens()[0] == replace(one, used_at=moment(5), revoked_at=moment(6))
 
     def test_a_user_gets_no_more_valid_tokens_than_are_allowed(self, opened: Store) -> None:
         def put(id: str, user: str = "ann", at: float = 1.0, expires: float | None = None) -> bool:
-            token = Token(id, user, "user", created_at=at, expires_at=expires)
+            until = moment(expires) if expires else None
+            token = Token(id, user, "user", created_at=moment(at), expires_at=until)
             return opened.registry.put_token(token, b"", most=2)
 
         assert [put("1"), put("2", expires=5.0), put("3"), put("4", user="bob")] == [True, True, False, True]
@@ -79,12 +86,12 @@ class AccountsContract(NeedsOpened):
 
     def test_a_hundred_tokens_that_ended_are_remembered(self, opened: Store) -> None:
         for number in range(103):
-            expires = 0.5 if number % 2 else None
-            token = Token(f"{number:03}", "ann", "user", created_at=float(number), expires_at=expires)
+            expires = moment(0.5) if number % 2 else None
+            token = Token(f"{number:03}", "ann", "user", created_at=moment(number), expires_at=expires)
             opened.registry.put_token(token, b"")
             opened.registry.revoke(token.id, 200.0)
-        opened.registry.put_token(Token("x", "bob", "user", created_at=300.0), b"")
-        opened.registry.put_token(Token("y", "ann", "user", created_at=300.0), b"")
+        opened.registry.put_token(Token("x", "bob", "user", created_at=moment(300.0)), b"")
+        opened.registry.put_token(Token("y", "ann", "user", created_at=moment(300.0)), b"")
         assert [each.id for each in opened.registry.tokens()] == [*(f"{n:03}" for n in range(3, 103)), "x", "y"]
 
     def test_an_answer_is_stored_by_user_and_key_until_it_is_old(self, opened: Store) -> None:
@@ -172,51 +179,55 @@ class LogContract(NeedsOpened):
     def decided(self, registry: Registry) -> None:
         """Decide something of each sort, twice where nothing is left to do the second time."""
         sharing = registry.sharing
-        registry.put_token(Token("1", "ann", "user"), b"", LogEntry("root", "token.create", 1.0, "1", "ann"))
+        registry.put_token(Token("1", "ann", "user"), b"", LogEntry("root", "token.create", moment(1.0), "1", "ann"))
         for time in (2.0, 2.5):
-            registry.revoke("1", time, LogEntry("root", "token.revoke", time, "1", "ann"))
-        registry.set("policy facts", "nobody", entry=LogEntry("root", "setting.change", 3.0, "facts"))
-        sharing.put(self.wiki, LogEntry("bob", "collection.rename", 4.0, "wiki", "bob"))
-        sharing.share(self.wiki.owner, Grant("ann"), LogEntry("bob", "collection.share", 5.0, "wiki", "bob", "ann"))
+            registry.revoke("1", time, LogEntry("root", "token.revoke", moment(time), "1", "ann"))
+        registry.set("policy facts", "nobody", entry=LogEntry("root", "setting.change", moment(3.0), "facts"))
+        sharing.put(self.wiki, LogEntry("bob", "collection.rename", moment(4.0), "wiki", "bob"))
+        sharing.share(
+            self.wiki.owner, Grant("ann"), LogEntry("bob", "collection.share", moment(5.0), "wiki", "bob", "ann")
+        )
         for time in (6.0, 6.5):
-            sharing.unshare(self.wiki.owner, "ann", LogEntry("bob", "collection.unshare", time, "wiki", "bob", "ann"))
+            sharing.unshare(
+                self.wiki.owner, "ann", LogEntry("bob", "collection.unshare", moment(time), "wiki", "bob", "ann")
+            )
         for time, members in ((7.0, ["ann", "bob"]), (8.0, ["bob", "carl"])):
-            sharing.put_group("design", members, LogEntry("root", "group.set", time, "design"))
+            sharing.put_group("design", members, LogEntry("root", "group.set", moment(time), "design"))
         for time in (9.0, 9.5):
-            sharing.drop_group("design", LogEntry("root", "group.remove", time, "design"))
-        sharing.drop(self.wiki.owner, LogEntry("bob", "collection.remove", 10.0, "wiki", "bob"))
+            sharing.drop_group("design", LogEntry("root", "group.remove", moment(time), "design"))
+        sharing.drop(self.wiki.owner, LogEntry("bob", "collection.remove", moment(10.0), "wiki", "bob"))
 
     def test_decisions_are_listed_newest_first(self, opened: Store) -> None:
         self.decided(opened.registry)
         found = opened.registry.log()
         assert [(each.action, each.done_at, each.who, each.detail) for each in reversed(found)] == [
-            ("token.create", 1.0, "", ""),
-            ("token.revoke", 2.0, "", ""),
-            ("setting.change", 3.0, "", ""),
-            ("collection.rename", 4.0, "", ""),
-            ("collection.share", 5.0, "ann", ""),
-            ("collection.unshare", 6.0, "ann", ""),
-            ("group.set", 7.0, "ann", "joined"),
-            ("group.set", 7.0, "bob", "joined"),
-            ("group.set", 8.0, "ann", "left"),
-            ("group.set", 8.0, "carl", "joined"),
-            ("group.remove", 9.0, "", ""),
-            ("collection.remove", 10.0, "", ""),
+            ("token.create", moment(1.0), "", ""),
+            ("token.revoke", moment(2.0), "", ""),
+            ("setting.change", moment(3.0), "", ""),
+            ("collection.rename", moment(4.0), "", ""),
+            ("collection.share", moment(5.0), "ann", ""),
+            ("collection.unshare", moment(6.0), "ann", ""),
+            ("group.set", moment(7.0), "ann", "joined"),
+            ("group.set", moment(7.0), "bob", "joined"),
+            ("group.set", moment(8.0), "ann", "left"),
+            ("group.set", moment(8.0), "carl", "joined"),
+            ("group.remove", moment(9.0), "", ""),
+            ("collection.remove", moment(10.0), "", ""),
         ]
         assert [each.id for each in found] == sorted((each.id for each in found), reverse=True)
         assert opened.registry.log(found[2].id, 4) == found[3:7]
 
     def test_what_was_not_done_is_not_listed(self, opened: Store) -> None:
-        entry = LogEntry("root", "token.create", 1.0, "1", "ann")
+        entry = LogEntry("root", "token.create", moment(1.0), "1", "ann")
         with suppress(RuntimeError), opened.transaction():
             opened.registry.put_token(Token("1", "ann", "user"), b"", entry)
             raise RuntimeError
-        assert not opened.registry.erase("ann", LogEntry("root", "user.delete", 2.0, owner="ann"))
+        assert not opened.registry.erase("ann", LogEntry("root", "user.delete", moment(2.0), owner="ann"))
         assert (opened.registry.tokens(), opened.registry.log()) == ([], [])
 
     def test_who_is_erased_goes_by_a_number(self, opened: Store) -> None:
         self.decided(opened.registry)
-        erased = opened.registry.erase("bob", LogEntry("root", "user.delete", 11.0, owner="bob"))
+        erased = opened.registry.erase("bob", LogEntry("root", "user.delete", moment(11.0), owner="bob"))
         told, *before = opened.registry.log()
         alias = f"deleted user {told.id}"
         assert (told.action, told.owner, erased.log) == ("user.delete", alias, 5)
@@ -228,15 +239,15 @@ class LogContract(NeedsOpened):
 
     def test_one_who_erases_themselves_is_named_no_more(self, opened: Store) -> None:
         opened.registry.put_token(Token("1", "root", "admin"), b"")
-        opened.registry.erase("root", LogEntry("root", "user.delete", 1.0, owner="root"))
+        opened.registry.erase("root", LogEntry("root", "user.delete", moment(1.0), owner="root"))
         (told,) = opened.registry.log()
         assert (told.user, told.owner) == (f"deleted user {told.id}",) * 2
 
     def test_entries_are_stored_for_a_time(self, opened: Store) -> None:
         year = 365 * 86_400.0
         for user, time in (("root", 1.0), ("ann", 1.5 * year), ("root", 3 * year)):
-            opened.registry.put_token(Token(str(time), user, "user"), b"", LogEntry(user, "token.create", time))
-        assert [each.done_at for each in opened.registry.log()] == [3 * year, 1.5 * year]
+            opened.registry.put_token(Token(str(time), user, "user"), b"", LogEntry(user, "token.create", moment(time)))
+        assert [each.done_at for each in opened.registry.log()] == [moment(3 * year), moment(1.5 * year)]
 
 
 class SharingContract(NeedsOpened):

@@ -16,9 +16,10 @@ from rifflux import Document, InvalidArgument, NotFound, ReadOnlyIndex, Scope
 from rifflux.service.accounts import Accounts
 from rifflux.store import EVERYONE, Event, QuestionDigest, Store, Token, open_store
 from rifflux.testing import AccountsContract
+from rifflux.types.nouns import iso_time
 from tests.support.places import read_only_view
 
-CLICK = Event("click", "herons", "documents", "heron", time=1.0)
+CLICK = Event("click", "herons", "documents", "heron", created_at=iso_time(1))
 
 
 @pytest.fixture
@@ -29,8 +30,8 @@ def path(tmp_path: Path) -> Path:
         index.add(Document("heron", "Herons stand in shallow water."))
         index.scoped(Scope("bob")).add(Document("kestrel", "Kestrels hover."))
         registry = index.admin.store.registry
-        registry.put_token(Token("1", "ann", "user", created_at=1.0), b"one")
-        registry.put_token(Token("2", "ann", "user", created_at=2.0, revoked_at=3.0), b"two")
+        registry.put_token(Token("1", "ann", "user", created_at=iso_time(1)), b"one")
+        registry.put_token(Token("2", "ann", "user", created_at=iso_time(2), revoked_at=iso_time(3)), b"two")
         index.collections.share("library", EVERYONE)
     return path
 
@@ -92,7 +93,7 @@ def test_a_new_state_begins_with_the_valid_tokens_and_no_later_ones(path: Path, 
     with rifflux.open(path) as index:
         index.admin.store.registry.put_token(Token("3", "ann", "user"), b"three")
     with rifflux.open(path, state=state) as index:
-        assert [(each.id, each.revoked_at) for each in index.admin.store.registry.tokens()] == [("1", 5.0)]
+        assert [(each.id, each.revoked_at) for each in index.admin.store.registry.tokens()] == [("1", iso_time(5))]
 
 
 def test_many_who_open_a_new_state_at_once_begin_it_once(path: Path, state: Path) -> None:

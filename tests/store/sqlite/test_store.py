@@ -46,6 +46,7 @@ from rifflux.testing import (
 )
 from rifflux.testing.making import embedded
 from rifflux.types import Filter
+from rifflux.types.nouns import iso_time
 from tests.support.commands import PATIENCE
 
 #: Migrations by the version that they start from.
@@ -409,6 +410,6 @@ def test_nobody_pushes_what_others_did_out_of_the_log(path: Path, monkeypatch: p
     with closing(SqliteStore.open(str(path))) as store:
         for number, user in enumerate(["root", *["ann"] * 5]):
             store.registry.put_token(
-                Token(str(number), user, "user"), b"", LogEntry(user, "token.create", float(number), str(number))
+                Token(str(number), user, "user"), b"", LogEntry(user, "token.create", iso_time(number), str(number))
             )
         assert [each.target for each in store.registry.log()] == ["5", "4", "0"]

@@ -149,7 +149,7 @@ class Caller:
     user: str
     role: str
     token: str = ""
-    expires_at: float | None = None
+    expires_at: str | None = None
 
     @property
     def is_admin(self) -> bool:
@@ -253,7 +253,7 @@ class Service:
     def _ask_something(self) -> None:
         """Search for an existing text as the user of the most recently used token, without any remote model."""
         tokens = [each for each in self.index.admin.registry.tokens() if not each.revoked_at]
-        latest = max(tokens, key=lambda each: each.used_at or 0.0, default=None)
+        latest = max(tokens, key=lambda each: each.used_at or "", default=None)
         if latest:
             view = self._view(latest.user, False)
         else:

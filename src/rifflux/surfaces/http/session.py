@@ -16,6 +16,7 @@ from rifflux.surfaces.http.auth import admit, cookie_name, credentials_of, servi
 from rifflux.surfaces.http.problems import Refused
 from rifflux.surfaces.http.service import Caller
 from rifflux.surfaces.http.uploads import FORM, JSON
+from rifflux.text.dates import parse_time
 
 router = APIRouter()
 
@@ -107,7 +108,7 @@ def _give(request: Request, response: Response, text: str, caller: Caller) -> No
     if caller.expires_at is None:
         left = LONGEST_S
     else:
-        left = min(LONGEST_S, max(0, int(caller.expires_at - time.time())))
+        left = min(LONGEST_S, max(0, int(parse_time(caller.expires_at).timestamp() - time.time())))
     response.set_cookie(
         cookie_name(request),
         text,

@@ -145,7 +145,7 @@ def test_they_are_wanted_as_soon_as_something_is_shared(store: SqliteStore, monk
     assert postings not in store.database.wanted()
     record = CollectionRecord("ann", "ann", "notes", "", 0.0)
     store.registry.sharing.put(record)
-    store.registry.sharing.share(record.owner, Grant("bob"), LogEntry("ann", "collection.share", 0.0))
+    store.registry.sharing.share(record.owner, Grant("bob"), LogEntry("ann", "collection.share", ""))
     assert postings in store.database.wanted()
     store.accelerate()
     assert used(store)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 import apsw
 
 from rifflux.store.registry import LogEntry
+from rifflux.text.dates import timestamp
 
 #: How long an entry is kept, and how many of each user who acts: nobody can push out what others did.
 KEPT_SECONDS = 2 * 365 * 86_400.0
@@ -25,5 +26,6 @@ delete from admin_log where done_at < :oldest or id in (
 def append(connection: apsw.Connection, entry: LogEntry | None) -> None:
     """Write an entry within the open transaction, and drop expired ones."""
     if entry:
-        connection.execute(_APPEND, asdict(entry))
-        connection.execute(_TRIM, {"oldest": entry.done_at - KEPT_SECONDS, "user": entry.user, "each": KEPT_EACH})
+        done_at = timestamp(entry.done_at) or 0.0
+        connection.execute(_APPEND, asdict(entry) | {"done_at": done_at})
+        connection.execute(_TRIM, {"oldest": done_at - KEPT_SECONDS, "user": entry.user, "each": KEPT_EACH})

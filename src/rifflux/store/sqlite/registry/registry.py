@@ -34,13 +34,15 @@ from rifflux.store.sqlite.connection.locks import file_lock
 from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.registry.admin_log import append
 from rifflux.store.sqlite.registry.erase import drop_collection, erase
+from rifflux.text.dates import timestamp
+from rifflux.types.nouns import iso_time
 
 #: The columns of a job.
 JOB = tuple(each.name for each in fields(JobRecord))
 
 PUT_EVENT = """
 insert into event (owner, time, kind, query, namespace, key, chunk, grade, user)
-values (:owner, :time, :kind, :query, :namespace, :key, :chunk, :grade, :user)"""
+values (:owner, :created_at, :kind, :query, :namespace, :key, :chunk, :grade, :user)"""
 
 EVENTS = """
 select kind, query, namespace, key, chunk, grade, user, time
@@ -198,6 +200,22 @@ select user from token union select user from member union select user from coll
 union select iif(instr(name, char(31)), substr(name, 1, instr(name, char(31)) - 1), name) from owner"""
 
 
+def _moment(seconds: float) -> str:
+    return iso_time(seconds, "auto")
+
+
+def _token(row: Sequence[Any]) -> Token:
+    """Return the token of a row, whose times are seconds since 1970."""
+    id, user, role, label, created_at, *ends = row
+    used_at, revoked_at, expires_at = (None if each is None else _moment(each) for each in ends)
+    return Token(id, user, role, label, _moment(created_at), used_at, revoked_at, expires_at)
+
+
+def _token_row(token: Token) -> tuple[object, ...]:
+    times = (timestamp(each) for each in (token.used_at, token.revoked_at, token.expires_at))
+    return (token.id, token.user, token.role, token.label, timestamp(token.created_at) or 0.0, *times)
+
+
 @dataclass(frozen=True, slots=True)
 class SqliteRegistry(Registry):
     """Settings, events and claims of one owner. What concerns everybody is refused to a named one."""
@@ -256,26 +274,32 @@ class SqliteRegistry(Registry):
 
     def record(self, event: Event) -> None:
         with self.view.writing(content=False) as (connection, owner):
-            connection.execute(PUT_EVENT, asdict(event) | {"owner": owner})
+            connection.execute(
+                PUT_EVENT, asdict(event) | {"owner": owner, "created_at": timestamp(event.created_at) or 0.0}
+            )
 
     def events(self, kind: str | None = None) -> list[Event]:
-        return [Event(*row) for row in self.view.rows(EVENTS, {"kind": kind})]
+        return [
+            Event(kind, query, namespace, key, chunk, grade, user, _moment(time))
+            for kind, query, namespace, key, chunk, grade, user, time in self.view.rows(EVENTS, {"kind": kind})
+        ]
 
     def put_token(self, token: Token, digest: bytes, entry: LogEntry | None = None, *, most: int | None = None) -> bool:
         with self._whole.writing(content=False) as (connection, _):
-            valid: Any = connection.execute(_VALID_TOKENS, {"user": token.user, "now": token.created_at}).get
+            now = timestamp(token.created_at) or 0.0
+            valid: Any = connection.execute(_VALID_TOKENS, {"user": token.user, "now": now}).get
             if most is not None and valid >= most:
                 return False
-            connection.execute(_PUT_TOKEN, (*astuple(token), digest))
-            connection.execute(_FORGET_TOKENS, {"user": token.user, "now": token.created_at})
+            connection.execute(_PUT_TOKEN, (*_token_row(token), digest))
+            connection.execute(_FORGET_TOKENS, {"user": token.user, "now": now})
             append(connection, entry)
             return True
 
     def token(self, id: str) -> tuple[Token, bytes] | None:
-        return next(((Token(*row[:-1]), row[-1]) for row in self._whole.rows(_TOKEN, {"id": id})), None)
+        return next(((_token(row[:-1]), row[-1]) for row in self._whole.rows(_TOKEN, {"id": id})), None)
 
     def tokens(self, user: str | None = None) -> list[Token]:
-        return [Token(*row) for row in self._whole.rows(_TOKENS, {"user": user})]
+        return [_token(row) for row in self._whole.rows(_TOKENS, {"user": user})]
 
     def mark_used(self, id: str, time: float) -> None:
         with self._whole.writing(content=False) as (connection, _):
@@ -292,7 +316,8 @@ class SqliteRegistry(Registry):
         return erase(self._whole, user, entry)
 
     def log(self, before: int | None = None, limit: int = 100) -> list[LogEntry]:
-        return [LogEntry(*row) for row in self._whole.rows(_ENTRIES, {"before": before, "limit": limit})]
+        rows = self._whole.rows(_ENTRIES, {"before": before, "limit": limit})
+        return [LogEntry(user, action, _moment(done_at), *about) for user, action, done_at, *about in rows]
 
     def spend(self, spendings: Sequence[Spending]) -> None:
         with self._whole.writing(content=False) as (connection, _):
