@@ -1,9 +1,14 @@
-"""A database is sound by itself: derived files that are missing or of another state are not built, never damaged."""
+"""A database is sound by itself: derived files that are missing or of another state are not built, never damaged.
+
+Every answer without a graph of neighbours is exact, to the digit. A graph may name other candidates than the nearest
+(how many is tested with the graph); those that it names have their exact scores.
+"""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +29,7 @@ WIDTH = 32
 OWNERS = ("", "ann")
 #: What stands next to the database, by what it holds.
 DERIVED = {"words": "words", "postings": "postings", "vectors": "vectors", "graph": "vectors-graph"}
+LIMIT = 5
 
 
 @pytest.fixture(autouse=True)
@@ -37,18 +43,54 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(BackgroundBuilder, name, lambda self: None)
 
 
-@pytest.fixture
-def original(tmp_path: Path) -> Iterator[SqliteStore]:
+@dataclass(frozen=True)
+class Original:
+    """An index of two owners with every derived file, and what it answers without any of them."""
+
+    store: SqliteStore
+    path: Path
+    neighbours: str
+    expected: Answers
+
+    @property
+    def derived(self) -> dict[str, Path]:
+        """The derived files that it has, by what they hold."""
+        return {
+            name: beside(self.path, end)
+            for name, end in DERIVED.items()
+            if self.neighbours == "hnsw" or name != "graph"
+        }
+
+    def open(self, path: Path) -> SqliteStore:
+        return SqliteStore.open(str(path), neighbours=self.neighbours)
+
+    def assert_answered(self, store: SqliteStore, *, graph: bool) -> None:
+        """Compare a store with what is expected; `graph` says whether it may use its graph, if it has one."""
+        found = answers(store)
+        assert found.lexical == self.expected.lexical
+        if graph and self.neighbours == "hnsw":
+            for named, exact in zip(found.nearest, self.expected.nearest, strict=True):
+                assert len(named) == LIMIT
+                assert named.items() <= exact.items()
+                assert list(named.values()) == sorted(named.values(), reverse=True)
+        else:
+            assert [list(each.items()) for each in found.nearest] == [
+                list(each.items())[:LIMIT] for each in self.expected.nearest
+            ]
+
+
+@pytest.fixture(params=["scan", "hnsw"])
+def original(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Original]:
     """An index of two owners with every derived file."""
-    folder = tmp_path / "original"
-    folder.mkdir()
-    store = SqliteStore.open(str(folder / "index.db"), neighbours="hnsw")
+    path = tmp_path / "original" / "index.db"
+    path.parent.mkdir()
+    store = SqliteStore.open(str(path), neighbours=request.param)
     store.semantic.use_model(ModelInfo("tiny", "hash", WIDTH, "f1", "tiny"))
     fill(store, "first", 1)
-    answers(store)
+    original = Original(store, path, request.param, answers(store, limit=100))
     store.accelerate()
-    assert all(beside(folder / "index.db", name).exists() for name in DERIVED.values())
-    yield store
+    assert all(place.exists() for place in original.derived.values())
+    yield original
     store.close()
 
 
@@ -67,12 +109,20 @@ def vectors(count: int) -> Vectors:
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
-def answers(store: SqliteStore) -> list[list[int]]:
-    """Return what each channel finds, for one owner and for several."""
+@dataclass(frozen=True)
+class Answers:
+    """What each channel finds, for one owner, for another and for both: ids, and scores by id, best first."""
+
+    lexical: list[list[int]]
+    nearest: list[dict[int, float]]
+
+
+def answers(store: SqliteStore, limit: int = LIMIT) -> Answers:
     (vector,) = vectors(1)
     views = [store, store.of("ann"), store.united(OWNERS)]
     lexical = [sorted(view.lexical.match(words("heron first"), 100, WEIGHTS).ids.tolist()) for view in views]
-    return lexical + [view.semantic.nearest(Query(""), vector, 5).ids.tolist() for view in views]
+    rankings = [view.semantic.nearest(Query(""), vector, limit) for view in views]
+    return Answers(lexical, [dict(zip(each.ids.tolist(), each.scores.tolist(), strict=True)) for each in rankings])
 
 
 def beside(path: Path, name: str) -> Path:
@@ -101,48 +151,53 @@ def restored(store: SqliteStore, target: Path) -> None:
     store.accelerate()
     for name in DERIVED.values():
         place = beside(Path(store.view.engine.location), name)
-        (shutil.copytree if place.is_dir() else shutil.copy)(place, beside(target, name))
+        if place.exists():
+            (shutil.copytree if place.is_dir() else shutil.copy)(place, beside(target, name))
     backup.replace(target)
 
 
 @pytest.mark.parametrize("moved", [copied, backed_up, restored])
 def test_a_database_without_its_derived_files_is_sound(
-    original: SqliteStore, tmp_path: Path, moved: Callable[[SqliteStore, Path], None]
+    original: Original, tmp_path: Path, moved: Callable[[SqliteStore, Path], None]
 ) -> None:
-    expected = answers(original)
+    original.assert_answered(original.store, graph=True)
     target = tmp_path / "elsewhere.db"
-    moved(original, target)
-    store = SqliteStore.open(str(target), neighbours="hnsw")
-    assert answers(store) == expected
+    moved(original.store, target)
+    store = original.open(target)
+    original.assert_answered(store, graph=False)
     assert store.troubles() == []
     assert store.check() == []
     store.accelerate()
-    assert answers(store) == expected
+    original.assert_answered(store, graph=True)
     assert (store.troubles(), store.check()) == ([], [])
     store.close()
 
 
 @pytest.mark.parametrize("name", DERIVED)
-def test_each_derived_file_may_be_deleted(original: SqliteStore, name: str) -> None:
-    expected, path = answers(original), Path(original.view.engine.location)
-    without(beside(path, DERIVED[name]))
-    store = SqliteStore.open(str(path), neighbours="hnsw")
-    assert answers(store) == expected
+def test_each_derived_file_may_be_deleted(original: Original, name: str) -> None:
+    if name not in original.derived:
+        pytest.skip("a scan needs no graph")
+    without(original.derived[name])
+    store = original.open(original.path)
+    original.assert_answered(store, graph=name not in ("vectors", "graph"))
     assert (store.troubles(), store.check()) == ([], [])
     store.accelerate()
-    assert beside(path, DERIVED[name]).exists()
+    assert original.derived[name].exists()
+    original.assert_answered(store, graph=True)
     store.close()
 
 
 @pytest.mark.parametrize("name", DERIVED)
-def test_one_that_is_there_and_wrong_is_damaged(original: SqliteStore, name: str) -> None:
-    expected, place = answers(original), beside(Path(original.view.engine.location), DERIVED[name])
+def test_one_that_is_there_and_wrong_is_damaged(original: Original, name: str) -> None:
+    if name not in original.derived:
+        pytest.skip("a scan needs no graph")
+    place = original.derived[name]
     files = [place] if place.is_file() else [each for each in place.iterdir() if each.stat().st_size]
     for file in files:
         data = file.read_bytes()
         file.unlink()
         file.write_bytes(bytes(255 - byte for byte in data))
-    store = SqliteStore.open(original.view.engine.location, neighbours="hnsw")
-    assert answers(store) == expected
+    store = original.open(original.path)
+    original.assert_answered(store, graph=name not in ("vectors", "graph"))
     assert any(each.cure is Cure.BUILD for each in store.check())
     store.close()
