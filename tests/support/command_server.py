@@ -12,12 +12,14 @@ The client imports nothing of the package, so that shell scripts can use it as t
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
 import signal
 import socket
 import sys
+from importlib import import_module
 from runpy import run_module
 from types import FrameType
 from typing import Any
@@ -26,6 +28,26 @@ __all__ = ["main", "request"]
 
 #: A request is one message: the descriptors come with its first bytes, and a line feed ends it.
 LARGEST = 1 << 22
+#: What commands import when they need it.
+LATE = (
+    "Stemmer",
+    "rifflux.conversations.profile",
+    "rifflux.index.contract",
+    "rifflux.index.status",
+    "rifflux.ingest.embed",
+    "rifflux.ingest.read.markdown",
+    "rifflux.ingest.sync",
+    "rifflux.models.custom",
+    "rifflux.models.hashing",
+    "rifflux.retrieve.steps.anchors",
+    "rifflux.retrieve.steps.code",
+    "rifflux.session.maintenance",
+    "rifflux.store.sqlite",
+    "rifflux.surfaces.cli.app",
+    "rifflux.surfaces.http.app",
+    "rifflux.surfaces.http.serve",
+    "typer._click.decorators",
+)
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 
 
@@ -71,6 +93,9 @@ def _serve(path: str) -> None:
     """Accept requests until the input ends, which is when the tests end."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _preload()
+    # What is imported here is left alone by the collectors of the commands: each would copy all its pages at its end.
+    gc.collect()
+    gc.freeze()
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path)
     listener.listen(64)
@@ -90,15 +115,12 @@ def _serve(path: str) -> None:
 
 def _preload() -> None:
     """Import what most commands need. Nothing here may start a thread, which a fork would lose."""
-    from importlib import import_module
-
-    import rifflux  # noqa: F401
     from rifflux.surfaces.cli.main import COMMANDS
 
     for command in COMMANDS:
         import_module(f"rifflux.surfaces.cli.{command}")
-    for module in ("cli.app", "http.app", "http.serve"):
-        import_module(f"rifflux.surfaces.{module}")
+    for module in LATE:
+        import_module(module)
 
 
 def _handle(connection: socket.socket) -> None:

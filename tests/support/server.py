@@ -31,6 +31,8 @@ class Running:
     def client(self, token: str = "", **options: Any) -> httpx.Client:
         """What calls it with a token."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
+        # Certificates of authorities take longer to load than most requests take.
+        options.setdefault("verify", False)
         return httpx.Client(base_url=self.url, headers=headers, timeout=PATIENCE, **options)
 
     @property
@@ -104,12 +106,11 @@ def free_port() -> int:
 def ready(service: Running) -> None:
     """Wait until a service answers."""
     until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        if service.process.poll() is not None:
-            break
-        try:
-            if httpx.get(f"{service.url}/health", timeout=PATIENCE).status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.02)
+    with service.client() as client:
+        while time.monotonic() < until and service.process.poll() is None:
+            try:
+                if client.get("/health").status_code == 200:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.02)
     raise AssertionError(service.log.read_text())

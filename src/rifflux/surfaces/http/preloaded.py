@@ -5,11 +5,16 @@ It opens no file and starts no thread, so a fork of it is as good as a new proce
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
 import rifflux.surfaces.http.app
 import rifflux.surfaces.http.serve  # noqa: F401
+
+# Workers share these objects with this process as long as nobody writes to their pages, which a collection does.
+gc.collect()
+gc.freeze()
 
 # Signals that end a service reach all its processes. This one must outlive the workers: it alone learns how they ended,
 # and reports that to the process that supervises them.
