@@ -70,6 +70,19 @@ class TestTimes:
         assert (best["d"].relevance or 0) > (best["a"].relevance or 0)
         assert not any("is a time" in note.text for note in plain.trace.notes)
 
+    def test_the_year_of_a_long_question_moves_next_to_nothing(self, minutes: Index) -> None:
+        text = "which committee approved a budget for chairs, curtains, lamps and carpets in 2016?"
+        factors = [why.detail["2016"] for hit in minutes.search(text) if (why := hit.because("moments"))]
+        assert factors
+        assert max(factors) < 1.3
+
+    def test_a_document_of_another_time_is_not_named(self, index: Index) -> None:
+        index.add(
+            Document("2013-11-24 Roof committee.md", "The roof leaks.", title="Roof committee, 2013-11-24"),
+            Document("Roof committee 2.md", "On 9 April 2013 the roof was mended.", title="Roof committee 2"),
+        )
+        assert index.search("Roof committee April 2013")[0].key == "Roof committee 2.md"
+
     @pytest.mark.parametrize("way", [{"fusion": "rrf"}, {"mode": "lexical"}, {"mode": "semantic"}])
     def test_ranks_alone_and_single_channels_stay_as_they_are(self, minutes: Index, way: dict[str, Any]) -> None:
         results = minutes.search("committee budget April 2015", **way)

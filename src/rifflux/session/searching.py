@@ -602,7 +602,7 @@ def _stages(search: Search, name: str) -> Sequence[Stage]:
         case "times" if query.times:
             from rifflux.retrieve.steps.moments import STAGE, Moments
 
-            step = Moments()
+            step = Moments(store)
             return [Stage(STAGE, step, top=step.top)]
         case "rerank" if options.reranker:
             reranked = Stage(RERANK, options.reranker, top=options.reranker.top)

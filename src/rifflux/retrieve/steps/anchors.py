@@ -17,6 +17,7 @@ from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, of_word, with_codes_parted
 from rifflux.retrieve.steps.beginnings import begun
+from rifflux.retrieve.steps.moments import is_of_another_time
 from rifflux.retrieve.table import LEXICAL, LIFT, NAMED, OUTRIGHT, SCORE, Candidates, declare, product
 from rifflux.store import ChunkNames, Store
 from rifflux.text.analyzer import Analyzer, Memo
@@ -118,6 +119,8 @@ class Anchors:
         named: Sequence[int] = [id for name in found for id in (titles if name in titles else headings)[name]]
         if asked and not named and any(each.is_path for each in names.values()):
             named = self._by_key(names, rarity, query)
+        if query.times:
+            named = [id for id in named if not is_of_another_time(query.times, names[id])]
         factors = {"whole title": (whole, self.exact_title), BY_TITLE: (named, self.identified)}
         return {name: _where(ids, holders, factor) for name, (holders, factor) in factors.items() if holders}
 

@@ -1,17 +1,21 @@
-"""Times: what a question says of when lifts what is of that time, by an explained factor."""
+"""Times: what a question says of when lifts what is of that time, as far as the time is what was asked."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
 
+from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.pipeline import Plan
+from rifflux.retrieve.steps.boost import explained_share, factor, strength
 from rifflux.retrieve.table import MOMENT, SCORE, Candidates, declare
+from rifflux.store import ChunkNames, Store
 from rifflux.text.dates import timestamp
 from rifflux.text.moments import dates_in
-from rifflux.types import Hit, Moment, Scores
+from rifflux.types import Hit, Moment
 
 STAGE = "moments"
 declare("moments/*", "factor", "the factor for being of a time that the question names: by its date, name or text")
@@ -21,30 +25,34 @@ MENTIONED = 0.7
 
 @dataclass(frozen=True)
 class Moments:
-    """Candidates of a time that the question names count up to `factor` times more.
+    """Candidates of a time that the question names count up to `greatest` times more.
 
     A candidate is of a time by the date of its document, by a date in its path, title or headings, and, a little less,
-    by one in its text. The best `top` candidates are looked at.
+    by one in its text. What that is worth follows from the rule for all boosts (`retrieve/steps/boost.py`): the year in
+    a question about events of a year moves next to nothing, the month in `notes of June 2015` all that it can. The best
+    `top` candidates are looked at.
     """
 
-    factor: float = 2.0
+    store: Store
+    greatest: float = 2.0
     top: int = 100
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Lift the scores of candidates of the time; a column for each time that some candidate is of."""
-        shares = {each.words: np.array([share(each, hit) for hit in table.passages]) for each in plan.query.times}
-        shares = {words: values for words, values in shares.items() if values.any()}
-        if not shares:
+        weights = weights_of(self.store, plan)
+        strengths = {}
+        for each in plan.query.times:
+            sureness = np.array([share(each, hit) for hit in table.passages])
+            if sureness.any():
+                explained = explained_share(weights, plan.query.words[each.words])
+                strengths[each.words] = strength(explained, sureness)
+        if not strengths:
             return table
-        best = np.maximum.reduce([*shares.values()])
-        factors = {}
-        for words, values in shares.items():
-            # A leading space keeps what is typed apart from the columns `rank` and `score`.
-            factors[f" {words}"] = np.where(values > 0, self._factor(values), np.nan)
-        return table.with_column(MOMENT, best).factored(STAGE, factors, table[SCORE] * self._factor(best))
-
-    def _factor(self, shares: Scores) -> Scores:
-        return np.asarray(1 + (self.factor - 1) * shares)
+        best = np.maximum.reduce([*strengths.values()])
+        # A leading space keeps what is typed apart from the columns `rank` and `score`.
+        factors = {f" {words}": factor(self.greatest, values) for words, values in strengths.items()}
+        lifted = np.nan_to_num(factor(self.greatest, best), nan=1.0)
+        return table.with_column(MOMENT, best).factored(STAGE, factors, table[SCORE] * lifted)
 
 
 def share(moment: Moment, hit: Hit) -> float:
@@ -61,6 +69,15 @@ def share(moment: Moment, hit: Hit) -> float:
     if _says(moment, hit.text):
         return MENTIONED
     return 0.0
+
+
+def is_of_another_time(times: Sequence[Moment], names: ChunkNames) -> bool:
+    """Return True if the title or key of a document has a date, and none of the times of a question.
+
+    `Roof committee April 2013` is no name of the file `2013-11-24 Roof committee`.
+    """
+    dates = [*dates_in(f"{names.key}\n{names.title}")]
+    return bool(dates) and not any(moment.covers(since, until) for moment in times for since, until in dates)
 
 
 def _says(moment: Moment, text: str) -> bool:
