@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -142,10 +142,15 @@ def by_definition(texts: Sequence[Sequence[str]], weights: Sequence[float], aske
     for place, text in enumerate(texts):
         own = shares[place] if place < len(shares) else {}
         model = {term: value - own.get(term, 0.0) for term, value in whole.items()}
-        best = sorted((-value, term) for term, value in model.items() if value > 1e-12)[:words]
-        held = sum(-value for value, term in best if term in text)
-        found.append(held / (sum(-value for value, _ in best) or 1.0))
+        best = sorted((term for term, value in model.items() if value > 1e-12), key=lambda term: _order(model, term))
+        held = sum(model[term] for term in best[:words] if term in text)
+        found.append(held / (sum(model[term] for term in best[:words]) or 1.0))
     return found
+
+
+def _order(model: Mapping[str, float], term: str) -> tuple[float, str]:
+    """The greatest first; what differs by rounding alone is equal."""
+    return -float(np.round(model[term], 12)), term
 
 
 texts = st.lists(st.lists(st.sampled_from("abcdefghijklmnop"), max_size=30), min_size=1, max_size=9)

@@ -30,6 +30,8 @@ BEST = 5
 WORDS = 20
 #: The least share of the words of others that is one, and nothing that rounding left.
 LEFT = 1e-12
+#: Decimals of the shares of words that are compared.
+DECIMALS = 12
 #: A passage of fewer characters than this, and than most have, is a stub, whose score falls by up to that share.
 STUB = 100.0
 LOWERED = 0.3
@@ -366,8 +368,11 @@ def _shares(texts: Sequence[Sequence[str]], weights: Scores, known: Collection[s
 
 
 def _likeliest(terms: Sequence[str], values: Scores, words: int) -> dict[str, float]:
-    """Return the terms of the greatest values, greatest first; of equal ones, those that come first."""
-    best = np.argsort(-values, kind="stable")[:words]
+    """Return the terms of the greatest values, greatest first; of equal ones, those that come first.
+
+    Values that differ by what rounding leaves of them are equal: else the processor would choose.
+    """
+    best = np.argsort(-np.round(values, DECIMALS), kind="stable")[:words]
     return dict(zip((terms[each] for each in best.tolist()), values[best].tolist(), strict=True))
 
 
