@@ -65,6 +65,7 @@ class Cure(StrEnum):
     INDEX = "index"  #: read the known files again and make missing vectors
     ADD = "add"  #: index something for the first time
     FORGET = "forget"  #: forget a {path} that is gone
+    PRUNE = "prune"  #: forget what is gone from the folder {root}
     EMBED_MESSAGES = "embed-messages"
     IMPORT_WORKS = "import-works"
     REPAIR = "repair"
@@ -107,6 +108,7 @@ IN_PYTHON: Mapping[Cure, str] = {
     Cure.INDEX: "call index.add() with the folders again",
     Cure.ADD: "call index.add(PATH)",
     Cure.FORGET: "call index.add({path!r})",
+    Cure.PRUNE: "bring them back, or call index.add({root!r}, prune=True) if they are to be forgotten",
     Cure.EMBED_MESSAGES: "call index.conversations.embed()",
     Cure.IMPORT_WORKS: "call index.works.import_files(PATHS) again",
     Cure.REPAIR: "call index.admin.repair()",

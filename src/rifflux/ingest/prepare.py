@@ -15,7 +15,7 @@ from hashlib import blake2b
 from itertools import chain, pairwise
 from typing import TypeVar
 
-from rifflux.errors import Unreadable
+from rifflux.errors import RiffluxError, Unreadable
 from rifflux.ingest.chunking import Chunker, blocks_of, chunk_id, embedding_text, hash_of, identity_of
 from rifflux.ingest.read import READER_VERSION, read, read_lines, reader_for
 from rifflux.ingest.read.base import File
@@ -159,9 +159,10 @@ def _file(job: ReadJob, prepare: Preparer) -> JobResult:
         return JobResult(FileChange(state))
     try:
         parts = read(File(found.path, data, found.created_at, found.updated_at))
-    except Unreadable as error:
+    except Exception as error:
         # What an earlier, readable state of the file gave stays findable until the file is mended or gone.
-        return JobResult(FileChange(replace(state, problem=str(error))), (Failure.of(job.name, error),))
+        failure = failure_of(job.name, error)
+        return JobResult(FileChange(replace(state, problem=failure.reason)), (failure,))
     documents, failures = _prepared(job, parts, prepare)
     return JobResult(FileChange(state, documents, [change.document.key for _, change in documents]), failures)
 
@@ -171,8 +172,8 @@ def _lines(job: ReadJob, lines: Lines, prepare: Preparer) -> JobResult:
     file = File(found.path, lines.data, found.created_at, found.updated_at)
     try:
         parts = read_lines(file, lines.first)
-    except Unreadable as error:
-        parts = [(lines.first, Failure.of(f"{found.path}:{lines.first}", error))]
+    except Exception as error:
+        parts = [(lines.first, failure_of(f"{found.path}:{lines.first}", error))]
     documents, failures = _prepared(job, [part for _, part in parts], prepare)
     state = FileState(found.path, found.size, found.mtime_ns, UNFINISHED)
     numbers = tuple(number for number, part in parts if isinstance(part, Parsed))
@@ -201,8 +202,18 @@ def _prepared(
                 document = replace(part.document, language=job.language)
             else:
                 document = part.document
-            documents.append((namespace, prepare(namespace, document, part.blocks, path)))
+            try:
+                documents.append((namespace, prepare(namespace, document, part.blocks, path)))
+            except Exception as error:
+                failures.append(failure_of(f"{job.root}/{path}", error))
     return documents, tuple(failures)
+
+
+def failure_of(path: str, error: Exception) -> Failure:
+    """Return the failure of a file that an error of any kind ended."""
+    if isinstance(error, RiffluxError):
+        return Failure.of(path, error)
+    return Failure(path, f"it cannot be indexed: {type(error).__name__}: {error}")
 
 
 # JSON Lines files too large to hold: their lines, some at a time

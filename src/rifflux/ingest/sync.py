@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rifflux.errors import NotFound
+from rifflux.errors import Cure, NotFound, RiffluxError
 from rifflux.ingest.prepare import (
     UNFINISHED,
     FileChange,
@@ -20,6 +22,7 @@ from rifflux.ingest.prepare import (
     Task,
     assembled,
     do,
+    failure_of,
     is_current,
     jobs_of,
 )
@@ -27,7 +30,7 @@ from rifflux.ingest.read.jsonl import Records
 from rifflux.ingest.walk.find import Finder, FoundFile, Links, Skipped, until_link
 from rifflux.models.cores import available_cores
 from rifflux.store import FileState, Placed, Store
-from rifflux.types import Failure, LeftOut, Progress
+from rifflux.types import Failure, LeftOut, Notice, Progress
 
 if TYPE_CHECKING:
     from rifflux.ingest.parallel.pool import WorkerPool
@@ -56,6 +59,10 @@ class SyncTally:
     chunks: int = 0
     left_out: list[LeftOut] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
+    remarks: list[Notice] = field(default_factory=list)
+    #: The paths that are gone from each root, and the number of files that are new there.
+    gone: dict[Path, set[str]] = field(default_factory=dict)
+    added: Counter[Path] = field(default_factory=Counter)
     #: The links that were met, by the places that they lead to.
     links: Links = field(default_factory=dict)
 
@@ -145,14 +152,15 @@ class Sync:
     """Reads what changed below a target and stores it, each document in one transaction.
 
     A file of the same size and modification time is not opened; one with the same content is not parsed, unless
-    `force`. With `prune`, what is gone from the target goes from the index too; nothing outside it is touched.
+    `force`. `remove_gone` removes from the index what is gone from the targets; nothing outside them is touched. With
+    `prune` all of it goes, without it nothing, and by default (None) all but what is gone by accident, as it seems.
     """
 
     store: Store
     finder: Finder
     reading: Runner
     force: bool = False
-    prune: bool = True
+    prune: bool | None = None
 
     def __call__(self, target: Target, tally: SyncTally, progress: Progress | None = None) -> None:
         """Bring one target up to date, counting in `tally`."""
@@ -165,8 +173,9 @@ class Sync:
         known = self.store.catalog.files(str(target.root), below=below)
         items = list(self.finder.within(target.root, target.within, noticed=target.noticed, links=tally.links))
         unread = self._store(str(target.root), self._due(items, target, known, tally), tally, progress)
-        if self.prune:
-            tally.deleted += self._prune(target, items, known, unread)
+        if self.prune is not False:
+            tally.gone.setdefault(target.root, set()).update(_gone(items, known, unread))
+            tally.added[target.root] += sum(isinstance(item, FoundFile) and item.path not in known for item in items)
 
     def _due(
         self, items: Sequence[FoundFile | Skipped], target: Target, known: Mapping[str, FileState], tally: SyncTally
@@ -185,6 +194,11 @@ class Sync:
                 continue
             state = known.get(item.path)
             language = languages.at(place)
+            if item.misdated and state is None:
+                data = {"path": str(place), "time": item.updated_at}
+                tally.remarks.append(
+                    Notice("file.misdated", f"{place}: its date is taken as {item.updated_at}", data=data)
+                )
             if state is None or self.force:
                 due.append(ReadJob(str(target.root), item, language=language))
             elif (state.size, state.mtime_ns) != (item.size, item.mtime_ns) or not is_current(state.hash, language):
@@ -228,42 +242,98 @@ class Sync:
                 waiting.append(change)
                 size += chunks + 1
             if size >= GROUP:
-                self._put(root, waiting)
+                self._put(root, waiting, tally)
                 waiting = []
                 size = 0
             done += not job.lines or job.lines.last
             if progress:
                 progress("read", done, len(due))
         if waiting:
-            self._put(root, waiting)
+            self._put(root, waiting, tally)
         return unread
 
-    def _put(self, root: str, changes: Sequence[FileChange]) -> None:
-        """Store changes of files in one transaction: a commit costs about as much as writing a hundred chunks."""
-        with self.store.transaction():
-            for change in changes:
-                self.store.catalog.put_file(root, change.state, change.keep)
-            self.store.catalog.put_all(
-                Placed(namespace, document, (root, change.state.path))
-                for change in changes
-                for namespace, document in change.documents
-            )
+    def _put(self, root: str, changes: Sequence[FileChange], tally: SyncTally) -> None:
+        """Store changes of files in one transaction: a commit costs about as much as writing a hundred chunks.
 
-    def _prune(
-        self, target: Target, items: Sequence[FoundFile | Skipped], known: Mapping[str, FileState], unread: set[str]
-    ) -> int:
-        """Remove the files of the target that are gone or no longer read; leave those that could not be accessed."""
-        gone = set(known)
-        for item in items:
-            if isinstance(item, Skipped) and item.failed and item.path == "./":
-                gone.clear()
-            elif isinstance(item, Skipped) and item.failed and item.path.endswith("/"):
-                gone = {path for path in gone if not path.startswith(item.path)}
-            elif item.path not in unread and (isinstance(item, FoundFile) or item.failed):
-                gone.discard(item.path)
-        if gone:
-            self.store.catalog.remove_files(str(target.root), sorted(gone))
-        return len(gone)
+        A file that cannot be stored fails alone.
+        """
+        try:
+            with self.store.transaction():
+                for change in changes:
+                    self.store.catalog.put_file(root, change.state, change.keep)
+                self.store.catalog.put_all(
+                    Placed(namespace, document, (root, change.state.path))
+                    for change in changes
+                    for namespace, document in change.documents
+                )
+        except (RiffluxError, OSError):
+            raise  # the index or its disk, not a file
+        except Exception as error:
+            if len(changes) == 1:
+                tally.failed.append(failure_of(f"{root}/{changes[0].state.path}", error))
+            else:
+                for change in changes:
+                    self._put(root, [change], tally)
+
+    def remove_gone(self, tally: SyncTally) -> None:
+        """Remove the files that are gone from the targets of a run, unless a root seems to have lost them by accident.
+
+        Such a root fails with what to do if the loss is meant.
+        """
+        devices = _devices(self.store)
+        for root, gone in tally.gone.items():
+            device = root.stat().st_dev if root.is_dir() else 0
+            if gone and self.prune is None and (loss := self._loss(root, gone, tally.added[root], devices)):
+                data = {"root": str(root), "files": len(gone)}
+                reason = f"{loss}: what was indexed of it stays"
+                tally.failed.append(Failure(str(root), reason, code="root.lost", cure=Cure.PRUNE, data=data))
+                continue
+            if gone:
+                self.store.catalog.remove_files(str(root), sorted(gone))
+                tally.deleted += len(gone)
+            if device and devices.get(str(root)) != device and str(root) in folders(self.store):
+                devices[str(root)] = device
+                self.store.registry.set(_DEVICES, json.dumps(devices, ensure_ascii=False, sort_keys=True))
+
+    def _loss(self, root: Path, gone: Collection[str], added: int, devices: Mapping[str, int]) -> str:
+        """Return why a folder seems to have lost files by accident; nothing if it does not."""
+        if str(root) not in folders(self.store):
+            return ""
+        with os.scandir(root) as entries:
+            if not any(entry.name != "lost+found" for entry in entries):
+                return "the folder is empty now"
+        device = root.stat().st_dev
+        if devices.get(str(root), device) != device:
+            return f"the folder lies on another device now, and {len(gone):,} files are gone from it"
+        if len(gone) - added >= MANY_GONE:
+            known = len(self.store.catalog.files(str(root)))
+            if 2 * (len(gone) - added) > known - added:
+                return f"{len(gone):,} of the {known - added:,} files of the folder are gone"
+        return ""
+
+
+def _gone(items: Sequence[FoundFile | Skipped], known: Mapping[str, FileState], unread: set[str]) -> set[str]:
+    """Return the known files that are gone or no longer read; not those that could not be accessed."""
+    gone = set(known)
+    for item in items:
+        if isinstance(item, Skipped) and item.failed and item.path == "./":
+            gone.clear()
+        elif isinstance(item, Skipped) and item.failed and item.path.endswith("/"):
+            gone = {path for path in gone if not path.startswith(item.path)}
+        elif item.path not in unread and (isinstance(item, FoundFile) or item.failed):
+            gone.discard(item.path)
+    return gone
+
+
+#: The devices that folders lay on when they were last brought up to date.
+_DEVICES = "devices"
+#: A folder that loses so many files at once, and more than half of what it has, seems to lose them by accident.
+MANY_GONE = 20
+
+
+def _devices(store: Store) -> dict[str, int]:
+    devices: dict[str, int] = json.loads(store.registry.setting(_DEVICES) or "{}")
+    return devices
 
 
 # What was added to the index: folders as a whole, and single files of other folders

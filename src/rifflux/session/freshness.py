@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rifflux.errors import RiffluxError
-from rifflux.store import Store
+from rifflux.store import EARLIEST_NS, LATEST_NS, Store
 from rifflux.types import Freshness, LeftOut
 
 #: The settings that hold the moments of looks at whole roots, what was left out of them, and how refreshing went.
@@ -90,7 +90,8 @@ def look(store: Store, number: int) -> Freshness:
         folders.add((root, path.parent))
         try:
             status = path.stat()
-            changed += (status.st_size, status.st_mtime_ns) != (state.size, state.mtime_ns)
+            mtime_ns = min(max(status.st_mtime_ns, EARLIEST_NS), LATEST_NS)
+            changed += (status.st_size, mtime_ns) != (state.size, state.mtime_ns)
         except OSError:  # it is gone
             changed += 1
     touched = 0  # folders in which something came or went since their root was last looked at as a whole

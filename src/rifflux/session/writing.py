@@ -55,7 +55,7 @@ class Indexing:
 
     embed: bool = True
     force: bool = False
-    prune: bool = True
+    prune: bool | None = None
     progress: Progress | None = None
     finder: Finder | None = None
     processes: int | None = None
@@ -75,7 +75,7 @@ class Writer:
         language: str = "",
         embed: bool = True,
         force: bool = False,
-        prune: bool = True,
+        prune: bool | None = None,
         progress: Progress | None = None,
         finder: Finder | None = None,
         processes: int | None = None,
@@ -92,8 +92,10 @@ class Writer:
         terms. It is recorded for each path, for what is added there later too; changed, what is indexed already is
         analyzed again, and the report's `remarks` say so. Without one, a path keeps that of the folder around it, and
         else has that of the index. Raises `InvalidArgument` for an unknown one.
-        `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. `prune` removes what is
-        gone from the given folders, and a given path that is gone itself. A file that cannot be read is listed in
+        `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. What is gone from
+        the given folders is removed, and a given path that is gone itself; but a folder that is empty now, lies on
+        another device, or has lost most of its files at once keeps them and fails, unless `prune` is true. With
+        `prune=False` nothing is removed. A file that cannot be read is listed in
         the report and the run goes on. Where the model fails, the text is kept and the report says so: the next run
         makes the vectors. Interrupted, everything up to the last file is kept and the next run goes on
         from there. Where there is much to read, `processes` share the work (default: one per core; 1: only this one).
@@ -233,7 +235,7 @@ class Writer:
             seconds=round(time.perf_counter() - start, 3),
             waited_for=tuple(turns.waited_for),
             degraded=embedded.degraded,
-            remarks=tuple(remarks),
+            remarks=(*remarks, *tally.remarks),
         )
 
     def _set_languages(self, todo: Sequence[Target], language: str) -> list[Notice]:
@@ -272,11 +274,12 @@ class Writer:
                 for target in todo:
                     begun = time.time()
                     before = len(tally.left_out)
-                    sync(target, tally, how.progress)
                     remember(store, target)
+                    sync(target, tally, how.progress)
                     if target.within == target.root:
                         note_synced(store, [str(target.root)], begun)
                         note_left_out(store, str(target.root), tally.left_out[before:])
+                sync.remove_gone(tally)
         except (RiffluxError, OSError):
             record_refresh(store, succeeded=False)
             raise
@@ -356,7 +359,7 @@ class Writer:
         *,
         embed: bool = True,
         force: bool = False,
-        prune: bool = True,
+        prune: bool | None = None,
         progress: Progress | None = None,
         finder: Finder | None = None,
         processes: int | None = None,
@@ -389,10 +392,10 @@ class Writer:
 
         assert how.finder
         paths = [path.expanduser() for path in paths]
-        existing = [path for path in paths if path.exists() or not how.prune]
+        existing = [path for path in paths if path.exists() or how.prune is False]
         found = targets(existing, folders(self.view.store), how.finder)
         for path in paths:
-            if how.prune and not path.exists():
+            if how.prune is not False and not path.exists():
                 forgotten = forget(self.view.store, path.resolve())
                 if forgotten is None:
                     raise NotFound(f"nothing at {path}: check the path's spelling")

@@ -9,6 +9,8 @@ from typing import Protocol
 from rifflux.types import Chunk, Document, Filter, Hit, Identifier, Ids, Ranking, Tag, Why
 
 __all__ = [
+    "EARLIEST_NS",
+    "LATEST_NS",
     "AnalyzedChunk",
     "Catalog",
     "ChunkNames",
@@ -76,6 +78,11 @@ class Placed:
     namespace: str
     change: DocumentChange
     file: tuple[str, str] | None = None
+
+
+#: Times of files are remembered within the years 1970 to 2261, in nanoseconds since 1970: 64 bits hold hardly more.
+EARLIEST_NS = 0
+LATEST_NS = 9_214_646_400 * 10**9 - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from pathlib import Path
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.ingest.walk.ignore import IGNORE_FILES, Ignores, lines_in, read_lines
 from rifflux.ingest.walk.inside import Place, Root, open_root
-from rifflux.store import database_of, is_database
+from rifflux.store import EARLIEST_NS, LATEST_NS, database_of, is_database
 
 #: Links that were met, by the places that they lead to.
 Links = dict[Path, set[Path]]
@@ -49,7 +49,8 @@ INDEX = "index"
 class FoundFile:
     """A file to index. `path` is relative to the root, with forward slashes; `size` is in bytes.
 
-    `place` is where it really lies, and what it is opened by.
+    `place` is where it really lies, and what it is opened by. `misdated` is true if its time was outside the years that
+    are recorded, and `mtime_ns` is the nearest one inside.
     """
 
     path: str
@@ -58,6 +59,7 @@ class FoundFile:
     mtime_ns: int
     place: Place
     birth_ns: int | None = None
+    misdated: bool = False
 
     @property
     def updated_at(self) -> str:
@@ -444,7 +446,9 @@ class _Walk:
             else:
                 birth_ns = int(birth * 1e9)
             place = Place(str(self.real_root), self.inside.identity, "/".join(real))
-            yield FoundFile(path, self.root / path, status.st_size, status.st_mtime_ns, place, birth_ns)
+            mtime_ns = min(max(status.st_mtime_ns, EARLIEST_NS), LATEST_NS)
+            misdated = mtime_ns != status.st_mtime_ns
+            yield FoundFile(path, self.root / path, status.st_size, mtime_ns, place, birth_ns, misdated)
 
 
 def belongs_to_index(path: Path) -> bool:

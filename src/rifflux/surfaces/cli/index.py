@@ -46,7 +46,13 @@ def index(
     ] = None,
     embed: Embed = True,
     force: Annotated[bool, typer.Option("--force", help="Read even unchanged files.")] = False,
-    prune: Annotated[bool, typer.Option("--prune/--no-prune", help="Forget what is gone from the folders.")] = True,
+    prune: Annotated[
+        bool | None,
+        typer.Option(
+            "--prune/--no-prune",
+            help="Forget what is gone from the folders, or keep it.  [default: forget it, unless most is gone at once]",
+        ),
+    ] = None,
     hidden: Annotated[bool | None, typer.Option("--hidden", help="Index hidden files too.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="Leave out what matches, as in .gitignore.")] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Then follow all files of the index as they change.")] = False,
@@ -54,7 +60,8 @@ def index(
     """Create or update the index; only what changed is read.
 
     Respects .gitignore and .riffluxignore. Exit status 1 if some file could not be read, or has
-    no vectors for now. With --watch, what is saved is
+    no vectors for now, or if a folder seems to have lost its files by accident: it is empty now, lies on another
+    device, or more than half of it is gone. With --watch, what is saved is
     found within a second, until Ctrl-C; --json prints a line each time that something was done.
     """
     settings = here.settings(hidden=hidden, exclude=tuple(exclude) if exclude else None, language=language)

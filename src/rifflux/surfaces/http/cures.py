@@ -21,6 +21,7 @@ CURES: Mapping[Cure, str] = {
     Cure.INDEX: f"{_ASK} to index again",
     Cure.ADD: _SEND,
     Cure.FORGET: f"{_ASK} to index again",
+    Cure.PRUNE: f"{_ASK} to bring the files back, or to forget them",
     Cure.EMBED_MESSAGES: "send POST /conversations/vectors",
     Cure.IMPORT_WORKS: f"import the works again, or {_ASK} to index again",
     Cure.REPAIR: f"{_ASK} to repair the index",
