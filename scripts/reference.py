@@ -49,7 +49,8 @@ def commands() -> str:
     body = "\n\n".join(_command(words, command) for words, command in _commands("rifflux", _application()))
     return (
         "# Commands\n\nData goes to stdout, everything else to stderr. Exit status: 0 done, 1 done with failures "
-        "(or nothing found, with `--fail-empty`), 2 wrong usage or an unusable index.\n\n"
+        "(or nothing found, with `--fail-empty`), 2 wrong usage or an unusable index, 128 and the number of the "
+        "signal that ended it (130 for Ctrl-C).\n\n"
         f"The index is `--db FILE`, else `RIFFLUX_DB`, else the nearest `.rifflux/index.db` here or above.\n\n{body}\n"
     )
 

@@ -1,0 +1,80 @@
+"""Whatever ends a command, it says so in one sentence, keeps what was done, and leaves a sound index."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.commands import PATIENCE
+
+#: Runs the command line, and reports when it begins, which is when a test may end it.
+STARTED = """
+import importlib, sys
+main = importlib.import_module("rifflux.surfaces.cli.main")
+run = main._run
+def reported():
+    print("started", flush=True)
+    run()
+main._run = reported
+sys.argv = ["rifflux", *sys.argv[1:]]
+main.main()
+"""
+
+
+def begun(run: Any, *arguments: object) -> subprocess.Popen[str]:
+    """Return a command that was just started in a process of its own."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", STARTED, *map(str, arguments)],
+        cwd=run.folder,
+        env=run.environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=run.hears_ctrl_c,
+    )
+    assert process.stdout
+    assert process.stdout.readline() == "started\n"
+    return process
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """More notes than can be indexed before the test ends the command."""
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(3000):
+        (many / f"{number}.md").write_text(f"# Note {number}\n\nA marmot of the number {number}.\n")
+    return many
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_ends_indexing_with_a_sentence(run: Any, many: Path, number: signal.Signals) -> None:
+    process = begun(run, "index", many)
+    while not list(run.folder.rglob("*.db")) and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + number, said
+    assert said.rstrip().endswith("; what was done so far is kept")
+    assert "Traceback" not in said
+    assert run("index", many).returncode == 0
+    assert run("doctor").returncode == 0
+    assert run.json("status")["documents"] == 3000
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_command_that_only_starts_ends_without_a_traceback(run: Any, delay: float, number: signal.Signals) -> None:
+    process = begun(run, "status")
+    time.sleep(delay)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert "Traceback" not in said
+    # It may have ended by itself before: there is no index.
+    assert process.returncode in (2, 128 + number)
