@@ -19,7 +19,7 @@ def test_a_setting_is_a_key_of_bodies_an_argument_of_tools_and_an_option() -> No
     body = model_of(SearchRequest).model_validate({"query": "cache", "filter": {"not_kinds": ["code"]}})
     assert request_of(SearchRequest, body).filter.not_kinds == ("code",)
     settings = {each.name: each for each in leaves(SearchRequest)}
-    assert parameter(settings["not_kinds"]).name == "not_kinds"
+    assert parameter("search", settings["not_kinds"]).name == "not_kinds"
     (about,) = option(settings["not_kinds"]).annotation.__metadata__
     assert "--not-kind" in (about.default, *about.param_decls)
     values = dict.fromkeys(settings) | {"query": "cache", "not_kinds": ["code"]}

@@ -58,7 +58,7 @@ def main() -> None:
             for thread in threads(arguments.data):
                 conversations.put(thread, embed=True)
             for hybrid in (False, True):
-                index.admin.policies.set(HYBRID_SEARCH, hybrid)
+                index.policies.set(HYBRID_SEARCH, hybrid)
                 print(line("hybrid" if hybrid else "text only", conversations, collection))
 
 

@@ -76,7 +76,7 @@ def ways(index: Index, memories: Sequence[str]) -> dict[str, Find]:
     kept = ann.memories
     by_meaning = index.scoped(Scope("documents"))
     by_meaning.add(*(Document(str(number), memory) for number, memory in enumerate(memories)))
-    index.admin.policies.set("hybrid_search", True)
+    index.policies.set("hybrid_search", True)
     talks = index.scoped(Scope("messages")).conversations
     talks.add(id="c")
     for number, memory in enumerate(memories):

@@ -332,7 +332,7 @@ def _fill_person(
 
 def _fill_visible(index: Index, words: Words, chunks: int, chance: random.Random) -> None:
     """Give Ann documents of her own, and a shared collection of Sam's with most of the chunks."""
-    index.admin.policies.set(HYBRID_SEARCH, True)
+    index.policies.set(HYBRID_SEARCH, True)
     own = min(60, chunks // 2)
     _fill_person(index, ANN, "n", words.visible, own, chance)
     sam = index.scoped(Scope(SAM))

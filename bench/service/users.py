@@ -108,7 +108,7 @@ def build(path: Path, users: int, messages: int, lines: Sequence[str]) -> None:
     start, rounds = time.perf_counter(), messages // TURNS
     with open_index(path) as index:
         index.admin.store.semantic.use_model(info_of(index.admin.embedder))
-        index.admin.policies.set(HYBRID_SEARCH, True)
+        index.policies.set(HYBRID_SEARCH, True)
         meaning = Meaning(index.admin.embedder)
         done = len(index.scoped(Scope(name_of(users - 1))).conversations.list())
         for number in range(done, rounds):
@@ -190,7 +190,7 @@ def measure(everybody: Path, alone: Path, users: int, lines: Sequence[str], coun
         asked = list(questions(0, lines, count))
         for hybrid in (False, True):
             for index in (crowd, single):
-                index.admin.policies.set(HYBRID_SEARCH, hybrid)
+                index.policies.set(HYBRID_SEARCH, hybrid)
             one, among = (index.scoped(Scope(name_of(0))).conversations for index in (single, crowd))
             check(one, among, asked)
             pairs = [(timed(one, question), timed(among, question)) for question in asked]

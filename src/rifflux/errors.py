@@ -124,7 +124,7 @@ IN_PYTHON: Mapping[Cure, str] = {
     Cure.END_SWITCH: "finish it with index.admin.switch({model!r}), or call index.admin.abort_switch()",
     Cure.FETCH_MODEL: "run 'rifflux models fetch {model}'",
     Cure.SETTING: "give {settings} to rifflux.open",
-    Cure.POLICY: "call index.admin.policies.set({policy!r}, VALUE)",
+    Cure.POLICY: "call index.policies.set({policy!r}, VALUE)",
     Cure.OTHER_INDEX: "open another file",
     Cure.OTHER_OR_SALVAGE: "open another file, or call rifflux.repair(PATH)",
     Cure.OPEN_WRITABLE: "open it once where it can be written, without a state file",

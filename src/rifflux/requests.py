@@ -280,15 +280,14 @@ Reranker = Annotated["str | Rerank | None", RERANK]
 Fusion = Annotated[
     "str | Fuse | None",
     Param(
-        help="How words and meaning are fused: rrf, linear, balanced or adaptive, with knobs as in rrf:k=10; "
-        "by default as configured",
+        help="rrf, linear, balanced or adaptive, with knobs as in rrf:k=10; by default as configured",
         most=100,
         examples=("linear:by-specificity",),
     ),
 ]
 Deadline = Annotated[
     float | None,
-    Param(help="Milliseconds after which the answer omits what models have not finished", gt=0, le=3_600_000),
+    Param(help="Milliseconds after which the answer does without what models have not done", gt=0, le=3_600_000),
 ]
 SINCE = Param(help="Not older than this ISO 8601 date", most=40, examples=("2026-01-01",), metavar="DATE")
 UNTIL = Param(help="Not newer than this ISO 8601 date", most=40, examples=("2026-01-01",), metavar="DATE")
@@ -354,7 +353,7 @@ class FilterSettings(Request):
     metadata: Annotated[
         Mapping[Name, Scalar | Annotated[tuple[Scalar, ...], Param(most=MOST_VALUES)]],
         Param(
-            help="Only documents with this metadata: a value, or several of which one suffices, by field",
+            help="Only documents with this metadata: a value by field, or several of which one suffices",
             most=20,
             option="--where",
             metavar="FIELD=VALUE",

@@ -195,7 +195,7 @@ def test_only_windows_that_hold_an_edited_message_are_embedded_anew() -> None:
 
     with rifflux.open(":memory:", model=Recording()) as index:
         conversations = index.scoped(Scope("ann")).conversations
-        index.admin.policies.set(HYBRID_SEARCH, "on")
+        index.policies.set(HYBRID_SEARCH, "on")
         messages = tuple(Message(f"m{n}", "a", f"turn number {n}") for n in range(20))
         conversations.put(Thread(Conversation("a"), messages))
         seen.clear()
@@ -267,7 +267,7 @@ def test_meaning_is_searched_only_where_an_administrator_says_so(index: rifflux.
     talk(conversations, "a", "cache words")
     assert conversations.hybrid is False
     assert conversations.search("cache").trace.effective_mode == "lexical"
-    index.admin.policies.set(HYBRID_SEARCH, True)
+    index.policies.set(HYBRID_SEARCH, True)
     assert index.scoped(Scope("ann")).conversations.hybrid
     degraded = conversations.search("cache").trace
     assert (degraded.effective_mode, bool(degraded.degraded)) == ("lexical", True)
@@ -295,7 +295,7 @@ def test_an_import_is_kept_though_the_model_fails(tmp_path: Path) -> None:
 
 def test_a_search_chooses_its_fusion(index: rifflux.Index) -> None:
     conversations = index.scoped(Scope("ann")).conversations
-    index.admin.policies.set(HYBRID_SEARCH, True)
+    index.policies.set(HYBRID_SEARCH, True)
     talk(conversations, "a", "cache words", "other words")
     assert conversations.search("cache").trace.fusion == "adaptive"
     trace = conversations.search("cache", fusion="rrf:k=10").trace
@@ -306,15 +306,15 @@ def test_a_search_chooses_its_fusion(index: rifflux.Index) -> None:
 
 def test_only_who_opened_the_index_changes_a_policy(index: rifflux.Index) -> None:
     scoped = index.scoped(Scope("ann"))
-    assert scoped.admin.policies.get(HYBRID_SEARCH) is False
+    assert scoped.policies.get(HYBRID_SEARCH) is False
     with pytest.raises(OutOfScope, match="administrator"):
-        scoped.admin.policies.set(HYBRID_SEARCH, True)
+        scoped.policies.set(HYBRID_SEARCH, True)
     with pytest.raises(InvalidArgument, match="hybrid_search"):
-        index.admin.policies.set("hybrid", True)
+        index.policies.set("hybrid", True)
     with pytest.raises(InvalidArgument, match="on or off"):
-        index.admin.policies.set(HYBRID_SEARCH, "maybe")
+        index.policies.set(HYBRID_SEARCH, "maybe")
     index.admin.store.registry.set("policy hybrid_search", "what a later version wrote")
-    assert scoped.admin.policies.get(HYBRID_SEARCH) is False
+    assert scoped.policies.get(HYBRID_SEARCH) is False
 
 
 # Refusals

@@ -188,10 +188,10 @@ def test_an_index_is_built_once(folder: Path, tmp_path: Path) -> None:
         with Cache(tmp_path / "cache", model="hash:32") as cache:
             index = cache.index(collection)
             assert index.status().embedded_chunks == 4
-            modified = Path(index.admin.path).stat().st_mtime_ns
+            modified = Path(index.path).stat().st_mtime_ns
     assert len(_built(cache)) == 1
     with Cache(tmp_path / "cache", model="hash:32") as cache:
-        assert Path(cache.index(collection, embed=False).admin.path).stat().st_mtime_ns == modified
+        assert Path(cache.index(collection, embed=False).path).stat().st_mtime_ns == modified
     assert len(_built(cache)) == 1
 
 

@@ -349,7 +349,7 @@ class TestNamed:
         closed = replace(self.WORKS[0], license=None)
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(closed)
-            index.admin.policies.set("facts", "nobody")
+            index.policies.set("facts", "nobody")
             for who in ("Serre", "Grothendieck"):
                 (item,) = index.retrieve(f"Serre duality by {who}").evidence.items
                 assert (item.title, item.exact) == ("Serre duality", False)

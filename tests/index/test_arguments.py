@@ -28,7 +28,7 @@ CALLS: dict[str, tuple[Callable[[Index], Any], tuple[Any, ...]]] = {
     "remove": (lambda index: index.remove, ("b",)),
     "classify": (lambda index: index.classify, ("heron",)),
     "judge": (lambda index: index.judge, ("heron", "a", 1)),
-    "note": (lambda index: index.admin.note, ("click", "heron", "a")),
+    "note": (lambda index: index.note, ("click", "heron", "a")),
     "everything": (lambda index: index.everything, ("heron",)),
     "scoped": (lambda index: index.scoped, (Scope("ann"),)),
     "works": (lambda index: index.works.get, ("doi:10.1/a",)),

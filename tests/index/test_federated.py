@@ -146,7 +146,7 @@ def test_sources_fuse_as_they_are_told(index: Index) -> None:
     (hit, *_) = asked_of_all(index)("cache entries", fusion="rrf:k=5")
     assert hit.because("rrf").rank == 1
     assert hit.because("rrf").score == pytest.approx(2 / 6)
-    index.admin.policies.set("hybrid_search", True)
+    index.policies.set("hybrid_search", True)
     ann = index.scoped(Scope("ann"))
     ann.conversations.add(id="talk")
     ann.conversations.add_message("talk", "cache entries live ten minutes", id="m", embed=True)
@@ -182,7 +182,7 @@ def test_a_users_conversations_are_a_source_and_searched_by_words_alone_unless_a
     ann.conversations.add(id="talk")
     ann.conversations.add_message("talk", "cache entries live ten minutes", id="m", embed=True)
     for hybrid in (False, True):
-        index.admin.policies.set("hybrid_search", hybrid)
+        index.policies.set("hybrid_search", hybrid)
         found = {hit.key: hit for hit in ann.everything("how long do cache entries live")}
         assert set(found) == {"note.1", "m"}
         assert found["m"].because("source:conversations").rank == 1

@@ -43,7 +43,7 @@ def fill(index: Index, user: str, word: str, folder: Path) -> None:
     mine.add(folder, note)
     mine.admin.store.catalog.keep_records("documents", "note", {"source": word})
     mine.judge(f"where is the {word}", "note")
-    mine.admin.note("click", f"where is the {word}", "note", user=user)
+    mine.note("click", f"where is the {word}", "note", user=user)
     mine.admin.declare_facets(word)
     if user:
         message = Message("m", "talk", f"I saw a {word}", created_at="2024-05-01")
@@ -79,7 +79,7 @@ def owned(path: Path) -> dict[str, str]:
 
 
 def test_nothing_remains_in_any_table(index: Index) -> None:
-    path = Path(index.admin.path)
+    path = Path(index.path)
     with closing(apsw.Connection(str(path))) as connection:
         numbers = {n for n, name in connection.execute("select id, name from owner") if name.split("\x1f")[0] == "ann"}
         for table, column in owned(path).items():
@@ -103,7 +103,7 @@ def test_nothing_remains_in_any_table(index: Index) -> None:
 
 
 def test_nothing_remains_in_the_files(index: Index) -> None:
-    folder = Path(index.admin.path).parent
+    folder = Path(index.path).parent
     index.admin.delete_user("ann")
     left = [path.name for path in folder.glob("index.db*") if path.is_file() and ANNS.encode() in path.read_bytes()]
     assert left == []

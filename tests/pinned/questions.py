@@ -144,11 +144,11 @@ def _synonyms(w: World) -> Any:
 
 
 def _by_words_alone(w: World) -> Any:
-    w.index().admin.policies.set(HYBRID_SEARCH, False)
+    w.index().policies.set(HYBRID_SEARCH, False)
     try:
         return w.index(MAIN, "ann").conversations.search("cache minutes", top_k=3, neighbors=1).grouped()
     finally:
-        w.index().admin.policies.set(HYBRID_SEARCH, True)
+        w.index().policies.set(HYBRID_SEARCH, True)
 
 
 def _status(w: World) -> Any:

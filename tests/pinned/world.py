@@ -359,8 +359,8 @@ def world(folder: Path) -> Iterator[World]:
 
 def _fill_main(made: World) -> None:
     index = made.index()
-    index.admin.policies.set(HYBRID_SEARCH, True)
-    index.admin.policies.set(FACTS, "nobody")
+    index.policies.set(HYBRID_SEARCH, True)
+    index.policies.set(FACTS, "nobody")
     index.admin.declare_facets("author", "tags")
     assert not index.add(made.folder / "notes", processes=1).failed
     for user, documents in MINE.items():
@@ -379,6 +379,6 @@ def _fill_main(made: World) -> None:
 
 
 def _fill_works(made: World) -> None:
-    made.index(WORKS).admin.policies.set(FACTS, "nobody")
+    made.index(WORKS).policies.set(FACTS, "nobody")
     text = "\n".join(map(json.dumps, SHELF))
     assert made.index(WORKS).works.import_text(text, source="shelf", format="jsonl").added == len(SHELF)

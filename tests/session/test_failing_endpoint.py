@@ -128,7 +128,7 @@ def test_a_new_index_has_its_words_though_the_endpoint_never_answered(
 def test_a_message_is_stored_and_says_that_it_has_no_vector(path: Path, server: EmbeddingServer, mode: str) -> None:
     server.mode = mode
     with opened(path, server) as index:
-        index.admin.policies.set(HYBRID_SEARCH, True)
+        index.policies.set(HYBRID_SEARCH, True)
         talks = index.scoped(Scope("ann")).conversations
         talk = talks.add("birds")
         written = talks.add_message(talk.id, "I saw a bittern")
@@ -146,7 +146,7 @@ def test_a_message_in_an_index_of_another_model_is_stored_and_says_so(tmp_path: 
     with rifflux.open(tmp_path / "index.db", model="hash:32") as index:
         index.add(*TEXTS)
     with rifflux.open(tmp_path / "index.db", model="hash:64") as index:
-        index.admin.policies.set(HYBRID_SEARCH, True)
+        index.policies.set(HYBRID_SEARCH, True)
         talks = index.scoped(Scope("ann")).conversations
         written = talks.add_message(talks.add("birds").id, "I saw a bittern")
         assert "hash:32" in written.degraded[0].text
@@ -236,7 +236,7 @@ def test_messages_from_before_the_switch_get_vectors_on_request(server: Embeddin
         assert server.asked == 0
         with pytest.raises(InvalidArgument, match="hybrid_search"):
             index.admin.embed_messages()
-        index.admin.policies.set(HYBRID_SEARCH, True)
+        index.policies.set(HYBRID_SEARCH, True)
         made = index.scoped(Scope("ann")).conversations.embed()
         assert (made.embedded, made.waiting) == (1, 0)
         assert index.scoped(Scope("ann")).conversations.search("heron").trace.effective_mode == "hybrid"

@@ -68,18 +68,18 @@ def index() -> Index:
 
 class TestDecisions:
     def test_own_texts_are_shown_to_their_owner_and_never_to_readers(self, index: Index) -> None:
-        index.admin.policies.set("own_texts", "on")
+        index.policies.set("own_texts", "on")
         rule = index.admin.view.visible
         assert rule.hit(HIT).text == "Secret."
         assert rule.of_another().hit(HIT).text == WITHHELD
 
     def test_facts_may_be_told_to_everyone(self, index: Index) -> None:
-        index.admin.policies.set("facts", "everyone")
+        index.policies.set("facts", "everyone")
         assert index.admin.view.visible.of_another().hit(HIT).metadata == {"authors": ["Ann"]}
 
     def test_the_policy_comes_before_the_configuration(self, index: Index) -> None:
         configured = LicensePolicy(checked_rules({"mine": "text", "other-oa": "text"})).of(index.admin.store)
-        index.admin.policies.set("licenses", {"mine": "nothing"})
+        index.policies.set("licenses", {"mine": "nothing"})
         assert configured.hit(replace(HIT, license="mine")).withheld
         assert not configured.hit(replace(HIT, license="other-oa")).withheld
 

@@ -51,7 +51,7 @@ def test_its_vectors_are_refused_and_the_text_is_kept(path: Path, server: Embedd
         assert [hit.key for hit in index.search("crane", mode="lexical")] == ["crane"]
         memory = index.scoped(Scope("ann")).memories.add("Ann watches the crane")
         assert "another model now" in memory.degraded[0].text
-        index.admin.policies.set(HYBRID_SEARCH, True)
+        index.policies.set(HYBRID_SEARCH, True)
         talks = index.scoped(Scope("ann")).conversations
         assert "another model now" in talks.add_message(talks.add("birds").id, "a bittern").degraded[0].text
         server.mode = "well"

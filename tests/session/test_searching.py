@@ -294,7 +294,7 @@ class TestAnotherModel:
     @pytest.fixture
     def other(self, library: Index) -> Iterator[Index]:
         """The library, opened with a model that its vectors are not of."""
-        with rifflux.open(library.admin.path, model="hash:32") as index:
+        with rifflux.open(library.path, model="hash:32") as index:
             yield index
 
     def test_words_answer_in_place_of_meaning(self, other: Index, library: Index) -> None:
@@ -327,7 +327,7 @@ class TestAnotherModel:
         assert names(other.search("cache", mode="lexical")) == {"a", "b", "c"}
 
     def test_without_a_choice_the_model_of_the_vectors_is_used(self, library: Index) -> None:
-        with rifflux.open(library.admin.path) as index:
+        with rifflux.open(library.path) as index:
             assert index.search("cache").trace.effective_mode == "hybrid"
 
 

@@ -83,7 +83,7 @@ def curable(index: rifflux.Index) -> list[Any]:
     calls: tuple[Callable[[], object], ...] = (
         lambda: index.memories.get("none"),
         lambda: index.scoped(Scope("ann")).conversations.embed(),
-        lambda: index.admin.policies.set("none", 1),
+        lambda: index.policies.set("none", 1),
         lambda: index.add("/no/such/place"),
     )
     for call in calls:

@@ -75,7 +75,7 @@ def surfaces(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Ite
         report = index.works.add(CLOSED, OPEN)
         assert (report.added, report.unlicensed) == (2, 1)
         index.scoped(Scope("ann")).works.add(CLOSED)
-        index.admin.policies.set("facts", "nobody")
+        index.policies.set("facts", "nobody")
         with (
             over_stdio(run.folder, run.folder / "works.db") as agent,
             serving(run, "--db", "works.db", "--open", "--rate", 100_000) as service,

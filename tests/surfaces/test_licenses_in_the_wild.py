@@ -62,7 +62,7 @@ class Surfaces:
 def surfaces(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Iterator[Surfaces]:
     run = command_line(tmp_path_factory.mktemp("wild"))
     with open_index(run.folder / "works.db", model="hash", profile="works") as index:
-        index.admin.policies.set("licenses", RULES)
+        index.policies.set("licenses", RULES)
         index.works.add(*starmap(work, enumerate(LICENSES)))
         index.scoped(Scope("ann")).works.add(*starmap(work, enumerate(LICENSES)))
         with (
@@ -121,11 +121,11 @@ def test_facts_are_the_owners_until_they_are_nobodys(surfaces: Surfaces, way: st
     closed = [number for number, shown in enumerate(SHOWN) if shown == "nothing"]
     told = str(WAYS[way](surfaces))
     assert any(f"Author{number}n" in told for number in closed)
-    surfaces.index.admin.policies.set("facts", "nobody")
+    surfaces.index.policies.set("facts", "nobody")
     try:
         told = str(WAYS[way](surfaces))
     finally:
-        surfaces.index.admin.policies.set("facts", "owner")
+        surfaces.index.policies.set("facts", "owner")
     assert not [number for number in closed if f"Author{number}n" in told]
 
 
@@ -140,7 +140,7 @@ def test_an_owner_may_see_their_own_texts_and_nobody_else_does(surfaces: Surface
         assert ann.works.verify(pack) == []
         assert any("no license is recorded that permits a text" in each for each in surfaces.index.works.verify(pack))
     finally:
-        ann.admin.policies.set("own_texts", False)
+        ann.policies.set("own_texts", False)
     assert f"textof{closed}n" not in ann.document(f"doi:{IDS[closed]}").text
 
 

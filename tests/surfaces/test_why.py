@@ -78,7 +78,7 @@ class TestAny:
 class TestAgents:
     def test_why(self, agent: Agent) -> None:
         first = agent.ask("search_rifflux", query="heron river")["results"][0]
-        verdict = agent.ask("why", query="heron river", document=first["chunk_id"])
+        verdict = agent.ask("why", query="heron river", document=first["chunk_id"], fusion="rrf", rerank="none")
         assert (verdict["found"], verdict["rank"], verdict["chunk_id"]) == (True, 1, first["chunk_id"])
         assert verdict["score"] == first["score_breakdown"]["rrf"]
         assert sum(verdict["contributions"].values()) == pytest.approx(verdict["score"], abs=1e-9)

@@ -208,7 +208,7 @@ def read_feedback(index: Index) -> Collection:
         graded = grades.setdefault(" ".join(event.query.split()), {})
         graded[_qualified(event.namespace, event.key)] = event.grade or 0
     for graded in grades.values():
-        for gone in [document for document in graded if not index.admin.holds(document)]:
+        for gone in [document for document in graded if document not in index]:
             del graded[gone]
     questions = tuple(
         JudgedQuestion(f"q{number}", query, graded)
@@ -216,8 +216,8 @@ def read_feedback(index: Index) -> Collection:
         if any(grade > 0 for grade in graded.values())
     )
     if not questions:
-        raise InvalidArgument(f"{index.admin.path} holds no judgement of a document as relevant", cure=Cure.JUDGE)
-    name = Path(index.admin.path).stem
+        raise InvalidArgument(f"{index.path} holds no judgement of a document as relevant", cure=Cure.JUDGE)
+    name = Path(index.path).stem
     return Collection(name, "feedback", questions, identify=lambda hit: _qualified(hit.namespace, hit.key))
 
 

@@ -12,18 +12,16 @@ from rifflux.errors import InvalidArgument, OutOfScope
 from rifflux.service.collections import user_of
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
-from rifflux.session.reading import Feedback
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView, delegated
 from rifflux.session.writing import Writer
-from rifflux.store import PART, Registry, Store
+from rifflux.store import PART, Store
 from rifflux.types import Notice, Progress
 
 if TYPE_CHECKING:
     from rifflux.conversations import VectorsMade
     from rifflux.index.extract import Extracted, Issued
     from rifflux.models import Embedder
-    from rifflux.service.usage import Ledger
     from rifflux.store import Erased, LogEntry
 
 
@@ -37,7 +35,6 @@ class Admin:
         self._view = self.view = view
 
     embed = delegated(Writer, Writer.embed)
-    note = delegated(Feedback, Feedback.note)
     accelerate = delegated(Maintenance, Maintenance.accelerate)
     check = delegated(Maintenance, Maintenance.check)
     repair = delegated(Maintenance, Maintenance.repair)
@@ -80,38 +77,16 @@ class Admin:
         self.view.session.declare_facets(self.view.user, self.view.profile, names)
 
     @property
-    def policies(self) -> Policies:
-        """Return the decisions for everybody, such as the one to search conversations by meaning too."""
-        return Policies(self.store)
-
-    @property
-    def path(self) -> str:
-        """Return the path that the index was opened by."""
-        return self.view.session.path
-
-    @property
-    def embedding_model(self) -> str:
-        """Return the name of the model whose vectors the index holds, or will hold."""
-        known = self.view.store.semantic.model()
-        if known:
-            return known.name
-        return self.view.embedder.name
-
-    @property
     def embeds_here(self) -> bool:
         """Return True if the embedder runs in this process."""
         from rifflux.models.guarded import runs_here
 
         return runs_here(self.view.embedder)
 
-    def count_tokens(self, text: str) -> int:
-        """Return how many tokens the embedder reads a text as."""
-        return self.view.embedder.count_tokens(text)
-
     def warm(self) -> None:
         """Load the embedder if there are vectors to search."""
         if self.view.store.semantic.model():
-            self.count_tokens("")
+            self.view.embedder.count_tokens("")
 
     def counts(self) -> Mapping[str, int]:
         """Count documents, chunks, chunks with a vector and files of all that the caller may read."""
@@ -129,13 +104,13 @@ class Admin:
         if self.view.user:
             raise OutOfScope("others' messages are not yours: index.conversations.embed() makes vectors of your own")
         part = self.view.part(CONVERSATIONS.name, CONVERSATIONS)
-        everybody = Conversations(part, self.policies)
+        everybody = Conversations(part, Policies(self.store))
         everybody.check_hybrid()
         embedded = waiting = 0
         degraded: dict[Notice, None] = {}
         for store in self.view.store.views():
             if store.owner.endswith(f"{PART}{CONVERSATIONS.name}"):
-                own = Conversations(replace(part, store=store, payer=user_of(store.owner)), self.policies)
+                own = Conversations(replace(part, store=store, payer=user_of(store.owner)), Policies(self.store))
                 made = own.embed(progress)
                 embedded += made.embedded
                 waiting += made.waiting
@@ -159,32 +134,6 @@ class Admin:
 
         return personal_counts_of(self.view)
 
-    @property
-    def nothing(self) -> Notice | None:
-        """Return why nothing can be found, with the cure; None where there is something."""
-        if self.counts()["chunks"]:
-            return None
-        return self.view.nothing
-
-    def holds(self, key: str) -> bool:
-        """Return whether a document goes by a key, a path or an identifier."""
-        return bool(self.view.reading().store.catalog.find_documents(key))
-
-    @property
-    def user(self) -> str:
-        """Return the user whose view this is; empty where it is nobody's."""
-        return self.view.user
-
-    @property
-    def registry(self) -> Registry:
-        """Return accounts, settings, jobs and the log of administrators."""
-        return self.view.store.registry
-
-    @property
-    def ledger(self) -> Ledger:
-        """Return the record of calls of models and of budgets."""
-        return self.view.session.ledger
-
     def keep_up(self, stop: threading.Event) -> Iterator[str]:
         """Update derived files as other processes change the index, until `stop` is set; yield failures."""
         yield from self.view.store.keep_up(stop)
@@ -196,7 +145,7 @@ class Admin:
     def probe(self) -> None:
         """Read a little of every table, and of the state file if there is one. Raises `UnusableIndex`."""
         self.view.store.probe()
-        self.registry.token("")
+        self.store.registry.token("")
 
     @property
     def store(self) -> Store:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from rifflux.ingest.walk.find import Finder
     from rifflux.memories import Memories
     from rifflux.models.guarded import ModelCallFailed
+    from rifflux.service.usage import Ledger
+    from rifflux.session.policies import Policies
+    from rifflux.store import Registry
     from rifflux.works.catalog import WorksCatalog
     from rifflux.works.retrieval.retriever import WorksRetriever
 
@@ -56,6 +59,10 @@ class Index:
     def __len__(self) -> int:
         """Return the number of documents that the caller may read."""
         return self._view.reading().store.counts()["documents"]
+
+    def __contains__(self, name: object) -> bool:
+        """Return True if the caller may read a document of this key, path or identifier."""
+        return isinstance(name, str) and bool(self._view.reading().store.catalog.find_documents(name))
 
     def __bool__(self) -> bool:
         """Return True: an index without documents is still one."""
@@ -115,6 +122,7 @@ class Index:
     document = delegated(Reader, Reader.document)
     chunks = delegated(Reader, Reader.chunks)
     judge = delegated(Feedback, Feedback.judge)
+    note = delegated(Feedback, Feedback.note)
 
     def answer(
         self,
@@ -205,6 +213,47 @@ class Index:
 
         return status_of(self._view)
 
+    @property
+    def path(self) -> str:
+        """Return the path that the index was opened by."""
+        return self._view.session.path
+
+    @property
+    def user(self) -> str:
+        """Return the user whose view this is; empty where it is nobody's."""
+        return self._view.user
+
+    @property
+    def embedding_model(self) -> str:
+        """Return the name of the model whose vectors the index holds, or will hold."""
+        known = self._view.store.semantic.model()
+        if known:
+            return known.name
+        return self._view.embedder.name
+
+    def count_tokens(self, text: str) -> int:
+        """Return how many tokens the embedder reads a text as."""
+        return self._view.embedder.count_tokens(text)
+
+    # What `rifflux.service` works on
+
+    @property
+    def policies(self) -> Policies:
+        """Return the decisions for everybody, such as the one to search conversations by meaning too."""
+        from rifflux.session.policies import Policies
+
+        return Policies(self._view.store)
+
+    @property
+    def registry(self) -> Registry:
+        """Return the records of accounts, collections, feedback, jobs and decisions."""
+        return self._view.store.registry
+
+    @property
+    def ledger(self) -> Ledger:
+        """Return the record of calls of models and of budgets."""
+        return self._view.session.ledger
+
     # Domains, each made once
 
     @cached_property
@@ -233,11 +282,10 @@ class Index:
         """Return the conversations of the user whose scope this is. Raises `OutOfScope` where the index is nobody's."""
         from rifflux.conversations import Conversations
         from rifflux.conversations.profile import CONVERSATIONS
-        from rifflux.session.policies import Policies
 
         if self._view.scope is None:
             raise OutOfScope("conversations belong to a user: ask for index.scoped(Scope('ann')).conversations")
-        return Conversations(self._view.part(CONVERSATIONS.name, CONVERSATIONS), Policies(self._view.store))
+        return Conversations(self._view.part(CONVERSATIONS.name, CONVERSATIONS), self.policies)
 
     @cached_property
     def memories(self) -> Memories:
@@ -272,11 +320,11 @@ class Index:
         """Return the search of all at once: knowledge, files, notes, tasks and conversations, each a list."""
         from rifflux.conversations.profile import CONVERSATIONS
         from rifflux.index.federated import Everything
-        from rifflux.session.policies import HYBRID_SEARCH, Policies
+        from rifflux.session.policies import HYBRID_SEARCH
 
         if self._view.scope is None:
             return Everything(self._view)
-        policies = Policies(self._view.store)
+        policies = self.policies
         name = CONVERSATIONS.name
         parts = {name: self._view.part(name, CONVERSATIONS)}
         return Everything(self._view, parts=parts, modes=lambda: {} if policies.get(HYBRID_SEARCH) else {name: LEXICAL})

@@ -113,7 +113,7 @@ def test_who_may_read_what_stays_with_the_contents(path: Path, state: Path) -> N
             lambda: index.collections.share("library", "ann"),
             lambda: index.add(Document("new", "Late.")),
             lambda: index.admin.declare_facets("tags"),
-            lambda: index.admin.policies.set("facts", "nobody"),
+            lambda: index.policies.set("facts", "nobody"),
             lambda: index.collections.set_group("birders", ["ann"]),
         ):
             with pytest.raises(ReadOnlyIndex, match="Beside a state file"):

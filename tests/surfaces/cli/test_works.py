@@ -188,7 +188,7 @@ def test_works_and_evidence_are_laid_out_for_the_terminal(
     )
     with open_index(":memory:", model="hash", profile="works") as index:
         index.works.add(*works)
-        index.admin.policies.set("facts", "nobody")
+        index.policies.set("facts", "nobody")
         found = index.retrieve("cohomology of sheaves", cite="bibtex", min_relevance=0.0)
         print_retrieval(found, index.profile.analyzer)
         nothing = index.retrieve("cohomology", sources=["nowhere"])

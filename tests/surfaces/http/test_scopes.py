@@ -92,7 +92,7 @@ class World:
     def of(cls, path: Path) -> World:
         """A service over a new index."""
         index = rifflux.open(path, model="hash:64")
-        index.admin.policies.set(HYBRID_SEARCH, True)
+        index.policies.set(HYBRID_SEARCH, True)
         accounts = Accounts(index.admin.store.registry)
         with pytest.MonkeyPatch.context() as patch:
             drawn_alike(patch, "tokens")

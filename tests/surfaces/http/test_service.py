@@ -36,7 +36,7 @@ def test_the_first_search_finds_its_model_loaded(service: Service, monkeypatch: 
 def test_it_asks_itself_something_before_anybody_asks(service: Service) -> None:
     service.prepare()
     admin = service.index.admin
-    assert admin.view.session.guard.breakers[admin.embedding_model].answered
+    assert admin.view.session.guard.breakers[service.index.embedding_model].answered
     assert admin.store.registry.questions() == []
 
 

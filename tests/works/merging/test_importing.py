@@ -146,7 +146,7 @@ class TestRecords:
         with refused:
             index.works.import_text(path.read_text(), source="a", format="jsonl", license=license)
         assert index.works.all() == []
-        index.admin.policies.set("licenses", {license: "text"})
+        index.policies.set("licenses", {license: "text"})
         index.works.import_files(path, license=license)
         assert index.works.get("a:1").work.abstract == "of mine"
 
@@ -414,7 +414,7 @@ def test_works_are_listed_with_what_may_be_told_of_them(index: Index, write: Any
     assert (closed.title, closed.identifiers, closed.sources, closed.license) == ("Closed", ("b:1",), ("b",), None)
     assert index.works.all(without_license=True) == index.works.all(source="b") == [closed]
     assert index.works.all(source="a", without_license=True) == []
-    index.admin.policies.set("facts", "nobody")
+    index.policies.set("facts", "nobody")
     assert [each.sources for each in index.works.all()] == [("a",), ()]
     with pytest.raises(NotFound, match="no work is of the source 'c'"):
         index.works.all(source="c")

@@ -148,7 +148,7 @@ def test_words_of_several_titles_of_an_author_name_none_and_that_is_told(index: 
 def test_authors_of_works_that_are_not_told_name_none() -> None:
     with open_index(":memory:", model="hash", profile="works") as index:
         index.works.add(work("x", "An entropy formula", "Flow.", "G. Perelman", license=None))
-        index.admin.policies.set("facts", "nobody")
+        index.policies.set("facts", "nobody")
         found = index.retrieve("papers similar to Perelman's entropy paper", mode="related")
         assert not any("it is about" in note.text for note in found.trace.notes)
 

@@ -177,7 +177,7 @@ def test_works_whose_facts_are_not_told_are_not_found_by_their_authors() -> None
     with rifflux.open(":memory:", model="hash:64", profile="works") as index:
         index.works.add(closed, work("Open things", "Ann Able", text="Text of open things."))
         assert titles(index.retrieve("papers by Quillfeather").reranked) == ["Closed things"]
-        index.admin.policies.set("facts", "nobody")
+        index.policies.set("facts", "nobody")
         found = index.retrieve("papers by Quillfeather")
         assert not [note for note in found.trace.notes if "Quillfeather" in note.text and note.text.startswith("by:")]
         for author in ("Quillfeather", "Ida Quillfeather"):

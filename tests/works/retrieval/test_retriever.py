@@ -109,7 +109,7 @@ class TestRanking:
             assert told["values"]["freshness"] > 0
 
     def test_no_component_speaks_of_what_is_not_told(self, index: Index) -> None:
-        index.admin.policies.set("facts", "nobody")
+        index.policies.set("facts", "nobody")
         for told in retrieval_json(index.retrieve("cohomology"))["reranked"]:
             assert (told["values"]["freshness"] == told["values"]["authority"] == 0) == told["withheld"]
 
@@ -212,7 +212,7 @@ class TestRanking:
         with open_index(":memory:", model="hash", profile="works") as index:
             index.works.add(cited, closed)
             assert titles(index.retrieve("what to read before doi:10.1/b").reranked) == ["Apples"]
-            index.admin.policies.set("facts", "nobody")
+            index.policies.set("facts", "nobody")
             found = index.retrieve("what to read before doi:10.1/b")
         assert all(hit.because("works").detail["values"]["citation"] == 0 for hit in found.reranked)
         assert any("no license permits to tell its citations" in note.text for note in found.trace.notes)

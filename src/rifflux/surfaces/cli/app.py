@@ -383,6 +383,6 @@ def local(id: str, index: Index) -> str:
         here = ""
     else:
         here = str(Path(id.removesuffix(lines)).resolve())
-    if index.admin.holds(here):
+    if here in index:
         return here + lines
     return id

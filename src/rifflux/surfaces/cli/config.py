@@ -58,7 +58,7 @@ def get_policy(
 ) -> None:
     """Tell what was decided for everybody who uses the index."""
     with here.opened(user) as index:
-        _print({name: index.admin.policies.get(name)}, as_json=here.json)
+        _print({name: index.policies.get(name)}, as_json=here.json)
 
 
 @settings.command(
@@ -84,15 +84,15 @@ def set_policy(
     without a license. own_texts: on or off, for the texts of your own works that no license opens.
     """
     with here.opened(user) as index:
-        index.admin.policies.set(name, value)
-        _print({name: index.admin.policies.get(name)}, as_json=here.json)
+        index.policies.set(name, value)
+        _print({name: index.policies.get(name)}, as_json=here.json)
 
 
 @settings.command("list")
 def list_policies(here: CommonOptions, user: SettingOf = "") -> None:
     """List what an administrator decides for everybody who uses the index."""
     with here.opened(user) as index:
-        _print(index.admin.policies.all(), as_json=here.json)
+        _print(index.policies.all(), as_json=here.json)
 
 
 def _print(values: Mapping[str, Any], *, as_json: bool) -> None:

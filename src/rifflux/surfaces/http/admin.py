@@ -52,14 +52,14 @@ class OwnSettingsIn(Body):
 @router.get("/settings", summary="The settings in force")
 def settings(service: Asked, caller: User) -> SettingsOut:
     """Return the settings, to any user."""
-    policies = service.of(caller).admin.policies
+    policies = service.of(caller).policies
     return SettingsOut(**{name: POLICIES[name].as_json(policies.get(name)) for name in SettingsOut.model_fields})
 
 
 @router.put("/settings", summary="Change settings")
 def change(given: SettingsIn, service: Asked, caller: Admin) -> SettingsOut:
     """Change settings, as an administrator."""
-    policies = replace(service.index.admin.policies, by=caller.user)
+    policies = replace(service.index.policies, by=caller.user)
     for name, value in given.model_dump(exclude_none=True).items():
         policies.set(name, value)
     return settings(service, caller)
@@ -68,7 +68,7 @@ def change(given: SettingsIn, service: Asked, caller: Admin) -> SettingsOut:
 @router.put("/settings/own", summary="Change settings of one's own")
 def change_own(given: OwnSettingsIn, service: Asked, caller: User) -> SettingsOut:
     """Change what each user decides for their own view, as any user."""
-    service.of(caller).admin.policies.set("own_texts", given.own_texts)
+    service.of(caller).policies.set("own_texts", given.own_texts)
     return settings(service, caller)
 
 

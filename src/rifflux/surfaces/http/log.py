@@ -44,6 +44,6 @@ def log(
 
     Entries are kept for two years, the newest 10,000 of each user.
     """
-    found = service.index.admin.registry.log(number_of(after), limit + 1)
+    found = service.index.registry.log(number_of(after), limit + 1)
     rows = [LogRow.model_validate(row) for row in nouns_json(found[:limit])]
     return LogOut(entries=rows, next=str(rows[-1].id) if len(found) > limit else None)

@@ -92,5 +92,5 @@ class FeedbackIn(Body):
 @router.post("/feedback", status_code=204, dependencies=REPEATABLE, summary="Report the use of a result")
 def feedback(given: FeedbackIn, service: Asked, caller: User) -> None:
     """Record a click, save, export or judgement, for measuring and tuning. `query` is the question to the word."""
-    service.of(caller).admin.note(given.kind, given.query, given.document, given.grade, user=caller.user)
+    service.of(caller).note(given.kind, given.query, given.document, given.grade, user=caller.user)
     service.counters.events.labels(given.kind).inc()

@@ -22,8 +22,9 @@ import uvicorn._subprocess
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
-from rifflux import Finder, Index, RiffluxError, Scope
-from rifflux.service.accounts import ADMIN
+from rifflux import Cure, Finder, Index, RiffluxError, Scope
+from rifflux.service.accounts import ADMIN, Accounts
+from rifflux.surfaces.cli.cures import CURES
 from rifflux.surfaces.http.counters import SHARED
 from rifflux.surfaces.http.service import Service, ServiceSettings
 from rifflux.surfaces.shared.beside import beside
@@ -148,7 +149,7 @@ def announce(index: Index, settings: ServiceSettings) -> None:
             cure="tokens and texts can be read on the way: give --tls-cert and --tls-key, "
             "or listen on 127.0.0.1 behind a proxy that has them",
         )
-    if index.admin.registry.read_only:
+    if index.registry.read_only:
         log.warning(
             "read_only",
             cure="the index cannot be written: feedback, usage, questions and the use of tokens are not kept; "
@@ -157,7 +158,7 @@ def announce(index: Index, settings: ServiceSettings) -> None:
     if settings.open:
         log.info("reads", user="", collections=[each.name for each in index.collections.list()])
         return
-    tokens = [each for each in index.admin.registry.tokens() if each.revoked_at is None]
+    tokens = [each for each in Accounts(index.registry).list() if each.revoked_at is None]
     if not tokens:
         log.warning("reads", cure="nobody has a token: 'rifflux tokens create --user NAME' makes one")
     for user, role in dict.fromkeys((each.user, each.role) for each in tokens):
@@ -166,7 +167,10 @@ def announce(index: Index, settings: ServiceSettings) -> None:
         if held:
             log.info("reads", user=user, collections=held)
         else:
-            log.warning("reads", user=user, collections=[], cure=str(seen.admin.nothing or ""))
+            cure = Cure.GIVE.advice(CURES, {"user": user})
+            log.warning(
+                "reads", user=user, collections=[], cure=f"nothing belongs to {user} or is shared with {user}: {cure}"
+            )
 
 
 def build(index: Index) -> None:

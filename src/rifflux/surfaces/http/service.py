@@ -217,13 +217,13 @@ class Service:
         self.settings = settings
         self.visit = visit
         self.index = index.using(stopped=self._model_stopped)
-        self.repeats = Repeats(index.admin.registry)
+        self.repeats = Repeats(index.registry)
         # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
-        self.ledger = index.admin.ledger
+        self.ledger = index.ledger
         self.ledger.served(self._later)
-        self.diary = Diary(index.admin.registry, later=self._later)
-        registry = index.admin.registry
+        registry = index.registry
+        self.diary = Diary(registry, later=self._later)
         self.accounts = Accounts(registry, later=self._later, most_tokens=settings.user_tokens)
         self.buckets = Buckets(settings.shared or None, settings.rate / 60.0, settings.burst)
         self.streams = Leases(settings.shared or None, STREAMS)
@@ -252,7 +252,7 @@ class Service:
 
     def _ask_something(self) -> None:
         """Search for an existing text as the user of the most recently used token, without any remote model."""
-        tokens = [each for each in self.index.admin.registry.tokens() if not each.revoked_at]
+        tokens = [each for each in self.accounts.list() if not each.revoked_at]
         latest = max(tokens, key=lambda each: each.used_at or "", default=None)
         if latest:
             view = self._view(latest.user, False)
@@ -300,7 +300,7 @@ class Service:
 
         Only then: a request that is refused is no question.
         """
-        if not self.index.admin.registry.read_only:
+        if not self.index.registry.read_only:
             self.diary.note(caller.user, query)
 
     def searched(self, caller: Caller, query: str, trace: Trace) -> None:

@@ -15,20 +15,11 @@ from rifflux.surfaces.shared.shapes import FailureShape, Shape
 
 MAX_QUERY = 2_000
 Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUERY)]
-Share = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
-Scalar = Annotated[str, StringConstraints(max_length=1_000)] | int | float | bool
-#: Values that a filter takes for one field.
-MOST_VALUES = 1_000
 
 
 Date = Annotated[str | None, Field(max_length=40, description="ISO 8601 date", examples=["2026-01-01"])]
 
-
-#: Milliseconds after which what a model has not done is left out.
-Deadline = Annotated[
-    float | None, Field(gt=0, le=60_000, description="Leave out what models have not done in so many milliseconds")
-]
 
 Explain = Annotated[bool, Param(help="Explain each result by stage")]
 
@@ -94,19 +85,6 @@ ERRORS: dict[int | str, JsonObject] = {
         (503, "Not now: try again"),
     )
 }
-
-
-Year = Annotated[int | str | None, Field(description="One or several: 1974, 1970-1979, 1970-", examples=["1970-1979"])]
-
-
-Fusion = Annotated[
-    str | None,
-    Field(
-        max_length=100,
-        description="rrf, linear, balanced or adaptive, with knobs as in rrf:k=10; null: as it is configured",
-        examples=["linear:by-specificity"],
-    ),
-]
 
 
 class FailureOut(FailureShape):

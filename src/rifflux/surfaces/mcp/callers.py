@@ -53,7 +53,7 @@ class Callers:
 
     def _checked(self, text: str) -> AccessToken | None:
         try:
-            registry = self._workspace.open().index.admin.registry
+            registry = self._workspace.open().index.registry
             token = Accounts(registry, later=_if_it_can).check(text)
         except TokenExpired:
             raise
@@ -99,7 +99,7 @@ class Callers:
 
     def _serving(self, opened: OpenIndex) -> OpenIndex:
         """Return an index that records every call of a model, so that users can see their usage."""
-        opened.index.admin.ledger.served(_if_it_can)
+        opened.index.ledger.served(_if_it_can)
         return opened
 
 

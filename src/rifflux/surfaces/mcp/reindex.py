@@ -77,7 +77,7 @@ def reindex(
         report = opened.index.add(
             *places, language=language or "", force=force, progress=_Progress(context), finder=desk.workspace.finder
         )
-    return reply(report_output(desk, opened.index.admin.path, report, several=bool(paths)))
+    return reply(report_output(desk, opened.index.path, report, several=bool(paths)))
 
 
 def places_of_call(desk: Desk, path: str | None, paths: Sequence[str] | None) -> list[Path]:

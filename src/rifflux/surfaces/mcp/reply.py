@@ -16,6 +16,7 @@ from mcp.types import CallToolResult, TextContent
 from pydantic import Field
 
 from rifflux import Index, InvalidArgument, MissingExtra, ModelError
+from rifflux.requests import Param
 from rifflux.surfaces.shared.shapes import Shape
 
 UNTRUSTED = (
@@ -31,23 +32,9 @@ DEFAULT_MAX_TOKENS = 8000
 #: Characters of a question that its answer repeats.
 MOST_ECHOED = 2_000
 
-DbPath = Annotated[
-    str | None,
-    Field(description="Another Rifflux index file inside the allowed folders; null for the configured index"),
-]
-Collections = Annotated[
-    list[str] | None, Field(description="Only in these collections, as results and index_status name them")
-]
-Authors = Annotated[
-    list[str] | None, Field(description="Only works by one of these authors, in any spelling, or by ORCID iD")
-]
-Venues = Annotated[list[str] | None, Field(description="Only works in one of these journals or the like")]
-Year = Annotated[int | str | None, Field(description="Only works of this year, or of several: 1974, 1970-1979, 1970-")]
+DB_PATH = Param(help="Another index file in the allowed folders; null: the configured one")
+DbPath = Annotated[str | None, DB_PATH]
 TopK = Annotated[int, Field(description="Most results to return", json_schema_extra={"minimum": 1, "maximum": 1000})]
-Fusion = Annotated[
-    str | None,
-    Field(description="rrf, linear, balanced or adaptive, with knobs as in linear:by-specificity or rrf:k=10"),
-]
 Mode = Annotated[
     str,
     Field(
@@ -55,13 +42,8 @@ Mode = Annotated[
         json_schema_extra={"enum": ["lexical", "semantic", "hybrid"]},
     ),
 ]
-MaxTokens = Annotated[
-    int,
-    Field(
-        description="Most tokens of text to return; only whole chunks are given",
-        json_schema_extra={"minimum": 1},
-    ),
-]
+MAX_TOKENS = Param(help="Most tokens of text to return; only whole chunks are given", ge=1)
+MaxTokens = Annotated[int, MAX_TOKENS]
 
 
 class ReplyNotes(Shape):
@@ -120,7 +102,7 @@ def counter(index: Index) -> Callable[[str], int]:
 
     def count(text: str) -> int:
         try:
-            return index.admin.count_tokens(text)
+            return index.count_tokens(text)
         except (ModelError, MissingExtra):
             return len(text) // CHARACTERS_PER_TOKEN + 1
 

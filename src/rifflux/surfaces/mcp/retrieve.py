@@ -56,7 +56,7 @@ def verify(
     replay: Annotated[
         bool, Field(description="Ask its question again too, and compare order, scores, confidence and notes")
     ] = False,
-    db_path: Annotated[str | None, Field(description="The index it came from; null for the configured")] = None,
+    db_path: Annotated[str | None, Field(description="The index it came from; null: the configured one")] = None,
 ) -> Annotated[CallToolResult, VerifiedShape]:
     """Check each passage of an evidence pack against its hash and its work, and the facts of the work."""
     found = checked_json(desk.open(db_path).index, json.dumps(evidence_pack), replay=replay)

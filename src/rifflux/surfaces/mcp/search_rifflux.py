@@ -30,6 +30,12 @@ from rifflux.surfaces.mcp.reply import (
 from rifflux.surfaces.mcp.workspace import OpenIndex
 from rifflux.surfaces.shared.shapes import ROOT, ClassifiedShape, Shape
 
+#: What an agent is told where nothing can be found, by the code of the notice.
+NOTHING: Mapping[str, str] = {
+    "index.empty": "the index is empty",
+    "scope.empty": "nothing is yours or shared with you yet",
+}
+
 
 class Bm25(Shape):
     """How a search by words ranked a result."""
@@ -155,7 +161,7 @@ def _search_reply(desk: Desk, opened: OpenIndex, results: Results, max_tokens: i
         query=echoed(results.query),
         mode=results.trace.mode,
         count=fit,
-        embedding_model=opened.index.admin.embedding_model,
+        embedding_model=opened.index.embedding_model,
         notes=notes,
         results=found[:fit],
         locations=[*(_location(each) for each in results[:fit])],
@@ -193,12 +199,8 @@ def search_notes(desk: Desk, index: Index, results: Results, left_out: Sequence[
         )
     if described := [each for each in index.collections.list() if each.description and each.name in _named(results)]:
         notes.collections = [CollectionNote(name=each.name, description=each.description) for each in described]
-    if not results and (nothing := index.admin.nothing):
-        if index.admin.user:
-            empty = "nothing is yours or shared with you yet"
-        else:
-            empty = "the index is empty"
-        notes.hint = f"{empty}: call reindex" if desk.may_fill else desk.sentence(nothing)
+    if nothing := next((each for each in results.trace.notes if each.code in NOTHING), None):
+        notes.hint = f"{NOTHING[nothing.code]}: call reindex" if desk.may_fill else desk.sentence(nothing)
     elif (freshness := results.trace.freshness) and freshness.note:
         if desk.may_fill:
             cure = "call reindex"

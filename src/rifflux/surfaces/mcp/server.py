@@ -49,9 +49,9 @@ ISSUER = "http://localhost"
 
 INSTRUCTIONS = """\
 Rifflux searches the user's own files by words and by meaning. Start with search: a query is enough, and filters, \
-dates and further pages are there if needed. search_rifflux is for programs that need its fixed keys: it ranks by \
-reciprocal ranks alone. everything searches notes, tasks and conversations too; search_conversations finds messages \
-by role and date. \
+dates and further pages are there if needed; what it says of an argument holds for every tool. search_rifflux is for \
+programs that need its fixed keys: it ranks by reciprocal ranks alone. everything searches notes, tasks and \
+conversations too; search_conversations finds messages by role and date. \
 Read around a result with get_document, or again with get_chunk. \
 {indexing} For papers, \
 theorems and what they cite, use retrieve: its passages can be cited and checked.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import cache, partial, reduce
 from operator import or_
 from types import MethodType, NoneType
 from typing import Annotated, Any, TypeAlias, cast, get_args, get_origin
@@ -17,9 +17,10 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from rifflux import RiffluxError
-from rifflux.requests import Declared, alternatives
+from rifflux.requests import Declared, SearchRequest, alternatives
 from rifflux.surfaces.mcp.desk import Desk
-from rifflux.surfaces.shared.declared import flattened
+from rifflux.surfaces.mcp.reply import DB_PATH, MAX_TOKENS
+from rifflux.surfaces.shared.declared import flattened, leaves
 from rifflux.surfaces.shared.nouns import JsonObject
 
 #: Tools whose answers are described key by key.
@@ -63,7 +64,7 @@ def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annota
     An agent reads the docstring of the function.
     """
     about = inspect.getdoc(function)
-    method = MethodType(flattened(function, parameter), desk)
+    method = MethodType(flattened(function, partial(parameter, function.__name__)), desk)
     made = _Tool.from_function(method, title=title, description=about, annotations=annotations)
     made.parameters = _compact(_without(made.parameters, "title")) | {"additionalProperties": False}
     told = ("title",) if made.name in CONTRACT else ("title", "description")
@@ -74,14 +75,28 @@ def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annota
     return made
 
 
-def parameter(setting: Declared) -> inspect.Parameter:
-    """Return a setting as an argument of a tool; its bounds are published here and checked by the request."""
+#: The tool that describes the settings which other tools have too.
+DESCRIBES = "search"
+
+
+@cache
+def _described() -> Mapping[str, str]:
+    known = {each.name: each.param.help for each in leaves(SearchRequest)}
+    return known | {"db_path": DB_PATH.help, "max_tokens": MAX_TOKENS.help}
+
+
+def parameter(tool: str, setting: Declared) -> inspect.Parameter:
+    """Return a setting as an argument of a tool; its bounds are published here and checked by the request.
+
+    A model reads all tools at once: what `search` says about a setting is not repeated.
+    """
     param = setting.param
+    is_known = tool != DESCRIBES and _described().get(setting.name) == param.help
     extra: dict[str, Any] = {"minimum": param.ge, "maximum": param.le}
     extra = {name: value for name, value in extra.items() if value is not None}
     if param.choices:
         extra["enum"] = [*param.choices, *(None for each in setting.types if each is NoneType)]
-    about = Field(description=param.help, json_schema_extra=extra)
+    about = Field(description="See search" if is_known else param.help, json_schema_extra=extra)
     lists = any(get_origin(each) in (tuple, Mapping) for each in setting.types)
     kind = reduce(or_, (_published(each) for each in setting.types))
     return inspect.Parameter(
