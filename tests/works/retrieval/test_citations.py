@@ -108,6 +108,20 @@ def test_what_a_work_cites_is_packed_whole(index: Index) -> None:
     assert not found.evidence.uncertain
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "which papers does Ricci flow with surgery cite?",
+        "which works does 'Ricci flow with surgery' cite",
+        "what does Perelman's flow with surgery cite",
+    ],
+)
+def test_a_work_is_found_by_its_title_wherever_the_question_puts_it(index: Index, question: str) -> None:
+    found = index.retrieve(question)
+    assert (found.decision.intent.name, found.decision.cited) == ("related", "out")
+    assert packed(found) == {"threefolds", "entropy"}
+
+
 def test_what_a_work_is_built_on_is_packed_and_less_sure(index: Index) -> None:
     found = index.retrieve("what to read before doi:10.1/kilns")
     assert "pottery" in packed(found)

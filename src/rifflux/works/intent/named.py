@@ -39,6 +39,8 @@ _ABOUT = re.compile(
     r"|cit(?:e|es|ing)|cited by)\s+(?P<name>.+)",
     re.IGNORECASE,
 )
+#: A title between the words of a question about what the work cites.
+_CITING = re.compile(r"\b(?:does|do|did)\s+(?P<name>.+)\s+(?:cite|reference)\b", re.IGNORECASE)
 _LEAD = re.compile(r"\A(?:(?:the|a|an|paper|article|book|work|titled|called|entitled|named|tag)\s+)+", re.IGNORECASE)
 _AUTHOR = re.compile(r"\s+by\s+[^\W\d_].*\Z")
 _QUOTED = re.compile(r'["“]([^"”]+)["”]')
@@ -104,6 +106,7 @@ _CALLED = (
     rf"\b(?:the|that|an?)\s+(?P<words>(?:(?!(?:the|that|an?)\b)[\w-]+\s+){{1,5}}?){_SINGLE}\s+(?:by|of)\s+WHO\b"
     r"(?!\s+(?:on|about)\b)",
     rf"\b{_SINGLE}\s+(?:by|of)\s+WHO\s+(?:on|about)\s+(?P<words>[^,;:?!]{{1,80}})",
+    r"(?<=does )WHO['’]s\s+(?P<words>[^,;:?!]{1,80}?)(?=\s+(?:cite|reference)\b)",
 )
 #: The least share of these words that the title must contain, and how surely the work is meant then.
 LEAST_SHARE = 0.6
@@ -200,7 +203,8 @@ def identifier_candidates(text: str) -> list[str]:
 def _title_keys(text: str) -> Mapping[str, str]:
     """Return the title keys of what may be titles: quotations, the whole question, and what it asks about."""
     names = [quoted.strip(_EDGES) for quoted in _QUOTED.findall(text)]
-    for piece in (text, *(each["name"] for each in _ABOUT.finditer(text))):
+    asked_about = (each["name"] for pattern in (_ABOUT, _CITING) for each in pattern.finditer(text))
+    for piece in (text, *asked_about):
         name = piece.strip(_EDGES)
         for bare in (name, _LEAD.sub("", name)):
             names += (bare, bare.removesuffix("."), _AUTHOR.sub("", bare))
