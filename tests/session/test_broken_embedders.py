@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,11 @@ import pytest
 
 import rifflux
 from rifflux import Document, ModelError
+from rifflux.models.folder import read_folder
 from rifflux.models.hashing import HashEmbedder
+from rifflux.retrieve.steps.rerank import RerankSettings
 from rifflux.surfaces.shared.nouns import search_json
+from tests.support.tiny_model import make_folder
 
 GIVES: dict[str, tuple[Callable[[], object], str]] = {
     "NaN": (lambda: np.full(256, np.nan, np.float32), "not finite"),
@@ -79,3 +83,61 @@ def test_what_cannot_be_compared_is_not_stored(tmp_path: Path) -> None:
         assert [hit.key for hit in index.search("heron")] == ["heron"]
         with pytest.raises(ModelError, match="not finite"):
             index.admin.embed()
+
+
+BROKEN: dict[str, Callable[[Path], object]] = {
+    "gone": lambda folder: folder.rename(folder.with_name("elsewhere")),
+    "without its tokenizer": lambda folder: (folder / "tokenizer.json").unlink(),
+    "with settings that cannot be read": lambda folder: (folder / "rifflux.json").write_text("{"),
+    "with a graph that cannot be read": lambda folder: (folder / "model.onnx").write_bytes(b"no graph"),
+}
+
+
+@pytest.mark.parametrize("how", sorted(BROKEN))
+def test_a_folder_whose_model_cannot_be_loaded_leaves_words_and_writes_and_is_not_placed(
+    tmp_path: Path, how: str
+) -> None:
+    folder = make_folder(tmp_path / "models" / "tiny", name="tiny")
+    make_folder(folder, name="tiny", digest=read_folder(folder).compute_digest())
+    path = tmp_path / "index.db"
+    with rifflux.open(path, model=folder) as index:
+        index.add(Document("red", "A red heron."))
+    shutil.copytree(folder, tmp_path / "copy")
+    BROKEN[how](folder)
+    with rifflux.open(path) as index:
+        found = index.search("heron")
+        stored = index.add(Document("blue", "A blue heron."))
+        assert [hit.key for hit in found] == ["red"]
+        assert stored.embedded_chunks == 0
+        for notice in (*found.trace.degraded, *stored.degraded):
+            assert "tiny" in notice.text
+            assert str(tmp_path) not in json.dumps([notice.text, *notice.data.values()])
+        assert index.retrieve("heron").trace.degraded
+        assert index.answer("Which heron is red?").degraded
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(tmp_path / "copy", folder)
+    with rifflux.open(path) as index:
+        index.add(Document("green", "A green heron."))
+        assert index.status().embedded_chunks == 3
+
+
+def test_a_cross_encoder_that_cannot_be_loaded_is_left_out_and_not_placed(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for folder in (tmp_path / "empty", tmp_path / "absent"):
+        rerankers = RerankSettings(cross_encoder=str(folder))
+        with rifflux.open(":memory:", model="hash", rerankers=rerankers) as index:
+            index.add(Document("red", "A red heron."))
+            found = index.search("heron", rerank="cross-encoder")
+            assert [notice.code for notice in found.trace.degraded] == ["step.left_out"]
+            assert str(tmp_path) not in found.trace.degraded[0].text
+            assert len(found) == 1
+
+
+def test_a_model_of_another_folder_is_named_without_its_place(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "models" / "tiny", name="tiny")
+    with rifflux.open(tmp_path / "index.db", model=folder) as index:
+        index.add(Document("red", "A red heron."))
+    with rifflux.open(tmp_path / "index.db", model="hash") as index:
+        notice = index.search("heron").trace.degraded[0]
+    assert "tiny" in notice.text
+    assert str(tmp_path) not in json.dumps([notice.text, *notice.data.values()])

@@ -18,7 +18,7 @@ import numpy as np
 from rifflux.errors import Cure, ModelError
 from rifflux.models.cores import available_cores
 from rifflux.models.fetched import fetched
-from rifflux.models.folder import ModelSettings, read_folder
+from rifflux.models.folder import ModelSettings, model_error, read_folder
 from rifflux.models.onnx import start_session
 from rifflux.models.tokenizer import INPUTS, INTEGERS, Tokenizer, load_tokenizer
 from rifflux.types import Scores
@@ -57,9 +57,9 @@ class LogitCalibration:
             content = json.loads(path.read_text("utf-8"))
             found = cls(float(content["intercept"]), float(content["slope"]))
         except (ValueError, KeyError, TypeError) as error:
-            raise ModelError(f"{path} is no calibration ({error!r}): remove it, or fetch the model again") from None
+            raise model_error(path, "is no calibration: remove it, or fetch the model again", error) from None
         if not (math.isfinite(found.intercept) and math.isfinite(found.slope) and found.slope > 0):
-            raise ModelError(f"{path} is no calibration: the slope must be above 0, and both numbers finite")
+            raise model_error(path, "is no calibration: the slope must be above 0, and both numbers finite")
         return found
 
 
@@ -140,9 +140,9 @@ class OnnxCrossEncoder:
         session = start_session(self.settings)
         inputs = {each.name: each.type for each in session.get_inputs()}
         if not inputs.keys() <= set(INPUTS) or not set(inputs.values()) <= INTEGERS.keys():
-            raise ModelError(
-                f"{self.settings.model} is no cross-encoder: it takes {', '.join(inputs)}; "
-                f"wanted are {', '.join(INPUTS)} as integers"
+            raise model_error(
+                self.settings.model,
+                f"is no cross-encoder: it takes {', '.join(inputs)}; wanted are {', '.join(INPUTS)} as integers",
             )
         return session, load_tokenizer(self.settings.tokenizer, self.max_tokens)
 
@@ -161,8 +161,7 @@ def load_cross_encoder(choice: str, *, threads: int | None = None) -> CrossEncod
         known = fetched(choice)
     if known is None or not known.is_dir():
         if known is None:
-            raise ModelError(
-                f"the cross-encoder {choice!r} is not on this disk: name a folder with model.onnx and tokenizer.json"
-            )
+            problem = "is no cross-encoder on this disk: name a folder with model.onnx and tokenizer.json"
+            raise model_error(folder, problem)
         raise ModelError(f"the cross-encoder {choice!r} is not on this disk", cure=Cure.FETCH_MODEL, model=choice)
     return OnnxCrossEncoder.load(known, threads=threads)

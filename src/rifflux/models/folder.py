@@ -64,6 +64,16 @@ class ModelSettings:
         return digest.hexdigest()
 
 
+def model_error(path: Path, problem: str, error: Exception | None = None) -> ModelError:
+    """Return the error of a model's folder or of a file in it.
+
+    Where the folder lies, and what a library said, are for the log alone.
+    """
+    name = f"{path.parent.name}/{path.name}" if path.suffix else path.name
+    said = f" ({error!r})" if error else ""
+    return ModelError(f"{name} {problem}", cause=f"{path} {problem}{said}")
+
+
 def read_folder(folder: Path) -> ModelSettings:
     """Read the settings of the model in `folder`, without loading the model.
 
@@ -71,11 +81,11 @@ def read_folder(folder: Path) -> ModelSettings:
     """
     folder = folder.expanduser().resolve()
     if not folder.is_dir():
-        raise ModelError(f"there is no folder {folder}: {EXPECTED}")
+        raise model_error(folder, f"is no folder: {EXPECTED}")
     model = _find_model(folder)
     tokenizer = folder / "tokenizer.json"
     if not tokenizer.is_file():
-        raise ModelError(f"{folder} has no tokenizer.json: export the model with its fast tokenizer; {EXPECTED}")
+        raise model_error(folder, f"has no tokenizer.json: export the model with its fast tokenizer; {EXPECTED}")
     own = _read_json(folder / "rifflux.json")
     _check_keys(folder, own)
     defaults: dict[str, Any] = {"name": folder.name}
@@ -93,7 +103,7 @@ def _find_model(folder: Path) -> Path:
         problem = "several .onnx files and none called model.onnx"
     else:
         problem = "no model.onnx"
-    raise ModelError(f"{folder} has {problem}: {EXPECTED}")
+    raise model_error(folder, f"has {problem}: {EXPECTED}")
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -103,9 +113,9 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text("utf-8"))
     except ValueError as error:
-        raise ModelError(f"{path} is not valid JSON ({error}): repair it or fetch the model again") from error
+        raise model_error(path, "is not valid JSON: repair it or fetch the model again", error) from error
     if not isinstance(content, dict):
-        raise ModelError(f"{path} should hold a JSON object: repair it or fetch the model again")
+        raise model_error(path, "should hold a JSON object: repair it or fetch the model again")
     return content
 
 
@@ -113,9 +123,9 @@ def _check_keys(folder: Path, own: Mapping[str, object]) -> None:
     path = folder / "rifflux.json"
     allowed = {field.name for field in fields(ModelSettings)} - {"model", "tokenizer"}
     if unknown := sorted(own.keys() - allowed):
-        raise ModelError(f"{path} has unknown settings {', '.join(unknown)}; known: {', '.join(sorted(allowed))}")
+        raise model_error(path, f"has unknown settings {', '.join(unknown)}; known: {', '.join(sorted(allowed))}")
     if own.get("pooling", "mean") not in POOLINGS.values():
-        raise ModelError(f"{path} asks for pooling {own['pooling']!r}; known: {', '.join(POOLINGS.values())}")
+        raise model_error(path, f"asks for pooling {own['pooling']!r}; known: {', '.join(POOLINGS.values())}")
 
 
 def _sentence_transformers(folder: Path) -> dict[str, Any]:
@@ -138,8 +148,9 @@ def _pooling(folder: Path, config: Mapping[str, object]) -> str | None:
         return None
     chosen = [name for key, name in POOLINGS.items() if config.get(key)]
     if len(chosen) != 1:
-        raise ModelError(
-            f"{folder} pools in a way that is not supported; known: {', '.join(POOLINGS.values())}. "
-            "Export the model with its pooling inside and remove 1_Pooling"
+        raise model_error(
+            folder,
+            f"pools in a way that is not supported; known: {', '.join(POOLINGS.values())}. "
+            "Export the model with its pooling inside and remove 1_Pooling",
         )
     return chosen[0]

@@ -63,7 +63,7 @@ def checked_model(model: Model | None) -> str | Embedder | None:
 
         return embedder_of(model)
     spec = str(model)
-    if not _pair(spec) and not _is_known(spec):
+    if not is_loadable(spec):
         raise ModelError(f"there is no model or folder called {spec!r}; allowed are {ALLOWED}")
     if (folder := Path(spec).expanduser()).is_dir():
         from rifflux.models.folder import read_folder
@@ -131,6 +131,11 @@ def _pair(spec: str) -> tuple[str, str] | None:
 def parts_of(spec: str) -> list[str]:
     """Return the names, or folders, of the models that one is made of."""
     return [*(_pair(spec) or (spec,))]
+
+
+def is_loadable(spec: str) -> bool:
+    """Return True for the name of a model, an address, a folder that is there, or two of them."""
+    return bool(_pair(spec)) or _is_known(spec)
 
 
 def _is_known(spec: str) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from rifflux.errors import ModelError
 from rifflux.models.cores import available_cores
 from rifflux.models.embedder import fingerprint_of
-from rifflux.models.folder import ModelSettings, read_folder
+from rifflux.models.folder import ModelSettings, model_error, read_folder
 from rifflux.models.tokenizer import INPUTS, INTEGERS, Encoding, Tokenizer, load_tokenizer
 from rifflux.types import Vectors
 
@@ -226,7 +226,7 @@ def start_session(settings: ModelSettings) -> InferenceSession:
             session = onnxruntime.InferenceSession(settings.model, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime has no public error class
             verified.result()
-            raise ModelError(f"{settings.model} can't be loaded ({error}): fetch or export the model again") from error
+            raise model_error(settings.model, "can't be loaded: fetch or export the model again", error) from error
         verified.result()
     return session
 
@@ -239,17 +239,19 @@ def describe(session: InferenceSession, settings: ModelSettings) -> Graph:
     pooled = next((name for name in POOLED if name in outputs), None) or (None if hidden else _of_rank(2, outputs))
     types = {item.name: item.type for item in session.get_inputs()}
     if not (pooled or hidden) or not types.keys() <= set(INPUTS) or not set(types.values()) <= INTEGERS.keys():
-        raise ModelError(
-            f"{settings.model} is no embedder: it takes {', '.join(types)}, gives {', '.join(outputs)}; "
-            f"wanted are {', '.join(INPUTS)} as integers, and one vector for each text or token"
+        raise model_error(
+            settings.model,
+            f"is no embedder: it takes {', '.join(types)}, gives {', '.join(outputs)}; "
+            f"wanted are {', '.join(INPUTS)} as integers, and one vector for each text or token",
         )
     dimension = outputs[pooled or hidden or ""][-1]
     if not isinstance(dimension, int):
         dimension = settings.dimension or 0
     if not dimension or settings.dimension not in (None, dimension):
-        raise ModelError(
-            f"{settings.model} gives vectors of {dimension or 'unknown'} numbers, its settings say "
-            f"{settings.dimension}: set `dimension` in the folder's rifflux.json"
+        raise model_error(
+            settings.model,
+            f"gives vectors of {dimension or 'unknown'} numbers, its settings say "
+            f"{settings.dimension}: set `dimension` in the folder's rifflux.json",
         )
     return Graph(session, pooled, hidden, dimension, {name: INTEGERS[kind] for name, kind in types.items()})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rifflux.errors import ModelError
+from rifflux.models.folder import model_error
 from rifflux.models.embedder import Embedder
 from rifflux.types import Scores
 
@@ -56,7 +56,7 @@ def stored_scale(embedder: Embedder) -> ModelScale | None:
         known = content.pop("fingerprint")
         found = ModelScale(**dict(zip(content, map(float, content.values()), strict=True)))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"{path} is no scale ({error!r}): remove it, or fetch the model again") from None
+        raise model_error(path, "is no scale: remove it, or fetch the model again", error) from None
     if known == embedder.fingerprint:
         return found
     return None

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from rifflux.errors import Cure, MissingExtra, ModelError
+from rifflux.errors import Cure, MissingExtra
+from rifflux.models.folder import model_error
 from rifflux.models.embedder import well_formed
 from rifflux.text.analyzer import Memo
 from rifflux.types import Ids
@@ -70,7 +71,7 @@ def load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
     try:
         vocabulary = _vocabulary(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError) as error:
-        raise ModelError(f"{path} can't be read ({error}): fetch or export the model again") from error
+        raise model_error(path, "can't be read: fetch or export the model again", error) from error
     if vocabulary:
         return WordPiece(vocabulary, max_tokens)
     return PackageTokenizer(path, max_tokens)
@@ -80,11 +81,13 @@ def _load_package(path: Path) -> Package:
     try:
         from tokenizers import Tokenizer as Package
     except ImportError:
-        raise MissingExtra(f"{path} is not in WordPiece", cure=Cure.INSTALL, package="rifflux[tokenizers]") from None
+        raise MissingExtra(
+            f"{path.parent.name}/{path.name} is not in WordPiece", cure=Cure.INSTALL, package="rifflux[tokenizers]"
+        ) from None
     try:
         tokenizer = Package.from_file(str(path))
     except Exception as error:  # the package raises bare exceptions
-        raise ModelError(f"{path} can't be read ({error}): fetch or export the model again") from error
+        raise model_error(path, "can't be read: fetch or export the model again", error) from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

@@ -71,7 +71,10 @@ class CurrentEmbedder:
     _loaded_for: str | None = field(default=None, init=False, repr=False)
 
     def __call__(self) -> Embedder:
-        """Return the embedder. Raises `ModelError` where it cannot be loaded."""
+        """Return the embedder: for a recorded model that cannot be loaded now, one whose calls raise `ModelError`.
+
+        Raises `ModelError` where the model that was chosen cannot be loaded.
+        """
         if self.choice is None:
             known = self.store.semantic.model()
         else:
@@ -80,13 +83,21 @@ class CurrentEmbedder:
         with self._lock:
             # Before the first vectors are stored there is nothing to follow, and what was loaded is what makes them.
             if self._loaded is None or (wanted and self._loaded_for != wanted != self._loaded.fingerprint):
-                self._loaded = self._load(known)
+                try:
+                    self._loaded = self._load(known)
+                except ModelError as error:
+                    if known is None:
+                        raise
+                    from rifflux.models.missing import MissingEmbedder
+
+                    # Not cached: the next call finds a model that was put back.
+                    return MissingEmbedder(**asdict(known), error=error)
                 self._loaded_for = wanted
             return self._loaded
 
     def _load(self, known: ModelInfo | None) -> Embedder:
         from rifflux.models.custom import CUSTOM
-        from rifflux.models.loading import load_embedder
+        from rifflux.models.loading import is_loadable, load_embedder
 
         if known and known.backend == CUSTOM:
             raise ModelError(
@@ -94,6 +105,12 @@ class CurrentEmbedder:
             )
         if known is None and self.choice is None and (self.base_url or self.api_key):
             raise ModelError("base_url and api_key are set, but no model: set it too, such as openai:NAME")
+        if known and not is_loadable(known.spec):
+            raise ModelError(
+                f"the model {known.name} is not where it was when it made the vectors",
+                cause=f"{known.spec} is no model",
+                cure=Cure.SWITCH_MODEL,
+            )
         key = self.api_key
         if known and not self._is_of_endpoint(known.spec):
             key = None

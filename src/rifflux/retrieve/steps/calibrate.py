@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rifflux.errors import ModelError
+from rifflux.models.folder import model_error
 from rifflux.retrieve.fuse.base import weighed, weights_of
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.table import HIGH, MEDIUM, MOMENT, NAMED, RELEVANCE, SEMANTIC, Candidates
@@ -106,7 +106,7 @@ def calibration_of(embedder: Embedder) -> Calibration | None:
             return found
         return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ModelError(f"{path} is no calibration ({error!r}): remove it, or fetch the model again") from None
+        raise model_error(path, "is no calibration: remove it, or fetch the model again", error) from None
 
 
 @dataclass(frozen=True, slots=True)
