@@ -103,7 +103,7 @@ def compare(built: Built, state: str, count: int, seed: int) -> Compared:
     """Send drawn requests to both worlds, and compare every byte of the answers."""
     found = Compared()
     with worlds(built, state) as (alone, crowded):
-        for request in drawn(built.words, count, seed):
+        for request in drawn(built, count, seed):
             here, there = alone.ask(request), crowded.ask(request)
             found.sent[request.surface] += 1
             found.answered[f"{request.surface} {request.name}"] += 1

@@ -8,6 +8,7 @@ Ann misspells or shortens, and of Ann's own words. Whatever Ann sends must be an
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import io
 import json
 import os
@@ -19,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -31,7 +33,7 @@ from mcp.types import TextContent
 from structlog.testing import capture_logs
 
 import rifflux
-from rifflux import Document, Index, Scope
+from rifflux import Document, Hit, Index, Scope
 from rifflux.conversations import Conversation, Message, Thread
 from rifflux.memories import Memories
 from rifflux.service.accounts import Accounts
@@ -75,6 +77,11 @@ TIMES = frozenset(
         *("asked_at", "used_at", "expires_at", "synced_at"),
     )
 )
+#: A folder beside both indexes with files to import, and one in it with texts; what stands for the outer one's place.
+NOTES, TEXTS = "notes", "texts"
+HERE = "FOLDER"
+#: The share of requests over HTTP and MCP that change something.
+WRITES = 0.2
 #: Letters that begin a code.
 _CODE = 3
 _CONSONANTS, _VOWELS = "bcdfghjklmnprstvz", "aeiou"
@@ -88,10 +95,10 @@ class Words:
     foreign: tuple[str, ...]
 
     @classmethod
-    def drawn(cls, seed: int, count: int = 400) -> Words:
-        """Draw `count` visible words, and foreign ones that misspell, shorten and continue them, or are unlike them."""
+    def drawn(cls, seed: int, number: int = 400) -> Words:
+        """Draw visible words, and foreign ones that misspell, shorten and continue them, or are unlike them."""
         chance = random.Random(seed)
-        visible = tuple(dict.fromkeys(_word(chance) for _ in range(count)))
+        visible = tuple(dict.fromkeys(_word(chance) for _ in range(number)))
         foreign: dict[str, None] = {}
         for word in visible:
             foreign[misspelt(word, chance)] = None
@@ -140,10 +147,18 @@ class World:
     portal: BlockingPortal
     token: str
     agent: Client
+    state: str
+    sent: Iterator[int] = field(default_factory=count)
 
     def ask(self, request: Request) -> Any:
-        """Return the answer to a request, without times."""
-        answer = getattr(self, f"_{request.surface}")(request)
+        """Return the answer to a request, without times; ids that are drawn are the same in all worlds."""
+        ids = (f"{self.state} {next(self.sent)} {number}" for number in count())
+
+        def drawn_id(size: int) -> str:
+            return hashlib.sha256(next(ids).encode()).hexdigest()[: 2 * size]
+
+        with patch.multiple("secrets", token_hex=drawn_id, token_urlsafe=drawn_id):
+            answer = getattr(self, f"_{request.surface}")(request)
         return comparable(answer, str(self.path))
 
     def _http(self, request: Request) -> Any:
@@ -151,10 +166,18 @@ class World:
             transport = httpx.ASGITransport(self.app, client=("127.0.0.1", 1))
             headers = {"Authorization": f"Bearer {self.token}"}
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client:
-                return await client.request(request.method, request.target, params=request.query, json=request.body)
+                call = partial(client.request, request.method, request.target, params=request.query)
+                if request.file:
+                    return await call(data=request.body, files={"file": request.file})
+                if request.name != "verify":
+                    return await call(json=request.body)
+                found = await client.post("/retrieve", json=request.body)
+                return await call(json={"evidence_pack": found.json()["evidence_pack"], "replay": True})
 
         answer = asyncio.run(send())
         headers = {name: value for name, value in answer.headers.items() if name not in _VARYING}
+        if request.target == "/metrics" and answer.is_success:
+            return {"status": answer.status_code, "headers": headers}
         is_json = "json" in answer.headers.get("content-type", "")
         body = json.loads(answer.content) if answer.content and is_json else answer.text
         return {"status": answer.status_code, "headers": headers, "body": body}
@@ -170,7 +193,10 @@ class World:
         return {"status": answer.status_code, "text": answer.text}
 
     def _mcp(self, request: Request) -> Any:
-        result = self.portal.call(partial(self.agent.call_tool, request.target, dict(request.body)))
+        given = {**request.body}
+        if "path" in given:
+            given["path"] = str(self.path.parent.parent / given["path"])
+        result = self.portal.call(partial(self.agent.call_tool, request.target, given))
         texts = [block.text for block in result.content if isinstance(block, TextContent)]
         text = "\n".join(texts)
         if text.startswith("{"):
@@ -178,7 +204,11 @@ class World:
         return {"error": bool(result.is_error), "structured": result.structured_content, "text": text}
 
     def _cli(self, request: Request) -> Any:
-        words = ["rifflux", *request.words, "--db", str(self.path)]
+        if request.words[0] == "usage":
+            # What a service counts is written a little later, but for whom it shows it.
+            self._http(Request("http", "read", "GET", "/usage"))
+        words = ["rifflux", *(each.replace(HERE, str(self.path.parent.parent)) for each in request.words)]
+        words += ["--db", str(self.path)]
         out, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
         status: Any = 0
         with patch.multiple(sys, argv=words, stdout=out, stderr=errors):
@@ -226,12 +256,14 @@ _MOMENTS = re.compile(
 
 @dataclass(frozen=True)
 class Built:
-    """The two files, a token of Ann's for both of them, and the words in them."""
+    """The two files, a token of Ann's for both, their words, and ids of chunks and memories, hers and others'."""
 
     alone: Path
     crowded: Path
     token: str
     words: Words
+    ids: tuple[str, ...]
+    memories: tuple[str, ...]
     seed: int
 
 
@@ -241,13 +273,34 @@ def built_in(folder: Path, *, visible: int, foreign: int, seed: int = 1) -> Buil
     alone, crowded = folder / "alone" / "index.db", folder / "crowded" / "index.db"
     for path in (alone, crowded):
         path.parent.mkdir(parents=True)
+    _write_notes(folder / NOTES, words)
     with _still(), _opened(alone) as index:
         _fill_visible(index, words, visible, random.Random(seed))
         _, token = Accounts(index.admin.store.registry).create(ANN)
     shutil.copyfile(alone, crowded)
     with _still(), _opened(crowded) as index:
         _fill_foreign(index, words, foreign, random.Random(seed + 1))
-    return Built(alone, crowded, token, words, seed)
+        ids = tuple(hit.id for user in (ANN, SAM, EVE) for hit in _sample(index.scoped(Scope(user)), words))
+        memories = tuple(each.id for user in (ANN, EVE) for each in index.scoped(Scope(user)).memories.all())
+    return Built(alone, crowded, token, words, ids, memories, seed)
+
+
+def _write_notes(folder: Path, words: Words) -> None:
+    """Write a few files that can be imported, and texts that can be indexed."""
+    folder.mkdir()
+    texts = folder / TEXTS
+    texts.mkdir()
+    for number, word in enumerate(words.visible[:3]):
+        (texts / f"{word}.md").write_text(f"# {word.title()}\n\n{' '.join(words.visible[number : number + 12])}\n")
+    chance = random.Random(0)
+    (folder / "list.jsonl").write_text(_works("nk", 3, words.visible, chance))
+    (folder / "talk.json").write_text(json.dumps([{"role": "user", "content": _text(words.visible, chance)}]))
+
+
+def _sample(index: Index, words: Words) -> Sequence[Hit]:
+    """Return some passages of a user."""
+    question = " ".join((*words.visible[:8], *words.foreign[:8]))
+    return index.search(question, mode="lexical", top_k=30)
 
 
 @contextmanager
@@ -278,8 +331,8 @@ def _text(words: Sequence[str], chance: random.Random, length: int = 12) -> str:
     return " ".join(text)
 
 
-def _documents(prefix: str, count: int, words: Sequence[str], chance: random.Random) -> Iterator[Document]:
-    for number in range(count):
+def _documents(prefix: str, amount: int, words: Sequence[str], chance: random.Random) -> Iterator[Document]:
+    for number in range(amount):
         tags = chance.choice(words[:20])
         yield Document(
             f"{prefix}{number}",
@@ -291,9 +344,9 @@ def _documents(prefix: str, count: int, words: Sequence[str], chance: random.Ran
         )
 
 
-def _works(prefix: str, count: int, words: Sequence[str], chance: random.Random) -> str:
+def _works(prefix: str, amount: int, words: Sequence[str], chance: random.Random) -> str:
     records = []
-    for number in range(count):
+    for number in range(amount):
         record = {
             "_id": f"{prefix}{number}",
             "title": " ".join(chance.choices(words, k=4)).capitalize(),
@@ -303,7 +356,7 @@ def _works(prefix: str, count: int, words: Sequence[str], chance: random.Random)
             "venue": f"Journal of {chance.choice(words[:15]).title()}",
             "doi": f"10.1000/{prefix}{number}",
             "license": "CC-BY-4.0",
-            "cites": [f"{prefix}{chance.randrange(count)}" for _ in range(2)],
+            "cites": [f"{prefix}{chance.randrange(amount)}" for _ in range(2)],
         }
         records.append(json.dumps(record))
     return "\n".join(records)
@@ -372,9 +425,9 @@ def worlds(built: Built, state: str) -> Iterator[tuple[World, World]]:
                 _change(index, path == built.crowded, built)
             service = Service(ServiceSettings(rate=1e9, burst=10**9, timeout_s=600), index)
             stack.callback(service.close)
-            workspace = stack.enter_context(Workspace(path, roots=[path.parent]))
+            workspace = stack.enter_context(Workspace(path, roots=[path.parent.parent / NOTES]))
             agent = stack.enter_context(portal.wrap_async_context_manager(Client(server(workspace, user=ANN))))
-            both.append(World(path, index, create_app(service), portal, built.token, agent))
+            both.append(World(path, index, create_app(service), portal, built.token, agent, state))
         yield both[0], both[1]
 
 
@@ -416,13 +469,17 @@ def _without_settings(folder: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Request:
-    """What is sent: `target` is a path or a tool, `body` JSON or a tool's arguments, `words` those of a command."""
+    """What is sent: `target` is a path or a tool, `body` JSON or a tool's arguments, `words` those of a command.
+
+    With a `file`, its name and content, `body` holds the other fields of a form.
+    """
 
     surface: str
     name: str
     method: str = "POST"
     target: str = ""
     body: Any = None
+    file: tuple[str, str] | None = None
     query: Mapping[str, Any] = field(default_factory=dict)
     words: tuple[str, ...] = ()
 
@@ -482,12 +539,19 @@ def _key(chance: random.Random) -> str:
     return f"{chance.choice('nw')}{chance.randrange(60)}"
 
 
-def drawn(words: Words, count: int, seed: int) -> Iterator[Request]:
-    """Draw requests over all surfaces, always the same for a seed."""
+def drawn(built: Built, number: int, seed: int) -> Iterator[Request]:
+    """Draw so many requests over all surfaces, always the same for a seed."""
     chance = random.Random(seed)
-    for _ in range(count):
-        surface = chance.choices(SURFACES, weights=(6, 1, 2, 1))[0]
-        yield {"http": _drawn_http, "page": _drawn_page, "mcp": _drawn_mcp, "cli": _drawn_cli}[surface](words, chance)
+    for _ in range(number):
+        surface = chance.choices(SURFACES, weights=(6, 1, 3, 2))[0]
+        if surface == "page":
+            yield _drawn_page(built.words, chance)
+        elif surface == "cli":
+            yield _drawn_cli(built, chance)
+        elif chance.random() < WRITES:
+            yield (_drawn_write if surface == "http" else _drawn_mcp_write)(built, chance)
+        else:
+            yield (_drawn_http if surface == "http" else _drawn_mcp)(built, chance)
 
 
 def _search_options(chance: random.Random) -> dict[str, Any]:
@@ -497,11 +561,15 @@ def _search_options(chance: random.Random) -> dict[str, Any]:
     }
 
 
-def _drawn_http(words: Words, chance: random.Random) -> Request:
+def _drawn_http(built: Built, chance: random.Random) -> Request:
+    words = built.words
     query, filter = asked_of(words, chance), _filter(words, chance)
     name = chance.choices(
-        ("search", "everything", "why", "classify", "chat", "retrieve", "messages", "recall", "read", "feedback"),
-        weights=(8, 3, 3, 3, 3, 4, 3, 2, 6, 1),
+        (
+            *("search", "everything", "why", "classify", "chat", "retrieve", "messages", "recall", "read", "feedback"),
+            *("verify", "export"),
+        ),
+        weights=(8, 3, 3, 3, 3, 4, 3, 2, 12, 1, 1, 1),
     )[0]
     post = partial(Request, "http", name, "POST")
     if name == "search":
@@ -537,7 +605,12 @@ def _drawn_http(words: Words, chance: random.Random) -> Request:
         return post("/memories/search", {"query": query, "explain": True})
     if name == "feedback":
         return post("/feedback", {"kind": "click", "query": query, "document": _key(chance)})
+    if name == "verify":
+        return post("/verify", {"query": query, "top_k": 3})
+    if name == "export":
+        return post("/works/export", {"works": [_work(chance), _work(chance)], "format": "bibtex"})
     number = chance.randrange(30)
+    memory = chance.choice((*built.memories, f"m{_hexadecimal(chance)}"))
     target = chance.choice(
         (
             *(
@@ -552,6 +625,10 @@ def _drawn_http(words: Words, chance: random.Random) -> Request:
                 "/works/doubts",
             ),
             *("/conversations", "/memories", "/tokens", "/online", "/log", "/nothing"),
+            *("/jobs", f"/jobs/{_hexadecimal(chance)}", "/version", "/health", "/ready", "/metrics", "/dashboard/data"),
+            *("/admin/settings", f"/chunks/{chance.choice(built.ids)}", f"/chunks/{_hexadecimal(chance)}"),
+            *(f"/memories/{memory}", f"/memories/{memory}/history"),
+            *(f"/conversations/ntalk{number % 6}/messages/ntalk{number % 6}-{number % 5}",),
             *(f"/documents/{_key(chance)}", f"/documents/sam%2Fwiki%2Fw{number}", f"/documents/late{number}"),
             *(f"/works/shelf:nk{number}", f"/works/doi:10.1000%2Fnk{number}", f"/works/shelf:w{number}"),
             *(f"/conversations/ntalk{number % 6}", f"/conversations/ntalk{number % 6}/messages"),
@@ -561,12 +638,78 @@ def _drawn_http(words: Words, chance: random.Random) -> Request:
     return Request("http", "read", "GET", target)
 
 
+def _hexadecimal(chance: random.Random) -> str:
+    return f"{chance.getrandbits(64):016x}"
+
+
+def _work(chance: random.Random) -> str:
+    """Draw the name of a work, of Ann's or of nobody's that she may see."""
+    return chance.choice((f"shelf:nk{chance.randrange(30)}", f"doi:10.1000/nk{chance.randrange(30)}", "shelf:w1"))
+
+
+def _drawn_write(built: Built, chance: random.Random) -> Request:
+    """Draw a change of what Ann has, in words that she has, or one that is not hers to make."""
+    words = built.words.visible
+    text, number = _text(words, chance), chance.randrange(8)
+    user = chance.choice((EVE, SAM, "strangers", "nobody-known", "everyone"))
+    collection = chance.choice(("plans", "own", "wiki", "sam%2Fwiki", "sam%2Fplans", "eve%2Fwiki"))
+    talk = f"ntalk{number}"
+    send = partial(Request, "http", "write")
+    record = json.loads(_works("nk", 25, words, chance).splitlines()[number])
+    return chance.choice(
+        (
+            partial(send, "PUT", f"/documents/{_key(chance)}", {"text": text}),
+            partial(send, "PUT", f"/documents/n{number}", {"text": text, "collection": collection.replace("%2F", "/")}),
+            partial(send, "POST", "/documents", {"text": text, "title": text[:20]}),
+            partial(send, "POST", "/documents", {}, ("late0.md", text)),
+            partial(send, "DELETE", f"/documents/{chance.choice(('n', 'late', 'w'))}{number}"),
+            partial(send, "POST", "/memories", {"text": f"{ANN} likes {text}", "importance": chance.randint(1, 10)}),
+            partial(send, "PATCH", f"/memories/{chance.choice(built.memories)}", {"importance": 9}),
+            partial(send, "DELETE", f"/memories/{chance.choice(built.memories)}"),
+            partial(send, "POST", "/conversations", {"title": text[:20], "id": f"fresh{number}"}),
+            partial(send, "PATCH", f"/conversations/{talk}", {"title": text[:20]}),
+            partial(send, "DELETE", f"/conversations/fresh{number}"),
+            partial(send, "POST", "/messages", {"text": text, "conversation_id": talk}),
+            partial(send, "POST", f"/conversations/{talk}/messages", {"text": text}),
+            partial(send, "PATCH", f"/conversations/{talk}/messages/{talk}-{number % 5}", {"text": text}),
+            partial(send, "DELETE", f"/conversations/{talk}/messages/{talk}-4"),
+            partial(send, "POST", "/conversations/vectors"),
+            partial(
+                send,
+                "POST",
+                "/conversations/import",
+                {},
+                ("talk.json", json.dumps([{"role": "user", "content": text}])),
+            ),
+            partial(send, "POST", "/works", {"source": "shelf", "records": [record]}),
+            partial(send, "POST", "/works/import", {"source": "list"}, ("list.jsonl", json.dumps(record))),
+            partial(send, "POST", "/works/doubts", {"one": _work(chance), "other": _work(chance), "same": False}),
+            partial(send, "DELETE", f"/works/{_work(chance).replace('/', '%2F')}"),
+            partial(send, "POST", "/collections", {"name": collection.rpartition("%2F")[2]}),
+            partial(send, "PATCH", f"/collections/{collection}", {"description": text}),
+            partial(send, "DELETE", f"/collections/{chance.choice(('plans', 'sam%2Fplans', 'eve%2Fwiki'))}"),
+            partial(send, "PUT", f"/collections/{collection}/readers/{user}", {"write": False}),
+            partial(send, "DELETE", f"/collections/{collection}/readers/{user}"),
+            partial(send, "PUT", f"/groups/{user}", {"members": [ANN, user]}),
+            partial(send, "DELETE", f"/groups/{user}"),
+            partial(send, "POST", "/tokens", {"label": text[:10]}),
+            partial(send, "POST", "/tokens", {"user": user}),
+            partial(send, "DELETE", f"/tokens/{_hexadecimal(chance)[:12]}"),
+            partial(send, "DELETE", f"/jobs/{_hexadecimal(chance)}"),
+            partial(send, "PUT", "/admin/settings", {"hybrid_search": False}),
+            partial(send, "PUT", "/admin/settings/own", {"own_texts": chance.random() < 0.5}),
+            partial(send, "DELETE", f"/admin/users/{user}"),
+            partial(send, "POST", "/admin/messages/vectors"),
+        )
+    )()
+
+
 def _drawn_page(words: Words, chance: random.Random) -> Request:
     return Request("page", "page", "GET", "/", query={"q": asked_of(words, chance)})
 
 
-def _drawn_mcp(words: Words, chance: random.Random) -> Request:
-    query = asked_of(words, chance)
+def _drawn_mcp(built: Built, chance: random.Random) -> Request:
+    query = asked_of(built.words, chance)
     tool, given = chance.choice(
         (
             ("search_rifflux", {"query": query}),
@@ -579,19 +722,58 @@ def _drawn_mcp(words: Words, chance: random.Random) -> Request:
             ("retrieve", {"query": query}),
             ("recall", {"query": query}),
             ("get_document", {"document": _key(chance)}),
+            ("search_conversations", {"query": query}),
+            ("get_chunk", {"chunk_id": chance.choice((*built.ids, _hexadecimal(chance)))}),
+            ("get_memory", {"id": chance.choice(built.memories)}),
+            ("reindex_job", {"action": "status", "job": _hexadecimal(chance)[:8]}),
+            ("verify", {"evidence_pack": {"query": query, "items": []}}),
         )
     )
     return Request("mcp", tool, target=tool, body=given)
 
 
-def _drawn_cli(words: Words, chance: random.Random) -> Request:
-    query = asked_of(words, chance).lstrip("-")
+def _drawn_mcp_write(built: Built, chance: random.Random) -> Request:
+    """Draw a change that an agent makes for Ann, in words that she has."""
+    text = f"{ANN} likes {_text(built.words.visible, chance, 6)}"
+    tool, given = chance.choice(
+        (
+            ("remember", {"text": text, "importance": chance.randint(6, 10)}),
+            ("edit_memory", {"id": chance.choice(built.memories), "text": text}),
+            ("forget", {"ids": [chance.choice(built.memories)]}),
+            ("reindex", {"path": f"{NOTES}/{TEXTS}"}),
+            ("reindex", {"path": ".."}),
+        )
+    )
+    return Request("mcp", tool, target=tool, body=given)
+
+
+def _drawn_cli(built: Built, chance: random.Random) -> Request:
+    query = asked_of(built.words, chance).lstrip("-")
     command = chance.choice(
         (
             *(("search", query, "--explain"), ("search", query, "--mode", "lexical"), ("search", query, "--json")),
             *(("everything", query, "--json"), ("ask", query), ("why", query, _key(chance)), ("retrieve", query)),
             *(("conversations", "search", query), ("memories", "search", query), ("status",), ("works", "list")),
             *(("collections", "list"), ("get", _key(chance)), ("memories", "list"), ("conversations", "list")),
+            *(
+                ("get", chance.choice(built.ids)),
+                ("works", "show", _work(chance)),
+                ("works", "review"),
+                ("works", "export", _work(chance)),
+            ),
+            *(("conversations", "show", "ntalk1"), ("memories", "show", chance.choice(built.memories)), ("usage",)),
+            *(
+                ("tokens", "list"),
+                ("config", "list"),
+                ("judge", query, _key(chance)),
+                ("search", query, "--rerank", "maxsim"),
+            ),
+            *(("index", f"{HERE}/{NOTES}/{TEXTS}"), ("works", "import", f"{HERE}/{NOTES}/list.jsonl")),
+            *(
+                ("conversations", "import", f"{HERE}/{NOTES}/talk.json"),
+                ("memories", "add", _text(built.words.visible, chance, 6)),
+            ),
+            *(("search", query, "--mode", "semantic"), ("conversations", "embed"), ("collections", "share", "plans")),
         )
     )
     return Request("cli", command[0], words=(*command, "--user", ANN))

@@ -6,13 +6,14 @@ scripts, MCP and the command line. Every byte of the answers must be equal, but 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from bench.service.scopes import Compared, compare, search_words
-from bench.service.strangers import STATES, SURFACES, Built, Request, built_in
+from bench.service.strangers import STATES, SURFACES, Built, Request, built_in, drawn, worlds
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
@@ -57,6 +58,26 @@ def test_no_word_comes_back_that_only_others_have(built: Built) -> None:
     assert found.corrected
     assert not found.foreign
     assert not found.differing
+
+
+def test_every_operation_and_tool_is_drawn(built: Built) -> None:
+    requests = list(drawn(built, 6000, seed=1))
+    with worlds(built, "missing") as (alone, _):
+        paths = alone.app.openapi()["paths"]
+        tools = {tool.name for tool in alone.portal.call(alone.agent.list_tools).tools}
+    patterns = {
+        (method.upper(), path): re.compile(re.sub(r"\{\w+\}", "[^/]+", path))
+        for path, operations in paths.items()
+        for method in operations
+    }
+    targets = {(each.method, each.target) for each in requests if each.surface == "http"}
+    missing = [
+        operation
+        for operation, pattern in patterns.items()
+        if not any(method == operation[0] and pattern.fullmatch(target) for method, target in targets)
+    ]
+    assert missing == []
+    assert tools == {each.target for each in requests if each.surface == "mcp"}
 
 
 @contextmanager

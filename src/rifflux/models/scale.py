@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rifflux.models.folder import model_error
 from rifflux.models.embedder import Embedder
+from rifflux.models.folder import model_error
 from rifflux.types import Scores
 
 #: The file of a model's scale, in the model's folder.

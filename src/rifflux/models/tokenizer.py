@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from rifflux.errors import Cure, MissingExtra
-from rifflux.models.folder import model_error
 from rifflux.models.embedder import well_formed
+from rifflux.models.folder import model_error
 from rifflux.text.analyzer import Memo
 from rifflux.types import Ids
 

@@ -24,7 +24,7 @@ class ModelInfo:
 
     @property
     def public_spec(self) -> str:
-        """Return the spec without the address of a server and the place of a folder, which are not everybody's to know."""
+        """Return the spec without where a server or a folder is, which is not everybody's to know."""
         if "://" in self.spec:
             return self.spec.rpartition("#")[2]
         if "/" in self.spec or "\\" in self.spec:
