@@ -1,5 +1,5 @@
 # make demo    install into .venv, index this repository's own documents, run three searches
-# make test    install what tests need, run them all, a process for each core
+# make test    install what tests need, run them all in three processes
 # make quick   the same without those that take more than a second
 # make fuzz    run the property tests with many random examples
 # make check   format, lint, types, import layers, structure
@@ -12,8 +12,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# How many processes run tests.
-PROCESSES ?= auto
+# How many processes run tests: one more than the cores of a small machine, as some tests wait for services to start.
+PROCESSES ?= 3
+# A process takes all tests of a file, which share what they set up, and files in the order of tests/conftest.py.
+SPREAD = --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test quick fuzz check format bench docs release model clean
 .DELETE_ON_ERROR:
@@ -40,10 +42,10 @@ demo: $(VENV)/.user
 	@scripts/demo.sh $(BIN)/rifflux
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal
+	$(BIN)/python -m pytest $(SPREAD)
 
 quick: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest $(SPREAD) -m "not slow"
 
 # What it finds is kept in .hypothesis and tried first the next time; as an @example of the test it is tried always.
 fuzz: $(VENV)/.dev

@@ -23,14 +23,15 @@ from tests.support.scratch import use_memory  # noqa: E402
 
 use_memory()
 import tests.support.exploring  # noqa: E402, F401 - how property tests are run is settled before any is made
-from tests.support.commands import run_command  # noqa: E402
+from tests.support.commands import client, run_command  # noqa: E402
 
 
 @dataclass(frozen=True)
 class CommandLine:
     """Runs `rifflux` as its users do: in a process of its own, in a folder, with no settings but those given.
 
-    Calling it forks a process in which the package is imported already; `command` gives the words of a cold start.
+    Calling it forks a process in which the package is imported already; `forked` gives the words for that, `command`
+    those of a cold start.
     """
 
     folder: Path
@@ -47,6 +48,10 @@ class CommandLine:
     def command(self, *arguments: object) -> list[str]:
         """The words that start it."""
         return [sys.executable, "-m", "rifflux", *map(str, arguments)]
+
+    def forked(self, *arguments: object) -> list[str]:
+        """The words that start it where the package is imported already."""
+        return [*client(), *map(str, arguments)]
 
     def __call__(self, *arguments: object, cwd: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
         """Run to the end; `more` are variables of the environment."""
@@ -74,6 +79,12 @@ class CommandLine:
         done = self(*arguments, **more)
         assert (done.returncode, done.stdout) == (2, ""), done
         return done.stderr
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files that start processes or build large indexes first: the last files to run are then short ones."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Answer, AnswerEvent, ChatModel, Cited, Delta, Document, Done, Index, Sources, Withdrawn
 from rifflux.types.nouns import noun_json
 from tests.support.commands import PATIENCE
+from tests.support.exploring import examples
 from tests.support.stream_server import DONE, HANG, StreamServer, frame, frames, stream_server
 
 CACHE = Document("cache.md", "Cache entries live for ten minutes. The queue holds 500 jobs.", title="Caching")
@@ -215,7 +216,7 @@ def test_a_model_that_keeps_failing_is_left_alone(index: Index, server: StreamSe
     assert "tried again within" in told[-1].text
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.one_of(

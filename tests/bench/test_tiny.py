@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from bench.__main__ import programs
 
+from tests.support.commands import run_command
 from tests.support.tiny_collections import write_tiny_collections
 
 ROOT = Path(__file__).parents[2]
@@ -107,8 +107,7 @@ def test_it_runs(name: str, places: dict[str, Path], tmp_path: Path) -> None:
 
 def _run(name: str, places: dict[str, Path]) -> None:
     """Run a program in a process of its own: some change constants of the package while they measure."""
-    command = [sys.executable, "-m", "bench", name, *_words(ARGUMENTS[name], places)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = run_command([name, *_words(ARGUMENTS[name], places)], ROOT, os.environ, module="bench")
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == 0 or name in JUDGING, done.stderr
 

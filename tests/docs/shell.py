@@ -84,9 +84,9 @@ class Shell:
     def _furnish(self) -> None:
         """Put the command and the examples into the home."""
         (self.home / ".bin").mkdir()
-        for name, words in (("rifflux", client()), ("python", shlex.quote(sys.executable))):
+        for name, words in (("rifflux", client()), ("python", [sys.executable])):
             script = self.home / ".bin" / name
-            script.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+            script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
             script.chmod(0o755)
         shutil.copytree(ROOT / "examples", self.home / "examples")
         for folder in (ROOT / "examples").iterdir():

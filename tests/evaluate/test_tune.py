@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -142,14 +140,9 @@ class TestStoredWeights:
 
 class TestCommand:
     @pytest.fixture
-    def command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-        monkeypatch.setenv("RIFFLUX_MODEL", "hash:8")
-
-        def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-            words = [sys.executable, "-m", "rifflux", "tune", *map(str, arguments), "--db", "index.db"]
-            return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
-
-        return run
+    def command(self, tmp_path: Path, command_line: Any) -> Any:
+        run = command_line(tmp_path, {"RIFFLUX_MODEL": "hash:8"})
+        return lambda *arguments: run("tune", *arguments, "--db", "index.db")
 
     def test_it_tells_what_was_found_and_what_was_done(self, command: Any, index: Index, judged: Path) -> None:
         done = command(judged, "--dry-run")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,15 +54,16 @@ def poor(index: Index) -> Index:
     return index.using(index.profile.tuned(components=POOR))
 
 
-def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "rifflux", "tune", *arguments, "--db", "index.db"]
-    environment = {**os.environ, "RIFFLUX_MODEL": "hash:8"}
-    return subprocess.run(
-        words, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
-    )
+@pytest.fixture
+def tuning(tmp_path: Path, command_line: Any) -> Any:
+    """Runs `rifflux tune` on the index."""
+    run = command_line(tmp_path, {"RIFFLUX_MODEL": "hash:8"})
+    return lambda *arguments: run("tune", *arguments, "--db", "index.db")
 
 
-def test_a_significant_gain_is_kept_until_it_is_reset(index: Index, collection: Collection, tmp_path: Path) -> None:
+def test_a_significant_gain_is_kept_until_it_is_reset(
+    index: Index, collection: Collection, tmp_path: Path, tuning: Any
+) -> None:
     tuned = tune_works(poor(index), collection)
     assert tuned.questions == 35
     assert tuned.weights.significant
@@ -81,16 +80,16 @@ def test_a_significant_gain_is_kept_until_it_is_reset(index: Index, collection: 
 
     # The command finds the same, and keeps nothing if it is not to.
     index.admin.store.registry.set("components", json.dumps(POOR))
-    report = json.loads(command(tmp_path, "judged", "--run", "retrieve", "--dry-run", "--json").stdout)
+    report = json.loads(tuning("judged", "--run", "retrieve", "--dry-run", "--json").stdout)
     assert report["weights"] == pytest.approx(tuned.weights.choice.shares(), abs=1e-4)
     assert (report["significant"], report["changed"]) == (True, False)
     assert index.admin.store.registry.setting("components") == json.dumps(POOR)
 
 
-def test_where_nothing_is_to_be_gained_nothing_changes(index: Index, collection: Collection, tmp_path: Path) -> None:
+def test_where_nothing_is_to_be_gained_nothing_changes(index: Index, collection: Collection, tuning: Any) -> None:
     (outcome,) = compare(collection, [parse_run("retrieve")], lambda _: index)
     before = f"{outcome.values['ndcg@10'].mean():.4f}"
-    told = command(tmp_path, "judged", "--run", "retrieve")
+    told = tuning("judged", "--run", "retrieve")
     assert (told.returncode, told.stderr) == (0, "")
     assert told.stdout.splitlines()[1:] == [
         f"  weights   {before} before, {before} tuned (+0.0000, p = 1.000): no gain",
@@ -99,8 +98,8 @@ def test_where_nothing_is_to_be_gained_nothing_changes(index: Index, collection:
     assert index.admin.store.registry.setting("components") is None
 
 
-def test_another_run_is_refused(index: Index, collection: Collection, tmp_path: Path) -> None:
-    told = command(tmp_path, "judged", "--run", "lexical")
+def test_another_run_is_refused(index: Index, tuning: Any) -> None:
+    told = tuning("judged", "--run", "lexical")
     assert (told.returncode, told.stdout) == (2, "")
     assert "say --run retrieve" in told.stderr
 

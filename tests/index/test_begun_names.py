@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Document, Index
 from rifflux.retrieve.query.naming import letters_of
+from tests.support.exploring import examples
 
 SYLLABLES = ("ba", "ke", "lo", "mi", "nur", "pa", "ri", "sto", "tel", "vi", "wan", "zo")
 KINDS = ("Rule", "Chapter", "Form", "Order")
@@ -53,7 +54,7 @@ def _collection(seed: int) -> tuple[Index, dict[str, str]]:
     return index, titles
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.integers(0, SEEDS - 1), st.integers(0, DOCUMENTS - 1), st.booleans(), st.integers(1, 5), st.sampled_from(FORMS)
 )

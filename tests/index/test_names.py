@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Document, Index
 from rifflux.retrieve.query.naming import letters_of
 from rifflux.session.profile import profile
+from tests.support.exploring import examples
 
 SUBJECTS = ("Pumps", "Valves in winter", "Storage of salt", "Noise", "The crane", "Emergency exits")
 DOCUMENTS = [
@@ -53,7 +54,7 @@ FORMS: tuple[Callable[[str], str], ...] = (
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.sampled_from(sorted(TITLES)), st.sampled_from(FORMS))
 def test_a_title_in_any_form_finds_its_document_first_and_it_is_not_low(
     index: Index, title: str, form: Callable[[str], str]
@@ -80,7 +81,7 @@ def test_a_part_of_a_code_finds_its_family(index: Index) -> None:
     assert found == {f"k{number}" for number in range(4410, 4416)}
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.sampled_from(sorted(TITLES)), st.integers(2, 4))
 def test_what_alone_begins_with_a_question_is_not_below_its_place_by_words(
     index: Index, title: str, width: int

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rifflux
@@ -22,6 +22,7 @@ from rifflux.session.writing import Writer
 from rifflux.store import PART
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.lexical import postings_index
+from tests.support.exploring import examples
 
 WORDS = ("cache", "caches", "river", "tidal", "tides", "kingfisher", "lock", "parse_url", "ledger", "red car", "E-102")
 OWNERS = ("", "ann", f"ann{PART}@notes", "bob", f"bob{PART}@wiki", "eve")
@@ -83,7 +84,7 @@ def told(view: IndexView, owners: Sequence[str], ids: Sequence[str]) -> dict[Any
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(worlds, st.sets(st.sampled_from(OWNERS), min_size=1, max_size=4), st.randoms(use_true_random=False))
 def test_what_is_beside_changes_no_digit(
     world: Mapping[str, Sequence[tuple[str, str, str, str]]], visible: set[str], chance: Any

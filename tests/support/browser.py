@@ -58,13 +58,10 @@ class Opened:
         self.page.goto(f"{self.url}{address}")
         return self.page
 
-    def enter(self, token: str) -> Page:
-        """Come with the cookie of a token."""
+    def sign_in(self, token: str) -> None:
+        """Get the cookie of a token."""
         answer = self.page.context.request.post(f"{self.url}/session", data={"token": token})
         assert answer.ok, answer.text()
-        page = self.goto()
-        page.wait_for_selector("#who button")
-        return page
 
     def violations(self) -> list[str]:
         """What axe finds wrong with the page as it is shown."""

@@ -1,7 +1,8 @@
 """Start commands by forking: a real process for each, without importing the package again.
 
 A server imports the package once. For each request it forks a handler, the handler forks the command, and the command
-runs as `python -m rifflux` would: its own arguments, folder, environment and standard streams, its own exit status.
+runs as `python -m rifflux` would, or that of another module: its own arguments, folder, environment and standard
+streams, its own exit status.
 Signals that reach the caller are passed on. Tests of what a cold start imports start Python themselves.
 
     server:  python -m tests.support.command_server serve SOCKET
@@ -52,12 +53,18 @@ FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 
 
 def request(
-    path: str, arguments: list[str], cwd: str, environment: dict[str, str], streams: tuple[int, int, int]
+    path: str,
+    arguments: list[str],
+    cwd: str,
+    environment: dict[str, str],
+    streams: tuple[int, int, int],
+    module: str = "rifflux",
 ) -> socket.socket:
     """Ask the server at `path` to start a command; return the connection on which its pid and status arrive."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(path)
-    message = json.dumps({"arguments": arguments, "cwd": cwd, "environment": environment}).encode() + b"\n"
+    asked = {"module": module, "arguments": arguments, "cwd": cwd, "environment": environment}
+    message = json.dumps(asked).encode() + b"\n"
     sent = socket.send_fds(connection, [message], list(streams))
     connection.sendall(message[sent:])
     return connection
@@ -173,9 +180,9 @@ def _become(asked: dict[str, Any], descriptors: list[int]) -> None:
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
-    sys.argv = ["rifflux", *asked["arguments"]]
+    sys.argv = [asked["module"], *asked["arguments"]]
 
-    run_module("rifflux", run_name="__main__", alter_sys=True)
+    run_module(asked["module"], run_name="__main__", alter_sys=True)
     sys.exit(0)
 
 

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import os
 import select
-import shlex
 import shutil
 import signal
 import socket
@@ -70,21 +69,30 @@ class ForkedCommand:
 
 
 def start_command(
-    arguments: list[str], cwd: Path, environment: Mapping[str, str], stdout: IO[bytes], stderr: IO[bytes]
+    arguments: list[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    stdout: IO[bytes],
+    stderr: IO[bytes],
+    module: str = "rifflux",
 ) -> ForkedCommand:
     """Start a command whose input is empty and which writes into these files."""
     with Path(os.devnull).open("rb") as nothing:
         streams = (nothing.fileno(), stdout.fileno(), stderr.fileno())
-        connection = command_server.request(_socket(), arguments, str(cwd), dict(environment), streams)
+        connection = command_server.request(_socket(), arguments, str(cwd), dict(environment), streams, module)
     return ForkedCommand(arguments, connection)
 
 
 def run_command(
-    arguments: list[str], cwd: Path, environment: Mapping[str, str], timeout: float = PATIENCE
+    arguments: list[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    timeout: float = PATIENCE,
+    module: str = "rifflux",
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, and return its status and what it printed."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        command = start_command(arguments, cwd, environment, out, err)
+        command = start_command(arguments, cwd, environment, out, err, module)
         try:
             status = command.wait(timeout)
         finally:
@@ -96,9 +104,9 @@ def run_command(
         )
 
 
-def client() -> str:
-    """Return the words with which a shell starts a command: they stand in for `rifflux`."""
-    return shlex.join([sys.executable, "-S", "-E", command_server.__file__, "run", _socket()])
+def client() -> list[str]:
+    """Return the words that start a command, which has their process's streams and gets its signals."""
+    return [sys.executable, "-S", "-E", command_server.__file__, "run", _socket()]
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from bench.service.scopes import Compared, compare, search_words
 from bench.service.strangers import STATES, SURFACES, Built, Request, built_in, drawn, worlds
-from hypothesis import HealthCheck, Phase, given
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 from rifflux.store.sqlite.lexical import postings_index, word_index
@@ -89,7 +89,7 @@ def small_files() -> Iterator[None]:
         yield
 
 
-@examples(3, phases=(Phase.generate,), suppress_health_check=[HealthCheck.too_slow])
+@examples(3, phases=(Phase.generate,))
 @given(seed=st.integers(1, 10**6), state=st.sampled_from(STATES))
 def test_any_two_worlds_that_differ_in_what_is_invisible_answer_alike(
     seed: int, state: str, tmp_path_factory: pytest.TempPathFactory

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rifflux.errors import InvalidArgument, NotFound
@@ -210,7 +210,7 @@ IGNORE_FILE = st.lists(PATTERNS, max_size=4)
 
 
 @pytest.mark.skipif(GIT is None, reason="git is the judge here")
-@examples(20, suppress_health_check=[HealthCheck.too_slow])
+@examples(20)
 @given(top=IGNORE_FILE, nested=IGNORE_FILE)
 @example(top=["a**/b", "/d/a**/b"], nested=["a**/b"])
 @example(top=["d/***/b"], nested=["a**b", "**/b", "!ab.d/***"])

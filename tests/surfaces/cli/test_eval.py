@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +23,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def rifflux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def rifflux(tmp_path: Path, command_line: Any) -> Any:
     """Runs the command with its cache in `tmp_path`."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
-    monkeypatch.setenv("RIFFLUX_MODEL", "hash:32")
-
-    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "rifflux", *map(str, arguments)]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", check=False)
-
-    return run
+    return command_line(tmp_path, {"XDG_CACHE_HOME": str(tmp_path / "user"), "RIFFLUX_MODEL": "hash:32"})
 
 
 def test_json_has_exactly_the_agreed_keys(rifflux: Any, folder: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import rifflux
@@ -15,6 +15,7 @@ from rifflux import Document, Index, InvalidArgument, NotFound, OutOfScope, Scop
 from rifflux.index.extract import Issued
 from rifflux.service.accounts import Accounts
 from rifflux.store import EVERYONE, QuestionDigest, Spending
+from tests.support.exploring import examples
 from tests.support.users import SECRETS, TEXTS, fill, share
 
 #: Of everything that was done, what would tell of it in bytes; words of secrets are stemmed in the index.
@@ -115,7 +116,7 @@ def test_a_work_goes_only_where_its_license_lets_everybody_read_it(tmp_path: Pat
         assert TRACES.findall(Path(made.path).read_bytes()) == []
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     owners=st.lists(
         st.tuples(st.sampled_from(["", "ann", "bob"]), st.sampled_from(["library", "wiki", "plans"]), st.booleans()),

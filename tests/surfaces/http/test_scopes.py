@@ -378,7 +378,7 @@ answered: dict[str, set[int]] = defaultdict(set)
 drawn = itertools.count()
 
 
-@examples(6, phases=(Phase.generate,))
+@examples(3, phases=(Phase.generate,))
 @given(data=st.data())
 def test_what_ann_is_answered_does_not_depend_on_others(data: st.DataObject, worlds: tuple[World, World]) -> None:
     alone, crowded = worlds
@@ -399,8 +399,10 @@ def test_what_ann_is_answered_does_not_depend_on_others(data: st.DataObject, wor
     requests += [each for each in others if f"{each.method} {each.operation.split(' ', 1)[1]}" not in found]
     # Of the many settings of a search, some are refused nearly always when all are drawn.
     requests.append(Request("POST /search", "POST", "/search", body={"query": "kestrel"}))
-    # Ids that an example made before are taken.
-    answers, seed = [], f"example {next(drawn)}"
+    # Ids and names that an example made before are taken.
+    seed = f"example {next(drawn)}"
+    requests.append(Request("POST /collections", "POST", "/collections", body={"name": seed.replace(" ", "-")}))
+    answers = []
     for world in worlds:
         patch = pytest.MonkeyPatch()
         drawn_alike(patch, seed)

@@ -93,13 +93,18 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def tab(browser: Any, site: Site) -> Iterator[Callable[..., Opened]]:
-    """What opens a tab, signed in as a user if one is named; nothing may go wrong in it."""
+    """What opens a tab, signed in as a user if one is named; nothing may go wrong in it.
+
+    A user's tab shows the page at an address; without one it is left for the test to load it.
+    """
     with ExitStack() as stack:
 
-        def new(user: str = "", **options: Any) -> Opened:
+        def new(user: str = "", *, at: str | None = "/", **options: Any) -> Opened:
             made = stack.enter_context(opened(browser, site.service.url, **options))
             if user:
-                made.enter(site.tokens[user])
+                made.sign_in(site.tokens[user])
+            if user and at is not None:
+                made.goto(at).wait_for_selector("#who button")
             return made
 
         yield new

@@ -35,7 +35,7 @@ def let(held: list[Route]) -> None:
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda each: each.title)
 def test_each_view_is_itself_before_the_script_runs(tab: Tab, view: Any) -> None:
-    root = tab("root")
+    root = tab("root", at=None)
     page, held = root.page, hold(root.page)
     page.goto(f"{root.url}/?view={view.name}", wait_until="commit")
     expect(page.locator("h1")).to_have_text(view.title)
@@ -49,7 +49,7 @@ def test_each_view_is_itself_before_the_script_runs(tab: Tab, view: Any) -> None
 
 @pytest.mark.parametrize("view", ASKING, ids=lambda each: each.title)
 def test_what_is_typed_before_the_script_runs_stays_in_its_place(tab: Tab, view: Any) -> None:
-    ann = tab("ann")
+    ann = tab("ann", at=None)
     page, held = ann.page, hold(ann.page)
     page.goto(f"{ann.url}/?view={view.name}", wait_until="commit")
     field = page.get_by_label(view.label, exact=True)
@@ -66,7 +66,7 @@ def test_what_is_typed_before_the_script_runs_stays_in_its_place(tab: Tab, view:
 
 
 def test_what_is_typed_into_a_search_before_the_script_runs_is_searched(tab: Tab) -> None:
-    ann = tab("ann")
+    ann = tab("ann", at=None)
     page, held = ann.page, hold(ann.page)
     page.goto(f"{ann.url}/", wait_until="commit")
     page.get_by_label("Search", exact=True).press_sequentially("heron")
@@ -76,7 +76,7 @@ def test_what_is_typed_into_a_search_before_the_script_runs_is_searched(tab: Tab
 
 @pytest.mark.parametrize("view", ASKING, ids=lambda each: each.title)
 def test_a_question_that_is_sent_before_the_script_runs_goes_to_its_view(tab: Tab, view: Any) -> None:
-    ann = tab("ann")
+    ann = tab("ann", at=None)
     page, held = ann.page, hold(ann.page)
     page.goto(f"{ann.url}/?view={view.name}", wait_until="commit")
     page.get_by_label(view.label, exact=True).fill("caching")
@@ -88,9 +88,7 @@ def test_a_question_that_is_sent_before_the_script_runs_goes_to_its_view(tab: Ta
 
 
 def test_without_a_script_each_view_that_needs_one_says_so(tab: Tab, site: Site) -> None:
-    ann = tab(java_script_enabled=False)
-    answer = ann.page.context.request.post(f"{ann.url}/session", data={"token": site.tokens["ann"]})
-    assert answer.ok
+    ann = tab("ann", at=None, java_script_enabled=False)
     for view in VIEWS:
         said = ann.goto(f"/?view={view.name}").inner_text("body")
         assert ("needs JavaScript" in said) == bool(view.name and not view.for_admins)
@@ -135,8 +133,8 @@ class TestSigningIn:
                     continue
                 made = root.post("/tokens", json={"user": "ann", "role": "user"}).json()
                 ann = _forgiving(tab())
-                page = ann.enter(made["token"])
-                page.goto(f"{ann.url}/?view={view.name}")
+                ann.sign_in(made["token"])
+                page = ann.goto(f"/?view={view.name}")
                 expect(page.locator("#who button").first).to_be_visible()
                 page.wait_for_load_state("networkidle")
                 root.delete(f"/tokens/{made['id']}")

@@ -34,7 +34,7 @@ BROKEN = """() => [...document.querySelectorAll("main th, main td")].flatMap((ce
 
 @pytest.mark.parametrize("view", ["settings", "status", "dashboard"])
 def test_tables_break_no_words_on_a_phone(tab: Tab, view: str) -> None:
-    root = tab("root", viewport={"width": 360, "height": 800})
+    root = tab("root", at=None, viewport={"width": 360, "height": 800})
     page = root.goto(f"/?view={view}")
     expect(page.locator("main th").first).to_be_visible()
     assert page.evaluate(BROKEN) == []
@@ -46,7 +46,7 @@ def test_text_from_right_to_left_begins_on_the_right(tab: Tab, site: Site) -> No
     with site.service.client(site.tokens["ben"]) as ben:
         made = ben.put("/documents/heron-ar.md", json={"text": f"# {ARABIC}\n\n{ARABIC} heronar", "title": ARABIC})
         assert made.status_code == 201
-    page = tab("ben").goto("/?q=heronar")
+    page = tab("ben", at=None).goto("/?q=heronar")
     expect(page.locator(".hit").first).to_be_visible()
     for shown in (page.locator(".hit h2").first, page.locator(".hit .passage").first):
         expect(shown).to_have_css("direction", "rtl")
@@ -58,7 +58,7 @@ def test_text_from_right_to_left_begins_on_the_right(tab: Tab, site: Site) -> No
 
 
 def test_an_answer_is_printed_with_its_sources_and_without_controls(tab: Tab) -> None:
-    ann = tab("ann")
+    ann = tab("ann", at=None)
     page = ann.goto("/?view=chat&q=how long does the cache live")
     expect(page.get_by_role("button", name="Verify")).to_be_visible()
     page.emulate_media(media="print")
@@ -71,7 +71,7 @@ def test_an_answer_is_printed_with_its_sources_and_without_controls(tab: Tab) ->
 
 
 def test_works_lists_works_alone(tab: Tab) -> None:
-    page = tab("ann").goto("/?view=works&q=cache entries minutes")
+    page = tab("ann", at=None).goto("/?view=works&q=cache entries minutes")
     expect(page.locator(".beside .hit").first).to_be_visible()
     for each in page.locator(".beside .hit h3").all():
         expect(each).to_contain_text("On caching")

@@ -140,8 +140,7 @@ class TestSearching:
         expect(page.locator(".hit .wrong").first).to_have_attribute("aria-pressed", "true")
 
     def test_nothing_found_is_told(self, tab: Tab) -> None:
-        page = tab("ann").page
-        page.goto(f"{page.url}?q=cache&since=2999")
+        page = tab("ann", at="/?q=cache&since=2999").page
         expect(page.locator(".found .soft").first).to_contain_text("No results")
 
     @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -188,8 +187,7 @@ class TestReading:
         assert ann.violations() == []
 
     def test_it_says_why_it_ranks_and_is_saved(self, tab: Tab) -> None:
-        page = tab("ann").page
-        page.goto(f"{page.url}?doc=notes/n3.md&q=cache")
+        page = tab("ann", at="/?doc=notes/n3.md&q=cache").page
         page.get_by_role("button", name="Why does it rank so?").click()
         expect(page.locator("[role=status]", has_text="candidate")).to_contain_text("notes/n3.md")
         with page.expect_download() as saved:
@@ -206,8 +204,7 @@ class TestReading:
 
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     def test_everybody_can_use_it(self, tab: Tab, scheme: str) -> None:
-        ann = tab("ann", color_scheme=scheme)
-        ann.page.goto(f"{ann.url}/?doc=long.md&q=cache")
+        ann = tab("ann", at="/?doc=long.md&q=cache", color_scheme=scheme)
         expect(ann.page.locator(".outline li")).to_have_count(40)
         assert ann.violations() == []
 

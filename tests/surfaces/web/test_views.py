@@ -28,7 +28,7 @@ def view(page: Page, name: str) -> None:
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 320)])
 def test_everybody_can_use_every_view(tab: Tab, scheme: str, width: int) -> None:
-    root = tab("root", color_scheme=scheme, viewport={"width": width, "height": 800})
+    root = tab("root", at=None, color_scheme=scheme, viewport={"width": width, "height": 800})
     for name in VIEWS:
         root.page.goto(f"{root.url}/?view={name}&q=caching")
         expect(root.page.locator("h1")).to_be_visible()
@@ -119,7 +119,7 @@ class TestConversations:
         expect(page.locator(".said").last).to_contain_text("Thank you <b>all</b>")
 
     def test_a_message_that_a_search_of_everything_finds_opens_there(self, tab: Tab) -> None:
-        ann = tab("ann")
+        ann = tab("ann", at=None)
         ann.page.goto(f"{ann.url}/?q=how+long+does+the+cache+live+ten&in=everything&kind=message")
         ann.page.locator(".hit h2 a", has_text="Of caches").first.click()
         expect(ann.page.locator(".said.here")).to_be_visible()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from rifflux import Index
@@ -12,6 +12,7 @@ from rifflux.types import Identifier, Link, Tag
 from rifflux.works.importers.latex.numbering import numbering
 from rifflux.works.importers.latex.outline import PaperOutline
 from rifflux.works.importers.latex.tex import macros_of
+from tests.support.exploring import examples
 
 PAPER = r"""
 \documentclass{amsart}
@@ -167,7 +168,7 @@ others = [r"\section{S}", "{", "}", "words ", r"\label{l}", r"\section{", "$", "
 pieces = st.sampled_from([*edges, *others])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(pieces, max_size=25).map("".join))
 def test_any_latex_is_taken_apart_and_no_word_is_lost(body: str) -> None:
     outline = PaperOutline(body, numbering(""), str)
