@@ -1,6 +1,7 @@
 """Whether a sentence stands in a source: its numbers, names, dates, identifiers and quotations do, and its words.
 
-That is no proof: who says the contrary in the same words passes. It keeps out what the source does not speak of.
+The words stand in the passage, the numbers near the sentence that it resembles most, and that sentence says nothing
+else (see `contradiction`). That is no proof: it keeps out what the source does not speak of, and what turns it around.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from rifflux.answer.contradiction import Statement, contradicts, measures
 from rifflux.evidence.pack import EvidenceItem
 from rifflux.text.analyzer import Analyzer, fold
 from rifflux.text.identifiers import labelled
@@ -18,16 +20,26 @@ from rifflux.text.sentences import pieces
 from rifflux.types import Moment, Span
 
 #: The share of a sentence's words that must stand in its source.
-LEAST_SUPPORT = 0.5
+LEAST_SUPPORT = 0.7
+#: A sentence of a source is compared with a claim if it shares this part of what the best one shares with it.
+NEARLY = 0.95
+#: A clause that is negated speaks of a claim if it holds this share of the claim's words.
+CLAUSE = 0.5
+#: A clause that holds this share of a claim's words holds its numbers, too.
+SAME = 0.8
 _NUMBER = re.compile(r"(?<![\w.,])[-+]?\d+(?:[.,]\d+)*")
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{3,})[\"”“»]")
 _URL = re.compile(r"(?:https?|ftp)://[^\s)>\]]+|www\.[^\s)>\]]+|\b[\w.+-]+@[\w-]+\.\w+")
 _NAME = re.compile(r"(?<=[^\s.!?:;\"“(\[*_-]\s)[A-Z][^\W\d_]+")
-_NEGATED = re.compile(
-    r"\b(?:not|no|never|none|neither|nor|without|cannot|n't|nicht|kein\w*|nie|ohne|pas|jamais|sans|ninguno?|nunca|sin"
-    r"|non|mai|senza|não|nem|sem|niet|geen|nooit|zonder)\b|n['’]t\b",
-    re.IGNORECASE,
+#: A name that a sentence begins with: another word follows it than one that follows an order or a link.
+_FIRST = re.compile(r"\W*([A-Z][^\W\d_]+)\s+(?!(?:the|an?|your|its?|all|each|both|for|if|to|that|this|and|or)\b)[a-z]")
+_LEADING_WORDS = (
+    "also additionally alternatively because both choose click create each enter every finally first for from"
+    " however if in instead it next note on only open or other otherwise pass people please press put run see select"
+    " set similarly some such take that then there therefore these they this those thus to type use users using what"
+    " when where while with yes you your"
 )
+_LEADING = frozenset(_LEADING_WORDS.split())
 _SPACE = re.compile(r"\s+")
 
 
@@ -84,11 +96,64 @@ class SourcePassage:
             return 0.0
         if not all(each in self.plain for each in sentence.exact) or not sentence.names <= self.terms:
             return 0.0
-        if sentence.is_negated and not _NEGATED.search(self.item.text):
-            return 0.0
-        if not sentence.terms:
+        if not sentence.terms or not any(self._says(sentence, span) for span in self._nearest(sentence.terms)):
             return 0.0
         return len(sentence.terms & self.terms) / len(sentence.terms)
+
+    def _nearest(self, terms: frozenset[str]) -> list[Span]:
+        """Return the places of the sentences that share most with some terms."""
+        shares = [(len(terms & own), span) for span, own in self.sentences]
+        most = max((share for share, _ in shares), default=0)
+        if not most:
+            return []
+        return [span for share, span in shares if share >= NEARLY * most]
+
+    def _says(self, claim: _Claim, span: Span) -> bool:
+        """Return True if a sentence, with those beside it, says what a claim says, and nothing against it."""
+        source = Statement(self.item.text[slice(*span)])
+        if claim.statement.is_negated != self._is_denied(claim, source):
+            return False
+        if contradicts(claim.statement, source):
+            return False
+        around = self._around(span)
+        if not measures(claim.text) <= measures(around):
+            return False
+        if self._dated(claim):
+            return True
+        return claim.numbers <= frozenset(_numbers(around)) and self._holds_numbers(claim, source)
+
+    def _holds_numbers(self, claim: _Claim, source: Statement) -> bool:
+        """Return True unless one clause says what the claim says with other numbers."""
+        words = frozenset(term for term in claim.terms if not term[:1].isdecimal())
+        for clause in source.clauses():
+            own = frozenset(self.analyzer.terms(clause))
+            if len(words & own) >= SAME * len(words) and not claim.numbers <= frozenset(_numbers(clause)):
+                return any(
+                    len(words & frozenset(self.analyzer.terms(other))) >= SAME * len(words)
+                    and claim.numbers <= frozenset(_numbers(other))
+                    for other in source.clauses()
+                )
+        return True
+
+    def _around(self, span: Span) -> str:
+        """Return a sentence with those before and behind it, below the title and the headings."""
+        spans = [each for each, _ in self.sentences]
+        place = spans.index(span)
+        first = spans[max(0, place - 1)][0]
+        last = spans[min(len(spans) - 1, place + 1)][1]
+        return "\n".join((self.item.title, self.item.heading_path, self.item.text[first:last]))
+
+    def _is_denied(self, claim: _Claim, source: Statement) -> bool:
+        """Return True if a sentence denies what a claim speaks of: the clause of it that shares most with the claim."""
+        clauses = [Statement(each) for each in source.clauses()]
+        terms = [frozenset(self.analyzer.terms(each.text)) for each in clauses]
+        best = max((len(claim.terms & own) for own in terms), default=0)
+        if best < CLAUSE * len(claim.terms):
+            return source.is_negated
+        nearest = [each for each in zip(clauses, terms, strict=True) if len(claim.terms & each[1]) == best]
+        left = claim.terms - frozenset[str]().union(*(own for _, own in nearest))
+        others = [each for each, own in zip(clauses, terms, strict=True) if left & own]
+        return any(each.is_negated for each, _ in nearest) or any(each.is_negated for each in others)
 
     def _dated(self, sentence: _Claim) -> bool:
         """Return True if all numbers that are missing here belong to dates that stand here in other words."""
@@ -144,11 +209,15 @@ class _Claim:
         """Return the terms of what is written with a capital inside the sentence; in German all nouns are."""
         if self.analyzer.language == "german":
             return frozenset()
-        return frozenset(term for name in _NAME.findall(self.text) for term in self.analyzer.terms(name))
+        names = _NAME.findall(self.text)
+        first = _FIRST.match(self.text)
+        if first and first[1].casefold() not in _LEADING and not first[1].endswith(("ly", "ing", "ed")):
+            names.append(first[1])
+        return frozenset(term for name in names for term in self.analyzer.terms(name))
 
     @cached_property
-    def is_negated(self) -> bool:
-        return bool(_NEGATED.search(self.text))
+    def statement(self) -> Statement:
+        return Statement(self.text)
 
 
 @dataclass(frozen=True, slots=True)

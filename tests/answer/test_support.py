@@ -1,0 +1,71 @@
+"""A sentence that turns its source around is withdrawn, and one that is true of it stays."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+
+from rifflux.answer.support import SourcePassage, supported
+from rifflux.evidence.pack import EvidenceItem
+from rifflux.text.analyzer import Analyzer
+from tests.answer.claims import CLAIMS
+
+#: The share of false sentences that is withdrawn at least, and of true ones at most.
+WITHDRAWN = 0.95
+LOST = 0.05
+_VERB = re.compile(r"\b(?:is|are|was|were|can|may|must|should|has|had)\b")
+_NUMBER = re.compile(r"\b\d+\b")
+
+
+def passage(text: str) -> SourcePassage:
+    """Return a passage with a text and no title."""
+    item = EvidenceItem(
+        number=1,
+        rank=1,
+        citation_key="a",
+        namespace="",
+        key="a.md",
+        title="",
+        authors=(),
+        year=None,
+        venue="",
+        identifiers=(),
+        heading_path="",
+        chunk_id="1",
+        span=(0, len(text)),
+        text=text,
+        hash=hashlib.sha256(text.encode()).hexdigest(),
+        license=None,
+        score=1.0,
+        components={},
+    )
+    return SourcePassage(item, Analyzer("english"))
+
+
+def stands(claim: str, source: str) -> bool:
+    """Return True if a claim is taken for what its source says."""
+    place = passage(source)
+    return supported(claim, [place], [place]) is not None
+
+
+def turned(claim: str) -> Iterator[str]:
+    """Give a true sentence with its verb negated, and with each of its numbers doubled."""
+    if verb := _VERB.search(claim):
+        if re.search(r"\b(?:not|only)\b", claim):
+            yield claim.replace(" not ", " ", 1).replace("only", "never", 1)
+        else:
+            yield f"{claim[: verb.end()]} not{claim[verb.end() :]}"
+    for number in _NUMBER.finditer(claim):
+        yield f"{claim[: number.start()]}{2 * int(number[0]) + 1}{claim[number.end() :]}"
+
+
+def test_false_sentences_are_withdrawn_and_true_ones_stay() -> None:
+    true = [(claim, source) for source, claims, _ in CLAIMS for claim in claims]
+    false = [(claim, source) for source, _, claims in CLAIMS for claim in claims]
+    false += [(each, source) for claim, source in true for each in turned(claim)]
+    passing = [claim for claim, source in false if stands(claim, source)]
+    lost = [claim for claim, source in true if not stands(claim, source)]
+    assert len(false) >= 200
+    assert len(passing) <= (1 - WITHDRAWN) * len(false), passing
+    assert len(lost) <= LOST * len(true), lost
