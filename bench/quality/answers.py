@@ -10,10 +10,12 @@ QUESTIONS has a question in each line, in JSON:
     forbidden   patterns that stand in no right answer
     file        the end of the gold document's path, alternatives parted by `|`
 
-An answer is right if it has enough of the gold and nothing forbidden, partly right if it has some of it, else wrong. A
-right answer is lost in retrieval if no passage that was found has enough of the gold, in the evidence if none of the
-pack together has, by refusal if the question is refused, and else in the choice of what is quoted. `--record` writes
-each answer down: the first run over a set is the one that counts, and a file that is there is not written again.
+An answer is right if it has enough of the gold and nothing forbidden, partly right if it has some of it, else wrong.
+One that is labelled as the closest passage is an answer like any other: right if it is right, and no refusal where
+nothing answers. A second row counts all of those as refused. A right answer is lost in retrieval if no passage that was
+found has enough of the gold, in the evidence if none of the pack together has, by refusal if the question is refused,
+and else in the choice of what is quoted. `--record` writes each answer down: the first run over a set is the one that
+counts, and a file that is there is not written again.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import re
 import statistics
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import rifflux
@@ -41,6 +43,7 @@ REFUSED = "refused"
 VERDICTS = (RIGHT, PARTLY, WRONG, REFUSED)
 LOSSES = ("retrieval", "evidence", "refusal", "choice")
 UNANSWERABLE = "unanswerable"
+CLOSEST = "answer.closest"
 #: A right answer of at most so many characters is counted once more.
 SHORT = 500
 _MARK = re.compile(r"\s*\[\d+\]")
@@ -95,6 +98,18 @@ class JudgedAnswer:
     lost: str = ""
 
     @property
+    def is_closest(self) -> bool:
+        """Return True if the answer is labelled as the closest passage."""
+        return any(note.code == CLOSEST for note in self.answer.notes)
+
+    @property
+    def strict(self) -> JudgedAnswer:
+        """Return the judgement if the closest passage is no answer."""
+        if self.is_closest:
+            return replace(self, verdict=REFUSED, lost="refusal")
+        return self
+
+    @property
     def citations(self) -> list[bool]:
         """Return for each citation whether it is of a document that answers."""
         keys = {item.number: item.key for item in self.answer.pack.items}
@@ -124,7 +139,15 @@ def main() -> None:
         print("\n".join(_failures(judged)))
     if arguments.record:
         lines = [
-            json.dumps({"id": each.question.id, "verdict": each.verdict, "lost": each.lost, "text": each.answer.text})
+            json.dumps(
+                {
+                    "id": each.question.id,
+                    "verdict": each.verdict,
+                    "lost": each.lost,
+                    "closest": each.is_closest,
+                    "text": each.answer.text,
+                }
+            )
             for each in judged
         ]
         arguments.record.write_text("\n".join(lines) + "\n", "utf-8")
@@ -182,6 +205,7 @@ def _figures(judged: Sequence[JudgedAnswer]) -> Iterator[str]:
     kinds = list(dict.fromkeys(each.question.kind for each in answerable))
     rows = [(kind, [each for each in answerable if each.question.kind == kind]) for kind in kinds]
     rows.append(("all", answerable))
+    rows.append(("all, the closest passage as refused", [each.strict for each in answerable]))
     yield from markdown(("", "questions", *VERDICTS, *LOSSES), (_row(name, own) for name, own in rows))
     citations = [is_gold for each in answerable for is_gold in each.citations]
     lengths = [len(_MARK.sub("", each.answer.text)) for each in answerable if each.verdict != REFUSED]
@@ -191,13 +215,18 @@ def _figures(judged: Sequence[JudgedAnswer]) -> Iterator[str]:
     yield from markdown(
         ("", "figure", "of"),
         [
-            ("unanswerable refused", str(sum(each.verdict == REFUSED for each in others)), str(len(others))),
+            ("unanswerable refused", _refused(others), str(len(others))),
+            ("the same, the closest passage as refused", _refused(each.strict for each in others), str(len(others))),
             (f"right in at most {SHORT} characters", str(short), str(len(answerable))),
             ("citations of the gold's document", str(sum(citations)), str(len(citations))),
             ("characters of an answer, median", _median(lengths), str(len(lengths))),
             ("milliseconds of an answer, median", _median(times), str(len(times))),
         ],
     )
+
+
+def _refused(judged: Iterable[JudgedAnswer]) -> str:
+    return str(sum(each.verdict == REFUSED for each in judged))
 
 
 def _row(name: str, judged: Sequence[JudgedAnswer]) -> list[str]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rifflux
-from rifflux import Hit, Index
+from rifflux import Index
 from rifflux.answer import sufficient
-from rifflux.answer.gather import FIRST, _agreed
-from rifflux.answer.sufficient import BY_MEANING, BY_WORDS
-from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates, joined
-from rifflux.types import Ranking
+from rifflux.answer.sufficient import Signals
 
 PAGES = {
     "install": "# Installing\n\n## Requirements\n\nA disk and a network.\n\n## On Linux\n\nRun the script.",
@@ -60,38 +57,15 @@ def test_what_may_not_answer_is_quoted_as_the_closest_passage(index: Index, monk
     assert len(answer.sentences) == 1
 
 
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=2), st.integers(0, 1))
-def test_more_evidence_never_makes_an_answer_less_likely(signals: list[float], place: int) -> None:
-    more = [value + 0.1 * (at == place) for at, value in enumerate(signals)]
-    for calibration in (BY_MEANING, BY_WORDS):
-        assert 0 < calibration.probability(*signals) <= calibration.probability(*more) < 1
-
-
-def _hit(document: str) -> Hit:
-    return Hit(document, document, document, document, "", 0, "", (0, 0))
-
-
-def _table(words: Sequence[int], meaning: Sequence[int]) -> tuple[Candidates, list[Hit]]:
-    """Return the candidates that two channels found, each given by documents from the best on, and their hits."""
-    rankings = {
-        name: Ranking(np.array(found, np.int64), np.arange(len(found), 0, -1) / 10)
-        for name, found in ((LEXICAL, words), (SEMANTIC, meaning))
-    }
-    table = joined(rankings)
-    return table, [_hit(str(id)) for id in table.ids.tolist()]
-
-
-def test_two_searches_agree_on_the_document_that_is_first_in_one_and_among_the_first_in_the_other() -> None:
-    assert _agreed(*_table([1, 2, 3], [1, 3, 2]))
-    assert _agreed(*_table([1, 2, 3], [2, 1, 3]))
-    assert not _agreed(*_table([1, 2, 3], [3, 1, 2]))
-    assert not _agreed(*_table([], [1, 2]))
-    alone = Candidates.of(Ranking(np.array([1]), np.array([0.5])))
-    assert _agreed(alone, [_hit("1")]) is None
-
-
-@given(st.permutations(range(6)), st.permutations(range(6)))
-def test_agreement_is_mutual(words: Sequence[int], meaning: Sequence[int]) -> None:
-    agreed = _agreed(*_table(words, meaning))
-    assert agreed == _agreed(*_table(meaning, words))
-    assert agreed == (words[0] in meaning[:FIRST] and meaning[0] in words[:FIRST])
+@given(st.lists(st.floats(0.01, 1), min_size=5, max_size=5), st.sampled_from(["tokens", "meaning", "words"]))
+def test_more_evidence_never_makes_an_answer_less_likely(values: list[float], known: str) -> None:
+    relevance, meaning, covered, fit, worst = values
+    if known == "tokens":
+        signals = Signals(relevance, meaning, covered, fit, worst)
+    else:
+        signals = Signals(relevance, meaning if known == "meaning" else 0.0, covered)
+    more = [replace(signals, relevance=relevance + 0.1), replace(signals, covered=covered + 0.1)]
+    if known == "tokens":
+        more += [replace(signals, fit=fit + 0.1), replace(signals, worst=worst + 0.1)]
+    for each in more:
+        assert 0 < signals.probability <= each.probability < 1

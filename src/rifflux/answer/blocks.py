@@ -30,6 +30,8 @@ LONGEST = 900
 LONGEST_PARAGRAPH = 600
 #: Characters of a run of sentences of a longer paragraph.
 RUN = 400
+#: Characters up to which a block is quoted with what stands around it.
+GROWN = 400
 
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)\s*([\w+-]*)")
 _HASHES = re.compile(r"\s{0,3}#{1,6}\s+\S")
@@ -44,6 +46,9 @@ _SILENT = re.compile(
     r"\s*(?:(?:[-=_*]\s*){3,}|(?:<!--.*?-->|</?[a-zA-Z][^<>]*>|\s)+|\[[^\[\]]+\]:\s*\S+.*|\{\{.*\}\}|\{%.*%\}"
     r"|:::.*|!!!\s.*|!\[[^\[\]]*\]\S*|\[![\w-]+\].*)?\s*"
 )
+#: What a file says of itself before its text begins.
+_FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n|\n)+?---[ \t]*(?:\n|\Z)")
+_NUMBERED = re.compile(r"\s*\d{1,3}[.)]\s")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _RULE_OF_TABLE = re.compile(r"[\s|:+-]+\Z")
 _IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
@@ -84,6 +89,53 @@ def blocks(text: str, headings: Sequence[str] = (), *, code: bool = False) -> li
                 if re.search(r"[^\W_]", block.text):
                     found.setdefault((block.span, block.text), block)
     return sorted(found.values(), key=lambda block: block.span)
+
+
+def grown(text: str, block: AnswerBlock, headings: Sequence[str] = (), *, longest: int = GROWN) -> AnswerBlock:
+    """Return a block with what follows it in its section, then with what stands before it, as far as that is short.
+
+    What a sentence asks for often stands in the next one: the value, the command, the exception.
+    """
+    for is_heading, group in groupby(units(text, headings), lambda unit: unit.kind == HEADING):
+        own = list(group)
+        inside = [place for place, unit in enumerate(own) if _contains(block.span, unit.span)]
+        if is_heading or not inside:
+            continue
+        return _grown(text, block, own, inside[0], inside[-1], longest)
+    return block
+
+
+def _grown(text: str, block: AnswerBlock, own: Sequence[Unit], first: int, last: int, longest: int) -> AnswerBlock:
+    before = block.text.removesuffix(_rendered(text, own[first : last + 1]))
+    if before == block.text:
+        return block
+    start, end = first, last
+    if own[first].kind == ROW:
+        while start and own[start - 1].kind == ROW:
+            start -= 1
+        while end + 1 < len(own) and own[end + 1].kind == ROW:
+            end += 1
+        if len(_rendered(text, own[start : end + 1])) > longest:
+            return block
+        before = ""
+    while end + 1 < len(own) and own[end + 1].kind != TERM:
+        if len(before) + len(_rendered(text, own[start : end + 2])) > longest:
+            break
+        end += 1
+    while end > last and own[end].kind != CODE and _LEADS.search(_of(text, own[end])):
+        end -= 1
+    while start and not before and own[start - 1].kind != TERM:
+        if len(_rendered(text, own[start - 1 : end + 1])) > longest:
+            break
+        start -= 1
+    if (start, end) == (first, last):
+        return block
+    span = (own[start].span[0], own[end].span[1])
+    return AnswerBlock(block.kind, span, before + _rendered(text, own[start : end + 1]))
+
+
+def _contains(outer: Span, inner: Span) -> bool:
+    return outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
 def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
@@ -253,6 +305,8 @@ def _lines(text: str) -> list[Span]:
 def _units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
     place = 0
     comment = [match.span() for match in _COMMENT.finditer(text)]
+    if front := _FRONT_MATTER.match(text):
+        comment.append(front.span())
     half = len([span for span in lines if _FENCE.match(text[slice(*span)])]) % 2 == 1
     while place < len(lines):
         start, end = lines[place]

@@ -4,50 +4,73 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 import numpy as np
 
-from rifflux.answer.blocks import AnswerBlock, blocks
-from rifflux.answer.gather import Evidence
+from rifflux.answer.blocks import AnswerBlock, blocks, grown
+from rifflux.answer.gather import Evidence, Found
 from rifflux.answer.support import SourcePassage
 from rifflux.errors import ModelError
 from rifflux.retrieve.fuse.base import weights_of
-from rifflux.types import Clause, Notice, Span, Vectors
+from rifflux.retrieve.query.reading import Words
+from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder, token_weights
+from rifflux.types import Clause, Notice, Scores, Span, Vectors
 
 #: Blocks that are compared by meaning, and the characters of one that are read for that.
 COMPARED = 16
 READ_OF_BLOCK = 400
-#: How a block is scored: its meaning, the words of the question that it holds, and its passage's place.
+#: The tokens of a question that fit worst into a block, whose mean says what it does not speak of.
+WORST = 2
+#: A token that counts less than this share of the one that counts most may fit into nothing.
+LIGHT = 0.5
+#: How a block is scored: its meaning, as a whole and by tokens, the question's words in it, and its passage's place.
 MEANING = 1.2
-COVERAGE = 0.3
+FIT = 0.6
+COVERAGE = 0.15
 PLACE = 0.2
 #: What a heading says is said of what stands under it; by so much less.
 HEADED = 0.6
 #: What the words count that complete a follow-up.
-OLD = 0.4
+OLD = 0.2
 #: A second block is quoted if its score is by no more than this behind the best one's.
-MARGIN = 0.15
-#: Blocks of an answer.
+MARGIN = 0.1
+#: Blocks of an answer, and its characters beyond which no further block follows.
 MOST = 2
+LONGEST = 900
+#: How many of the headings that a block stands under are quoted with it.
+NAMED = 2
+#: Ends of sentences, which fit into no block.
+_STOPS = re.compile(r"[?!.…]+(?=\s|\Z)")
 #: What parts the words of a file's name.
 _PARTING = re.compile(r"[-_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """A block of a passage as it is quoted; `span` is its place in the document."""
+    """A block of a passage as it is quoted; `span` is its place in the document, `label` the headings it is under."""
 
     passage: SourcePassage
     text: str
     span: Span
     is_whole: bool = False
+    label: str = ""
+
+    @property
+    def labelled(self) -> str:
+        """Return the text below its label."""
+        return f"**{self.label}**\n\n{self.text}" if self.label else self.text
 
 
 @dataclass
 class Candidate:
-    """A block that may answer, with what speaks for it."""
+    """A block that may answer, with what speaks for it.
+
+    `covered` is the share of the question's words that it holds, `meaning` its cosine with the question. `fit` is their
+    MaxSim: the mean, over the question's tokens by their weight, of the greatest cosine with a token of the block;
+    `worst` that of the `WORST` tokens that fit worst. Without vectors of tokens there are none.
+    """
 
     passage: SourcePassage
     block: AnswerBlock
@@ -55,15 +78,34 @@ class Candidate:
     terms: frozenset[str]
     covered: float
     meaning: float = 0.0
+    fit: float | None = None
+    worst: float | None = None
     score: float = 0.0
-    vector: Vectors | None = field(default=None, repr=False)
 
     @property
+    def span(self) -> Span:
+        """Return the place of the block in its document."""
+        return self._span_of(self.block)
+
+    @property
+    def headings(self) -> list[str]:
+        """Return the headings that the block stands under."""
+        return [each for each in self.passage.item.heading_path.split(" > ") if each]
+
     def quotation(self) -> Quotation:
-        """Return the block as it is quoted."""
+        """Return the block as it is quoted: with what belongs to it, below the headings that say something more."""
+        block = self.block
+        if not self.passage.is_code:
+            block = grown(self.passage.item.text, block, self.headings)
+        label = " > ".join(self.headings[-NAMED:])
+        analyzer = self.passage.analyzer
+        if set(analyzer.terms(label)) <= set(analyzer.terms(block.text)):
+            label = ""
+        return Quotation(self.passage, block.text, self._span_of(block), "\n" in block.text, label)
+
+    def _span_of(self, block: AnswerBlock) -> Span:
         start = self.passage.item.span[0]
-        span = (start + self.block.span[0], start + self.block.span[1])
-        return Quotation(self.passage, self.block.text, span, is_whole="\n" in self.block.text)
+        return (start + block.span[0], start + block.span[1])
 
 
 def ranked(
@@ -80,7 +122,7 @@ def ranked(
         each.score = COVERAGE * each.covered + PLACE / (1 + each.place)
     candidates.sort(key=lambda each: -each.score)
     candidates = candidates[:COMPARED]
-    degraded = _by_meaning(evidence, candidates)
+    degraded = _by_meaning(evidence, candidates, follow_up)
     candidates.sort(key=lambda each: -each.score)
     return candidates, degraded
 
@@ -90,14 +132,20 @@ def chosen(candidates: Sequence[Candidate], most: int = MOST, given: Sequence[st
 
     An answer that was `given` before does not begin with the same block again, if there is another one.
     """
-    found: list[Candidate] = []
-    new = [each for each in candidates if not any(text.startswith(each.block.text) for text in given)]
-    for each in new or candidates:
-        if len(found) == most or (found and each.score < found[0].score - MARGIN):
+    found: list[Quotation] = []
+    new = [each for each in candidates if not any(each.block.text in text for text in given)]
+    ranking = new or candidates
+    for each in ranking:
+        if len(found) == most or each.score < ranking[0].score - MARGIN:
             break
-        if not any(_repeats(each, other) for other in found):
-            found.append(each)
-    return [each.quotation for each in found]
+        quotation = each.quotation()
+        length = sum(len(other.text) for other in found)
+        if found and (length + len(quotation.text) > LONGEST or any(_repeats(quotation, other) for other in found)):
+            continue
+        if found and quotation.label == found[-1].label and quotation.passage.item.key == found[-1].passage.item.key:
+            quotation = replace(quotation, label="")
+        found.append(quotation)
+    return found
 
 
 def numbered(evidence: Evidence, quotations: Sequence[Quotation]) -> tuple[Evidence, list[Quotation]]:
@@ -112,13 +160,13 @@ def numbered(evidence: Evidence, quotations: Sequence[Quotation]) -> tuple[Evide
     return replace(evidence, pack=replace(evidence.pack, items=tuple(renumbered.values()))), moved
 
 
-def _repeats(one: Candidate, other: Candidate) -> bool:
-    """Return True if two blocks overlap."""
+def _repeats(one: Quotation, other: Quotation) -> bool:
+    """Return True if two quotations overlap."""
     if one.passage.item.key != other.passage.item.key:
-        return one.block.text == other.block.text
-    left = one.quotation.span
-    right = other.quotation.span
-    return (left[0] < right[1] and right[0] < left[1]) or one.block.text in other.block.text
+        return one.text == other.text
+    left = one.span
+    right = other.span
+    return (left[0] < right[1] and right[0] < left[1]) or one.text in other.text
 
 
 def _candidates(evidence: Evidence, passage: SourcePassage, place: int, follow_up: str) -> list[Candidate]:
@@ -151,24 +199,57 @@ def _weights(weights: Mapping[Clause, float], new: frozenset[str]) -> dict[str, 
     return {}
 
 
-def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate]) -> list[Notice]:
+def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: str) -> list[Notice]:
     """Add to each score how near a block is to the question; return what was missing for that."""
     found = evidence.found[0]
     if not candidates or not found.searcher.store.counts()["embedded_chunks"] or not found.query.semantic_text:
         return []
     embedder = found.searcher.view.embedder
+    texts = [headed(each) for each in candidates]
     try:
-        question = embedder.question_vector(found.query.semantic_text)
-        vectors = embedder.hurried.passage_vectors([headed(each) for each in candidates])
+        if isinstance(embedder, TokenEmbedder):
+            text = _STOPS.sub("", found.query.semantic_text)
+            question, *blocks = embedder.token_vectors([text, *texts])
+            weights = _token_weights(found, embedder, text, len(question), follow_up)
+            if len(question):
+                whole = weights @ question if follow_up else question.mean(axis=0)
+                _add_fits(candidates, question, weights, blocks, _unit(whole))
+        else:
+            question = embedder.question_vector(found.query.semantic_text)
+            cosines = np.maximum(embedder.hurried.passage_vectors(texts) @ question, 0.0)
+            for each, cosine in zip(candidates, cosines.tolist(), strict=True):
+                each.meaning = cosine
     except ModelError as error:
-        text = f"blocks were chosen by their words alone: {error}"
-        return [Notice.of(error, "sentences.by_words", text)]
-    cosines = np.maximum(vectors @ question, 0.0)
-    for each, vector, cosine in zip(candidates, vectors, cosines.tolist(), strict=True):
-        each.meaning = cosine
-        each.vector = vector
-        each.score += MEANING * cosine
+        reason = f"blocks were chosen by their words alone: {error}"
+        return [Notice.of(error, "sentences.by_words", reason)]
+    for each in candidates:
+        each.score += MEANING * each.meaning + FIT * (each.fit or 0.0)
     return []
+
+
+def _token_weights(found: Found, embedder: TokenEmbedder, text: str, tokens: int, follow_up: str) -> Scores:
+    """Return what each token of the question counts: the root of the share of its word, nothing for a stop word."""
+    analyzer = found.searcher.analyzer
+    shares = _weights(weights_of(found.searcher.store, found.plan), frozenset(analyzer.terms(follow_up)))
+    words = found.query.words or Words(analyzer)
+    return np.sqrt(token_weights(embedder, text, words, shares, tokens))
+
+
+def _add_fits(
+    candidates: Sequence[Candidate], question: Vectors, weights: Scores, blocks: Sequence[Vectors], whole: Vectors
+) -> None:
+    """Add to each block how near it is to the question: as a whole, by tokens, and by the tokens that fit worst."""
+    limit = LIGHT * weights.max()
+    for each, block in zip(candidates, blocks, strict=True):
+        if len(block):
+            nearest = (question @ block.T).max(axis=1)
+            each.meaning = max(0.0, float(whole @ _unit(block.mean(axis=0))))
+            each.fit = float(weights @ nearest / weights.sum())
+            each.worst = float(np.sort(nearest[weights >= limit])[:WORST].mean())
+
+
+def _unit(vector: Vectors) -> Vectors:
+    return vector / max(float(np.linalg.norm(vector)), 1e-9)
 
 
 def headed(candidate: Candidate) -> str:

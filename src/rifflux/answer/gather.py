@@ -18,10 +18,10 @@ from rifflux.requests import HYBRID
 from rifflux.retrieve.pipeline import Plan, Stopwatch
 from rifflux.retrieve.query.expand import VARIANTS
 from rifflux.retrieve.query.reading import collections_in
-from rifflux.retrieve.table import LEXICAL, SEMANTIC, Candidates
+from rifflux.retrieve.table import SEMANTIC, Candidates
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
-from rifflux.types import Document, Filter, Hit, Notice, Query, Scores, Span, Trace
+from rifflux.types import Document, Filter, Hit, Notice, Query, Span, Trace
 
 #: Passages that are looked at in each source, and those that stand side by side which are joined at most.
 READ = 24
@@ -31,8 +31,6 @@ DAMPING = 8
 #: Characters before and behind a passage that may belong to it.
 AROUND = 400
 _BREAK = re.compile(r"\n[ \t]*\n\s*")
-#: How many documents by words and by meaning are looked at for the best one of the other.
-FIRST = 2
 #: A passage that has less than this share of the best one's relevance is no evidence beside it.
 LEAST_SHARE = 0.25
 #: How evidence is chosen: passages of a document, and documents that share a small budget.
@@ -69,17 +67,13 @@ class Source:
 
 @dataclass(frozen=True)
 class Found:
-    """What a question found in one source: the searcher, the question as it was read there, and the hits.
-
-    `agreed` says that words and meaning found the same document; None where only one of them was searched by.
-    """
+    """What a question found in one source: the searcher, the question as it was read there, and the hits."""
 
     source: Source
     searcher: Searcher
     plan: Plan
     hits: Sequence[Hit]
     trace: Trace
-    agreed: bool | None = None
 
     @property
     def query(self) -> Query:
@@ -193,7 +187,7 @@ def _searched(
     for name, milliseconds in plan.clock.milliseconds.items():
         clock.milliseconds[name] = round(clock.milliseconds.get(name, 0.0) + milliseconds, 3)
     hits = _merged_by_meaning(table, results.hits)
-    return Found(source, searcher, plan, hits, results.trace, _agreed(table, results.hits))
+    return Found(source, searcher, plan, hits, results.trace)
 
 
 def _merged_by_meaning(table: Candidates, hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -207,23 +201,6 @@ def _merged_by_meaning(table: Candidates, hits: Sequence[Hit]) -> Sequence[Hit]:
     meaning = np.argsort(np.argsort(-scores, kind="stable"), kind="stable")
     merged = 1 / (DAMPING + np.arange(len(hits))) + 1 / (DAMPING + meaning)
     return [hits[place] for place in np.argsort(-merged, kind="stable").tolist()]
-
-
-def _agreed(table: Candidates, hits: Sequence[Hit]) -> bool | None:
-    """Return True if the best document by words and the best by meaning are each among the first `FIRST` of the other.
-
-    They err in different ways: what only shares words with a question, or only its subject, is rarely first by both.
-    """
-    if not {LEXICAL, SEMANTIC} <= table.rankings.keys():
-        return None
-    words, meaning = (_order(table[f"{channel}/score"], hits) for channel in (LEXICAL, SEMANTIC))
-    return bool(words and meaning) and words[0] in meaning[:FIRST] and meaning[0] in words[:FIRST]
-
-
-def _order(scores: Scores, hits: Sequence[Hit]) -> list[Place]:
-    """Return the documents of the hits that a channel scored, the best first."""
-    scored = [(-score, hit.place) for score, hit in zip(scores.tolist(), hits, strict=True) if score > 0]
-    return list(dict.fromkeys(place for _, place in sorted(scored)))
 
 
 def _merged(found: Sequence[Found]) -> Iterator[tuple[Citable, Found]]:

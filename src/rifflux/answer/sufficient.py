@@ -1,13 +1,14 @@
 """Decide from the best blocks whether a question is answered, or is refused before any model is called.
 
-Two signals are joined to a probability:
+Two signals of the best blocks are joined to a probability:
 
-    relevance   that of the best passage: how likely a question has an answer where such a passage is found
-    meaning     the cosine of the question and the best block
+    fit     MaxSim: the mean, over the question's tokens, of the greatest cosine with a token of the block
+    worst   the same of the tokens that fit worst: what the block does not speak of
 
-Where blocks have no vectors, the second is `covered`: the share of the question's words, by how rare they are, that the
-best blocks and their headings hold. Beside the cosine it tells nothing on collections that it was not fitted on, since
-people ask in other words than documents use; nor do the tokens of the question that fit worst into a block.
+They separate on collections that they were not fitted on, which neither the cosine nor the relevance of the best
+passage nor the share of words does as well. Where the embedder gives no vectors of tokens, `meaning` (the cosine of the
+question and the best block), `covered` (the share of the question's words, by how rare they are, that the best blocks
+and their headings hold) and `relevance` stand in; where there are no vectors at all, the latter two.
 
 Between an answer and a refusal lies the closest passage: it is quoted, and a notice says that it may not answer.
 A question that is all of something named to the letter, such as a section's number, is answered wherever that stands.
@@ -39,20 +40,44 @@ _WEAK = "nothing that was found is near enough to answer it: these passages are 
 
 @dataclass(frozen=True, slots=True)
 class SignalWeights:
-    """The weights of the signals in the log odds of an answer; `near` is the cosine, or the share of words."""
+    """The weights of the signals in the log odds of an answer."""
+
+    constant: float
+    relevance: float = 0.0
+    fit: float = 0.0
+    worst: float = 0.0
+    meaning: float = 0.0
+    covered: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What the best blocks say about a question; `fit` and `worst` are None without vectors of tokens."""
 
     relevance: float
-    near: float
-    constant: float
+    meaning: float
+    covered: float
+    fit: float | None = None
+    worst: float | None = None
 
-    def probability(self, relevance: float, near: float) -> float:
+    @property
+    def probability(self) -> float:
         """Return the probability that the best blocks answer, where half of all questions have an answer."""
-        odds = self.relevance * relevance + self.near * near + self.constant
+        if self.fit is not None:
+            weights = BY_TOKENS
+        elif self.meaning:
+            weights = BY_MEANING
+        else:
+            weights = BY_WORDS
+        odds = weights.constant + weights.relevance * self.relevance
+        odds += weights.fit * (self.fit or 0.0) + weights.worst * (self.worst or 0.0)
+        odds += weights.meaning * self.meaning + weights.covered * self.covered
         return 1 / (1 + math.exp(-odds))
 
 
-BY_MEANING = SignalWeights(1.4, 3.1, -2.4)
-BY_WORDS = SignalWeights(3.15, 2.7, -3.2)
+BY_TOKENS = SignalWeights(-7.1, fit=7.09, worst=7.07)
+BY_MEANING = SignalWeights(-4.79, relevance=0.52, meaning=5.52, covered=4.3)
+BY_WORDS = SignalWeights(-3.2, relevance=3.15, covered=2.7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +110,13 @@ def sufficiency(evidence: Evidence, candidates: Sequence[Candidate]) -> Sufficie
 def _probability(evidence: Evidence, best: Sequence[Candidate]) -> float:
     if not best:
         return 0.0
-    relevance = evidence.pack.confidence
-    if meaning := max(each.meaning for each in best):
-        return BY_MEANING.probability(relevance, meaning)
-    return BY_WORDS.probability(relevance, max(each.covered for each in best))
+    return Signals(
+        evidence.pack.confidence,
+        meaning=max(each.meaning for each in best),
+        covered=max(each.covered for each in best),
+        fit=max((each.fit for each in best if each.fit is not None), default=None),
+        worst=max((each.worst for each in best if each.worst is not None), default=None),
+    ).probability
 
 
 def _to_the_letter(found: Found) -> float:

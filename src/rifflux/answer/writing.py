@@ -86,9 +86,9 @@ class Draft:
 def quoted(draft: Draft, quotations: Iterable[Quotation]) -> Iterator[AnswerEvent]:
     """Write sentences word for word, each with the passage that it is of."""
     for each in quotations:
-        lines = each.is_whole
         found = Supported(((each.passage, each.span),), 1.0)
-        yield from draft.add(each.text, found, "\n\n" if lines else "\n", behind="\n" if lines else " ")
+        apart = "\n\n" if each.is_whole or each.label else "\n"
+        yield from draft.add(each.labelled, found, apart, behind="\n" if each.is_whole else " ")
 
 
 def written(draft: Draft, pieces: Iterable[str], passages: Sequence[SourcePassage]) -> Iterator[AnswerEvent]:

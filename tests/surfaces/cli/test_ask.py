@@ -26,7 +26,9 @@ def run(tmp_path_factory: pytest.TempPathFactory, command_line: Any) -> Any:
 
 def test_an_answer_is_printed_with_its_sources(run: Any) -> None:
     done = run("ask", "how long do cache entries live")
-    assert done.stdout.splitlines()[0] == "Cache entries live for ten minutes. [1]"
+    lines = done.stdout.splitlines()
+    assert lines[0] == "**Caching > Time to live**"
+    assert lines[2] == "Cache entries live for ten minutes. [1]"
     assert "[1] cache.md  Caching > Time to live" in done.stdout
 
 

@@ -19,7 +19,7 @@ from rifflux.retrieve.query.reading import Words
 from rifflux.retrieve.steps.rerank.features import WEIGHTS, Features, spread
 from rifflux.retrieve.steps.rerank.stage import DEADLINES_MS, Rerank, Resources, Scored
 from rifflux.retrieve.table import Candidates
-from rifflux.types import Hit, Query, Scores, Vectors
+from rifflux.types import Hit, Scores, Vectors
 
 
 @runtime_checkable
@@ -82,7 +82,8 @@ class MaxSim:
         text = query.semantic_text or query.text
         idf = self.resources.idf(plan)
         asked, *passages = self._vectors(embedder, [text, *self._texts(table.passages, idf)])
-        return max_sim(asked, self._token_weights(embedder, query, idf, len(asked)), passages)
+        words = query.words or Words(self.resources.analyzer)
+        return max_sim(asked, token_weights(embedder, text, words, idf, len(asked)), passages)
 
     def _texts(self, hits: Sequence[Hit], idf: Mapping[str, float]) -> list[str]:
         """Return the part of each hit to read: the start of its title, and the window nearest to the question."""
@@ -104,15 +105,18 @@ class MaxSim:
         self._memory.keep(known, self.remembered)
         return [known[text].astype(np.float32) for text in texts]
 
-    def _token_weights(self, embedder: TokenEmbedder, query: Query, idf: Mapping[str, float], tokens: int) -> Scores:
-        """Return the weight of each token of the question: the idf of its word; all alike when in doubt."""
-        words, terms = (query.semantic_text or query.text).split(), query.words or Words(self.resources.analyzer)
-        rarest = [max((idf[term] for term in terms[word] if term in idf), default=0.0) for word in words]
-        weights = np.repeat(rarest, [embedder.count_tokens(word) for word in words])[:tokens]
-        # Stop words alone weigh nothing, and not every tokenizer goes word by word.
-        if len(weights) == tokens and weights.any():
-            return weights
-        return np.ones(tokens)
+
+def token_weights(
+    embedder: TokenEmbedder, text: str, terms: Mapping[str, tuple[str, ...]], idf: Mapping[str, float], tokens: int
+) -> Scores:
+    """Return the weight of each token of a question: the idf of its word; all alike when in doubt."""
+    words = text.split()
+    rarest = [max((idf[term] for term in terms[word] if term in idf), default=0.0) for word in words]
+    weights = np.repeat(rarest, [embedder.count_tokens(word) for word in words])[:tokens]
+    # Stop words alone weigh nothing, and not every tokenizer goes word by word.
+    if len(weights) == tokens and weights.any():
+        return weights
+    return np.ones(tokens)
 
 
 def max_sim(question: Vectors, weights: Scores, passages: Sequence[Vectors]) -> Scores:
