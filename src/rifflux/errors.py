@@ -86,6 +86,7 @@ class Cure(StrEnum):
     OTHER_OR_SALVAGE = "other-or-salvage"
     OPEN_WRITABLE = "open-writable"
     LIST = "list"  #: list the {things}
+    LIST_WORKS = "list-works"
     NEW_TOKEN = "new-token"  #: make a token of {user}
     MAKE_USER = "make-user"  #: make the user or group {user}
     SHARE = "share"  #: share {collection} with {user} to write
@@ -97,6 +98,8 @@ class Cure(StrEnum):
     OVERWRITE = "overwrite"
     SAVE_PACK = "save-pack"
     FORMATS = "formats"  #: look up which formats can be imported
+    AS_USER = "as-user"  #: do it as a user
+    GIVE_TEXT = "give-text"  #: give the text as a document
 
     def advice(self, words: Mapping[Cure, str], data: Mapping[str, object]) -> str:
         """Return what a table of words says about the cure, with the values of `data`."""
@@ -129,6 +132,7 @@ IN_PYTHON: Mapping[Cure, str] = {
     Cure.OTHER_OR_SALVAGE: "open another file, or call rifflux.repair(PATH)",
     Cure.OPEN_WRITABLE: "open it once where it can be written, without a state file",
     Cure.LIST: "list the {things}",
+    Cure.LIST_WORKS: "index.works.all() lists them",
     Cure.NEW_TOKEN: "make another token for {user}",
     Cure.MAKE_USER: "make a token for the user {user}, or a group of that name",
     Cure.SHARE: "have {collection} shared with {user}, to write",
@@ -140,6 +144,8 @@ IN_PYTHON: Mapping[Cure, str] = {
     Cure.OVERWRITE: "pass force=True",
     Cure.SAVE_PACK: "save what Index.retrieve returned",
     Cure.FORMATS: "see rifflux.conversations.importers.FORMATS",
+    Cure.AS_USER: "take index.scoped(rifflux.Scope(USER))",
+    Cure.GIVE_TEXT: "to add a text, give rifflux.Document(KEY, TEXT)",
 }
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rifflux.errors import InvalidArgument, OutOfScope
+from rifflux.errors import Cure, InvalidArgument, OutOfScope
 from rifflux.service.collections import user_of
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
@@ -102,7 +102,7 @@ class Admin:
         from rifflux.conversations.profile import CONVERSATIONS
 
         if self.view.user:
-            raise OutOfScope("others' messages are not yours: index.conversations.embed() makes vectors of your own")
+            raise OutOfScope("others' messages are not yours", cure=Cure.EMBED_MESSAGES)
         part = self.view.part(CONVERSATIONS.name, CONVERSATIONS)
         everybody = Conversations(part, Policies(self.store))
         everybody.check_hybrid()

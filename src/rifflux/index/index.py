@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from rifflux.errors import OutOfScope
+from rifflux.errors import Cure, OutOfScope
 from rifflux.retrieve.table import LEXICAL
 from rifflux.session.profile import Profile
 from rifflux.session.reading import Feedback, Reader
@@ -284,7 +284,7 @@ class Index:
         from rifflux.conversations.profile import CONVERSATIONS
 
         if self._view.scope is None:
-            raise OutOfScope("conversations belong to a user: ask for index.scoped(Scope('ann')).conversations")
+            raise OutOfScope("conversations belong to a user", cure=Cure.AS_USER)
         return Conversations(self._view.part(CONVERSATIONS.name, CONVERSATIONS), self.policies)
 
     @cached_property

@@ -132,7 +132,7 @@ class Writer:
                 todo = writer._targets(inside, how, tally)
             except NotFound as error:
                 if any(isinstance(item, str) for item in given):
-                    raise NotFound(f"{error}; to add a text, give Document('key', text)") from None
+                    raise NotFound(str(error), cure=Cure.GIVE_TEXT) from None
                 raise
             runs.append((writer, todo, documents if name == collection else (), tally))
         return together([writer._add(todo, given, how, tally) for writer, todo, given, tally in runs])

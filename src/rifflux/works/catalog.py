@@ -312,7 +312,7 @@ class WorksCatalog:
         outlines = view.store.catalog.outlines(LICENSED)
         found = [each for each in outlines if source is None or source in each[1].metadata.get("sources", ())]
         if source is not None and not found:
-            raise NotFound(f"no work is of the source {source!r}", cure=Cure.LIST, things="works")
+            raise NotFound(f"no work is of the source {source!r}", cure=Cure.LIST_WORKS)
         visible = view.visible
         if wanted := Filter().of_works(authors, venues, year):
             found = [*of_whom(found, Searcher(view).with_spellings(wanted), visible)]

@@ -32,6 +32,7 @@ CURES: Mapping[Cure, str] = {
     Cure.OTHER_OR_SALVAGE: "choose another file with --db, or run 'rifflux doctor --repair'",
     Cure.OPEN_WRITABLE: "run 'rifflux status' once where it can be written, without a state file",
     Cure.LIST: "'rifflux {things} list' lists them",
+    Cure.LIST_WORKS: "'rifflux works list' lists them",
     Cure.NEW_TOKEN: "ask an administrator for another, made with 'rifflux tokens create --user {user}'",
     Cure.MAKE_USER: "make one with 'rifflux tokens create --user {user}' or 'rifflux groups set {user} MEMBER...'",
     Cure.SHARE: "ask {owner} for more, who runs 'rifflux collections share {collection} --with {user} --write'",
@@ -45,4 +46,6 @@ CURES: Mapping[Cure, str] = {
     Cure.OVERWRITE: "add --force",
     Cure.SAVE_PACK: "save one with 'rifflux retrieve --json'",
     Cure.FORMATS: "see 'rifflux conversations import --help'",
+    Cure.AS_USER: "name one with --user",
+    Cure.GIVE_TEXT: "write the text to a file first",
 }

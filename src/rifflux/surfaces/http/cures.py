@@ -42,6 +42,7 @@ CURES: Mapping[Cure, str] = {
     Cure.OTHER_OR_SALVAGE: f"{_ASK} to choose another index or to repair it",
     Cure.OPEN_WRITABLE: f"{_ASK} to open it once where it can be written",
     Cure.LIST: "GET /{things} lists them",
+    Cure.LIST_WORKS: "GET /documents lists them",
     Cure.NEW_TOKEN: f"{_ASK} for another",
     Cure.MAKE_USER: "POST /tokens makes a user, PUT /groups/NAME a group",
     Cure.SHARE: "ask {owner} for more",
@@ -53,6 +54,8 @@ CURES: Mapping[Cure, str] = {
     Cure.OVERWRITE: "choose another name",
     Cure.SAVE_PACK: "send one as POST /retrieve returns it",
     Cure.FORMATS: "see POST /conversations/import at /docs",
+    Cure.AS_USER: "send the token of a user",
+    Cure.GIVE_TEXT: "send the text to POST /documents",
 }
 
 

@@ -31,6 +31,7 @@ CURES: Mapping[Cure, str] = {
     Cure.OTHER_OR_SALVAGE: "name another index, or ask {who} to run 'rifflux doctor --repair'",
     Cure.OPEN_WRITABLE: "ask {who} to open it once where it can be written",
     Cure.LIST: "ask {who} for a list of the {things}",
+    Cure.LIST_WORKS: "ask {who} for a list of the works",
     Cure.NEW_TOKEN: "ask an administrator for another",
     Cure.MAKE_USER: "ask an administrator to make a token for {user}",
     Cure.SHARE: "ask {owner} for more",
@@ -42,6 +43,8 @@ CURES: Mapping[Cure, str] = {
     Cure.OVERWRITE: "name another file",
     Cure.SAVE_PACK: "pass one as retrieve returns it",
     Cure.FORMATS: "ask {who} to see 'rifflux conversations import --help'",
+    Cure.AS_USER: "ask {who} to start this server with 'rifflux mcp --user NAME'",
+    Cure.GIVE_TEXT: "write the text to a file first",
 }
 
 #: The words for a caller who may have files of this machine indexed.
