@@ -184,6 +184,7 @@ SPECIAL = {
     "rifflux.service.usage": "Ledger",
     "rifflux.session.intake": "Intake",
     "rifflux.session.license_policy": "LicensePolicy",
+    "rifflux.index.salvage": "Restored",
     "rifflux.session.maintenance": "Copied Repaired Switched",
     "rifflux.session.policies": "Policies",
     "rifflux.session.profile": "Profile",

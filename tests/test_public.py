@@ -128,7 +128,7 @@ def test_errors_can_be_caught_by_their_kind(error: type[Exception], also: type[E
 
 SIGNATURES: dict[str, dict[str, Any]] = {
     "open": {"path": ..., "create": True, "profile": "files", "model": None},
-    "Index.add": {"items": ..., "embed": True, "force": False, "prune": True, "progress": None},
+    "Index.add": {"items": ..., "embed": True, "force": False, "prune": None, "progress": None},
     "Index.search": {
         "query": ...,
         "top_k": 10,

@@ -64,6 +64,7 @@ if _typing.TYPE_CHECKING:
     from rifflux.index.documents import DocumentInfo as DocumentInfo
     from rifflux.index.salvage import diagnose as diagnose
     from rifflux.index.salvage import repair as repair
+    from rifflux.index.salvage import restore as restore
     from rifflux.index.status import Status as Status
     from rifflux.ingest.walk.find import Finder as Finder
     from rifflux.memories import Memories as Memories
@@ -125,7 +126,7 @@ _PUBLIC = {
     "index.collections": "CollectionInfo",
     "index.contract": "SearchService",
     "index.documents": "DocumentInfo",
-    "index.salvage": "diagnose repair",
+    "index.salvage": "diagnose repair restore",
     "index.status": "Status",
     "ingest.walk.find": "Finder",
     "memories": "Memories Memory Recalled Saved",

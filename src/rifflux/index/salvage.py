@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import Cure, DamagedIndex, NotAnIndex, NotFound
 from rifflux.index import open_index
 from rifflux.session.maintenance import Repaired
-from rifflux.store import Problem, check_is_index, close_to_others, exposure, salvage_store
+from rifflux.store import Problem, check_is_index, close_to_others, exposure, restore_store, salvage_store
 from rifflux.types import Progress
 
 if TYPE_CHECKING:
@@ -87,6 +87,37 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
         closed = close_to_others(path)
     problems = (*mended.problems, *exposure(path))
     return replace(mended, done=(*done, *mended.done, *closed), problems=problems, kept=kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The result of a restore: the place of the index, the copy it was made of, and where the former one is now."""
+
+    path: str
+    copy: str
+    documents: int
+    kept: str | None = None
+
+
+def restore(copy: str | Path, path: str | Path) -> Restored:
+    """Put a copy that `Index.admin.backup` made in the place of the index at a path, or where there is none.
+
+    The copy is checked first and stays as it is; what was at the path is kept next to it. Raises `DamagedIndex` for a
+    copy that is damaged, `NotAnIndex` and `NewerIndex` for what is no copy or of another version, `InvalidArgument` for
+    the index itself, and `Busy` while a process has the index open. Then nothing was changed.
+    """
+    documents = 0
+
+    def check(new: Path) -> None:
+        nonlocal documents
+        with open_index(new, create=False) as index:
+            problems = index.admin.check()
+            documents = index.status().documents
+        if problems:
+            raise DamagedIndex(f"the copy {copy} is damaged ({problems[0].what}): restore another one")
+
+    kept = restore_store(copy, path, check)
+    return Restored(str(path), str(copy), documents, str(kept) if kept else None)
 
 
 def _can_be_read(path: str | Path) -> bool:

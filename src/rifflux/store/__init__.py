@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ __all__ = [
     "exposure",
     "is_database",
     "open_store",
+    "restore_store",
     "salvage_store",
     "seal",
 ]
@@ -98,3 +100,13 @@ def salvage_store(path: str | Path) -> Salvaged:
     from rifflux.store.sqlite.maintenance.salvage import salvage
 
     return salvage(str(path))
+
+
+def restore_store(copy: str | Path, path: str | Path, check: Callable[[Path], None]) -> Path | None:
+    """Put a copy of an index in the place of the one at `path`, after `check` of it; return where that is now.
+
+    Raises `NotFound`, `NotAnIndex`, `InvalidArgument`, `Busy` and what `check` raises, and leaves everything as it was.
+    """
+    from rifflux.store.sqlite.maintenance.restore import restore
+
+    return restore(Path(copy).expanduser(), Path(path).expanduser(), check)

@@ -44,6 +44,7 @@ COMMANDS = (
     "tune",
     "doctor",
     "backup",
+    "restore",
     "export",
     "models",
     "serve",

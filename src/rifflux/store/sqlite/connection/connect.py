@@ -27,6 +27,7 @@ from rifflux.errors import (
     UnusableIndex,
 )
 from rifflux.store.sqlite.connection.bm25 import bm25, weighed_count
+from rifflux.store.sqlite.connection.exchange import WHOLE, finish_interrupted
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
 from rifflux.store.sqlite.connection.tables import SCRIPTS, TABLES, TERM_TABLES, TRIGGERS
 
@@ -59,6 +60,8 @@ def connect(location: str, *, create: bool, read_only: bool = False) -> tuple[ap
         if location == MEMORY:
             return _prepared(apsw.Connection(MEMORY), create=True), False
         path = Path(location).expanduser()
+        if path.with_name(path.name + WHOLE).exists():
+            finish_interrupted(path)
         _check_file(path, create=create)
         connection, read_only = _open(path, read_only=read_only)
         try:

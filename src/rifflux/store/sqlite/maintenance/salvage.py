@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import shutil
 import struct
-import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from rifflux.errors import Busy, Cure, DamagedIndex, NotAnIndex
+from rifflux.errors import Cure, DamagedIndex, NotAnIndex
 from rifflux.store.sqlite.connection.connect import APPLICATION_ID, connect, translated
-from rifflux.store.sqlite.connection.locks import file_lock
+from rifflux.store.sqlite.connection.exchange import alone, exchange, new_folder
 from rifflux.store.sqlite.maintenance.recognize import check_is_index
 
 #: Rows that are read at a time, and stored in one transaction.
@@ -29,8 +26,6 @@ BATCH = 256
 ONE_PAGE = 1024
 #: Above the largest number that a row can have.
 _LAST_ROW = 1 << 63
-#: What others claim while they change an index.
-TASKS = ("read", "embed", "switch")
 #: What is made again, or follows from the other tables.
 LEFT_OUT = ("touched", "derived", "fresh_terms")
 #: What a database of ours is known by.
@@ -101,9 +96,9 @@ def salvage(location: str) -> Salvaged:
     """
     path = Path(location).expanduser()
     check_is_index(path)
-    with translated(location), _alone(path), tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        copy = Path(folder, "damaged.db")
-        new = Path(folder, "new.db")
+    with translated(location), alone(path), new_folder(path) as folder:
+        copy = folder / "damaged.db"
+        new = folder / "new.db"
         for suffix in ("", "-wal"):
             if path.with_name(path.name + suffix).exists():
                 shutil.copy(path.with_name(path.name + suffix), copy.with_name(copy.name + suffix))
@@ -121,17 +116,9 @@ def salvage(location: str) -> Salvaged:
             raise DamagedIndex(
                 f"nothing can be read of {path}: restore a copy, or delete it and index your files again"
             )
-        return Salvaged(_exchange(path, new), rows, again)
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Hold all that others claim while they change an index. Raises `Busy` if somebody is at it."""
-    with ExitStack() as claims:
-        for task in TASKS:
-            if not claims.enter_context(file_lock(path.with_name(f"{path.name}.{task}.lock"))):
-                raise Busy(f"another process works on {path}: end it, then try again")
-        yield
+        kept = exchange(path, new, "damaged")
+        assert kept
+        return Salvaged(kept, rows, again)
 
 
 def _make_readable(copy: Path, new: Path) -> None:
@@ -340,15 +327,3 @@ def _by_key(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any
             continue
         yield rows
         return
-
-
-def _exchange(path: Path, new: Path) -> Path:
-    """Put the new file in place and the damaged one, with its log, next to it; returns where that is."""
-    kept = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
-    for suffix in ("-wal", "-shm"):
-        log = path.with_name(path.name + suffix)
-        if log.exists():
-            log.replace(kept.with_name(kept.name + suffix))
-    path.replace(kept)
-    new.replace(path)
-    return kept

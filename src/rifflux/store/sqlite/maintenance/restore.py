@@ -1,0 +1,80 @@
+"""Putting a copy of an index in its place again: checked first, and in one step that preserves what was there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from rifflux.errors import Busy, InvalidArgument, NotAnIndex, NotFound
+from rifflux.store.sqlite.connection.connect import translated
+from rifflux.store.sqlite.connection.exchange import alone, exchange, new_folder
+from rifflux.store.sqlite.maintenance.recognize import check_is_index
+
+
+def restore(copy: Path, path: Path, check: Callable[[Path], None]) -> Path | None:
+    """Put a copy in the place of the index at `path`, or where there is none; return where what was there is now.
+
+    `check` gets the new file before it takes its place, and raises what speaks against it. Raises `NotFound` and
+    `NotAnIndex` for what is no copy, `InvalidArgument` for the index itself, `Busy` while the index is in use. Then
+    nothing was changed.
+    """
+    if not copy.exists():
+        raise NotFound(f"nothing at {copy}: check the path's spelling")
+    try:
+        check_is_index(copy)
+    except NotAnIndex:
+        raise NotAnIndex(f"{copy} is not a copy of an index: name one that a backup made") from None
+    if path.exists() and copy.samefile(path):
+        raise InvalidArgument(f"{copy} is the index itself: name a copy of it")
+    if not path.parent.is_dir():
+        raise NotFound(f"no folder {path.parent}: make it, or check the path of the index")
+    with translated(str(path)), alone(path), new_folder(path) as folder:
+        new = folder / "new.db"
+        _copy(copy, new)
+        check(new)
+        _close(new)
+        if path.exists():
+            _refuse_in_use(path)
+        return exchange(path, new, "replaced")
+
+
+def _copy(copy: Path, new: Path) -> None:
+    """Copy a database with what is in its log; the copy is only read."""
+    source = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
+    target = apsw.Connection(str(new))
+    try:
+        with target.backup("main", source, "main") as steps:
+            while not steps.done:
+                steps.step(-1)
+    finally:
+        target.close()
+        source.close()
+    new.chmod(copy.stat().st_mode & 0o777)
+
+
+def _close(new: Path) -> None:
+    """Leave the database as one file, without a log."""
+    connection = apsw.Connection(str(new))
+    try:
+        connection.pragma("journal_mode", "delete")
+    finally:
+        connection.close()
+
+
+def _refuse_in_use(path: Path) -> None:
+    """Raise `Busy` if a process has the index open, whose writes would go to the file that is put aside.
+
+    One that cannot be read is put aside as it is.
+    """
+    connection = apsw.Connection(str(path))
+    try:
+        connection.pragma("locking_mode", "exclusive")
+        connection.pragma("journal_mode", "delete")
+    except apsw.BusyError:
+        raise Busy(f"another process has {path} open: end it, then try again") from None
+    except (apsw.CorruptError, apsw.NotADBError, apsw.IOError):
+        return
+    finally:
+        connection.close()

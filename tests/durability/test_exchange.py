@@ -1,0 +1,153 @@
+"""An index is replaced in one step: wherever that is interrupted, the old or the new one is there, and all of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rifflux
+from rifflux import Busy, DamagedIndex, Document, InvalidArgument, NotAnIndex, NotFound
+
+DOCUMENTS = 40
+#: What changes names and files, by the place where it is called.
+CALLS = ((Path, "hardlink_to"), (Path, "replace"), (Path, "unlink"), (os, "fsync"))
+
+
+class _Killed(BaseException):
+    """The process ends here."""
+
+
+@contextmanager
+def killed_at(number: int) -> Iterator[list[int]]:
+    """End the process, as it seems, at a call that changes names or files; yields the number of calls so far."""
+    count = [0]
+    patched = pytest.MonkeyPatch()
+
+    def counted(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            count[0] += 1
+            if count[0] >= number:
+                raise _Killed
+            return original(*arguments, **options)
+
+        return call
+
+    for place, name in CALLS:
+        patched.setattr(place, name, counted(getattr(place, name)))
+    remove = shutil.rmtree
+    # A killed process leaves its folder.
+    patched.setattr(shutil, "rmtree", lambda *given, **more: count[0] < number and remove(*given, **more))
+    try:
+        yield count
+    except _Killed:
+        pass
+    finally:
+        patched.undo()
+
+
+def keys(path: Path) -> set[str]:
+    with rifflux.open(path, model="hash", create=False) as index:
+        return {document.key for document in index.documents.list().documents}
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an index without a header, the last ten documents of which are only in its log."""
+    folder = tmp_path_factory.mktemp("damaged")
+    path = folder / "work.db"
+    with rifflux.open(path, model="hash") as index:
+        index.add([Document(f"d{number}", f"marmot {number}") for number in range(DOCUMENTS - 10)])
+    with rifflux.open(path, model="hash") as index:
+        index.add([Document(f"d{number}", f"marmot {number}") for number in range(DOCUMENTS - 10, DOCUMENTS)])
+        for suffix in ("", "-wal"):
+            shutil.copy(f"{path}{suffix}", folder / f"index.db{suffix}")
+    for left in folder.glob("work.db*"):
+        left.unlink()
+    with (folder / "index.db").open("r+b") as file:
+        file.write(bytes(100))
+    return folder
+
+
+def test_a_repair_that_is_killed_at_any_step_loses_nothing(damaged: Path, tmp_path: Path) -> None:
+    everything = {f"d{number}" for number in range(DOCUMENTS)}
+    number = 1
+    while True:
+        folder = tmp_path / str(number)
+        shutil.copytree(damaged, folder)
+        path = folder / "index.db"
+        with killed_at(number) as count:
+            rifflux.repair(path)
+        rifflux.repair(path)
+        assert keys(path) == everything, f"killed at call {number}"
+        assert rifflux.diagnose(path) == []
+        assert not list(folder.glob("*.new-*"))
+        if count[0] < number:
+            break
+        number += 1
+    assert number > 5
+
+
+def test_a_restore_that_is_killed_at_any_step_leaves_the_old_or_the_new_index(tmp_path: Path) -> None:
+    number = 1
+    seen = set()
+    while True:
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        path = folder / "index.db"
+        copy = folder / "copy.db"
+        with rifflux.open(path, model="hash") as index:
+            index.add(Document("old", "marmot"))
+            index.admin.backup(copy)
+            index.add(Document("new", "marmot"))
+        with killed_at(number) as count:
+            rifflux.restore(copy, path)
+        found = frozenset(keys(path))
+        assert found in ({"old"}, {"old", "new"})
+        seen.add(found)
+        if found == {"old"}:
+            (kept,) = folder.glob("index.db.replaced-*[0-9]")
+            assert keys(kept) == {"old", "new"}
+        if count[0] < number:
+            break
+        number += 1
+    assert len(seen) == 2
+
+
+def test_a_copy_is_restored_where_no_index_is(tmp_path: Path) -> None:
+    with rifflux.open(tmp_path / "index.db", model="hash") as index:
+        index.add(Document("old", "marmot"))
+        index.admin.backup(tmp_path / "copy.db")
+    restored = rifflux.restore(tmp_path / "copy.db", tmp_path / "other.db")
+    assert (restored.documents, restored.kept) == (1, None)
+    assert keys(tmp_path / "other.db") == {"old"}
+
+
+def test_what_is_no_sound_copy_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    copy = tmp_path / "copy.db"
+    with rifflux.open(path, model="hash") as index:
+        index.add([Document(f"d{number}", f"marmot {number}") for number in range(DOCUMENTS)])
+        index.admin.backup(copy)
+        with pytest.raises(Busy, match=r"has .* open"):
+            rifflux.restore(copy, path)
+    before = path.read_bytes()
+    with pytest.raises(InvalidArgument, match="is the index itself"):
+        rifflux.restore(path, path)
+    with pytest.raises(NotFound):
+        rifflux.restore(tmp_path / "missing.db", path)
+    (tmp_path / "note.md").write_text("# No copy\n")
+    with pytest.raises(NotAnIndex):
+        rifflux.restore(tmp_path / "note.md", path)
+    with copy.open("r+b") as file:
+        file.seek(3 * 8192)
+        file.write(os.urandom(20 * 8192))
+    with pytest.raises(DamagedIndex):
+        rifflux.restore(copy, path)
+    assert path.read_bytes() == before
+    assert not list(tmp_path.glob("*.replaced-*"))
