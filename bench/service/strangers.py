@@ -172,6 +172,8 @@ class World:
                 if request.name != "verify":
                     return await call(json=request.body)
                 found = await client.post("/retrieve", json=request.body)
+                if not found.is_success:
+                    return found
                 return await call(json={"evidence_pack": found.json()["evidence_pack"], "replay": True})
 
         answer = asyncio.run(send())
