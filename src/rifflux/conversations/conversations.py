@@ -61,7 +61,7 @@ BY_WORDS_ALONE = Notice(
     "messages.lexical",
     "messages are searched by their words alone; an administrator may have them searched by meaning too",
     Cure.POLICY,
-    {"policy": "hybrid_search"},
+    {"policy": "hybrid_search", "value": "on"},
 )
 
 
@@ -414,7 +414,7 @@ class Conversations:
         """Raise `InvalidArgument` if messages are searched by words alone: they need no vectors then."""
         if not self.hybrid:
             text = f"messages need no vectors now: {BY_WORDS_ALONE}"
-            raise InvalidArgument(text, cure=Cure.POLICY, policy="hybrid_search")
+            raise InvalidArgument(text, cure=Cure.POLICY, policy="hybrid_search", value="on")
 
     # Searching
 

@@ -58,6 +58,26 @@ def test_it_builds_what_a_search_missed(worker: SqliteStore) -> None:
     eventually(lambda: used(worker))
 
 
+def test_what_keeps_it_from_being_built_is_for_the_log_alone(
+    worker: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postings = worker.database.postings
+    assert postings
+    assert postings._builder
+    place = str(postings.place)
+
+    def fail(task: object = None) -> bool:
+        raise PermissionError(13, "Permission denied", place)
+
+    monkeypatch.setattr(postings._builder, "once", fail)
+    postings._builder.require()
+    eventually(lambda: bool(postings.trouble))
+    (notice,) = worker.troubles()
+    assert place in (postings.trouble or "")
+    assert notice.text == "the file of postings is not used, it could not be built"
+    assert place not in str(notice.data)
+
+
 def test_it_builds_anew_what_a_search_could_not_use(worker: SqliteStore) -> None:
     eventually(lambda: used(worker))
     postings = worker.database.postings

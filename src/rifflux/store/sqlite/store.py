@@ -257,16 +257,16 @@ class SqliteStore(Store):
 
     def keep_up(self, stop: threading.Event) -> Iterator[str]:
         seen = None
-        told: list[Notice] = []
+        known: list[str] = []
         while not stop.wait(FOLLOW_S):
             with self.view.reading() as (connection, _):
                 state = connection.execute(STATE).fetchone()
                 for derived in self.database.wanted() if state != seen else ():
                     derived.follow(connection)
             seen = state
-            former = told
-            told = self.troubles()
-            yield from (each.text for each in told if each not in former)
+            former = known
+            known = [f"{each.title} is not used, {each.trouble}" for each in self.database.opened() if each.trouble]
+            yield from (each for each in known if each not in former)
 
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
         if self.owner:
@@ -311,8 +311,8 @@ class SqliteStore(Store):
         found = []
         for derived in self.database.opened():
             if derived.trouble:
-                text = f"{derived.title} is not used, {derived.trouble}: the tables answered, which takes longer"
-                found.append(Notice("derived_file.not_used", text, data={"file": derived.title}))
+                text = f"{derived.title} is not used, {derived.condition}"
+                found.append(Notice("derived_file.not_used", text, Cure.BUILD, {"file": derived.title}))
         return found
 
     def notices(self) -> list[Notice]:

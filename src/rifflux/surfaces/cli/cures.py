@@ -27,7 +27,7 @@ CURES: Mapping[Cure, str] = {
     Cure.END_SWITCH: "let that finish with 'rifflux models switch {model}', or end it with 'rifflux models abort'",
     Cure.FETCH_MODEL: "run 'rifflux models fetch {model}'",
     Cure.SETTING: "set {settings} in a configuration file, the environment (RIFFLUX_*) or an option",
-    Cure.POLICY: "run 'rifflux config set {policy} VALUE'",
+    Cure.POLICY: "run 'rifflux config set {policy} {value}'",
     Cure.OTHER_INDEX: "choose another file with --db",
     Cure.OTHER_OR_SALVAGE: "choose another file with --db, or run 'rifflux doctor --repair'",
     Cure.OPEN_WRITABLE: "run 'rifflux status' once where it can be written, without a state file",

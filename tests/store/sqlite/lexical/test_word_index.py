@@ -283,7 +283,8 @@ def test_whatever_is_damaged_the_tables_answer_and_it_can_be_built_anew(
     query = words("cache river stone")
     expected = exactly(store, query, 50)
     assert store.lexical.match(query, 50, WEIGHTS).ids.tolist() == expected.ids.tolist()
-    assert len(store.troubles()) == 1
+    (notice,) = store.troubles()
+    assert (notice.text, notice.cure) == ("the word index is not used, it is damaged", Cure.BUILD)
     assert any(problem.cure is Cure.BUILD for problem in store.check())
     store.accelerate()
     assert store.lexical.match(query, 50, WEIGHTS).scores == pytest.approx(expected.scores, rel=1e-4)

@@ -299,8 +299,15 @@ class DerivedFile:
 
     @property
     def trouble(self) -> str | None:
-        """Return the damage or the failure because of which it is not used; None for neither."""
+        """Return the damage or the failure because of which it is not used, for the log; None for neither."""
         return self._refused[1] or (self._builder.trouble if self._builder else None)
+
+    @property
+    def condition(self) -> str:
+        """Return the trouble in words for every user: what failed may name files and hold what is in them."""
+        if self._refused[1]:
+            return "it is damaged"
+        return "it could not be built"
 
 
 def touched(connection: apsw.Connection, name: str, after: int) -> list[int]:
