@@ -130,6 +130,6 @@ def _table(answers: Sequence[Answer]) -> Iterator[str]:
     for kind in (HEADING, SENTENCE, "both"):
         for mode in modes:
             chosen = [each for each in answers if each.mode == mode and kind in (each.question.kind, "both")]
-            means = (fmean(each.measures[measure] for each in chosen) for measure in MEASURES)
+            means = [fmean(each.measures[measure] for each in chosen) if chosen else 0.0 for measure in MEASURES]
             rows.append([kind, mode, str(len(chosen)), *(f"{mean:.3f}" for mean in means)])
     yield from markdown(["question", "mode", "count", *MEASURES], rows)

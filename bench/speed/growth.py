@@ -114,6 +114,8 @@ def _word(number: int) -> str:
 def main() -> None:
     """Print a column for each size."""
     arguments = _arguments()
+    # A size below it is packed too, as it is to be measured.
+    vector_index.LEAST = min(vector_index.LEAST, *arguments.sizes)
     if arguments.child:
         print(json.dumps(_searched(arguments.index, json.loads(sys.stdin.read()))))
         return
@@ -140,7 +142,7 @@ def _measured(arguments: argparse.Namespace, path: Path, size: int, texts: Seque
     _tell(f"{size:,} chunks")
     figures = _made(arguments, path, size)
     _tell("searching")
-    command = [*program("growth"), str(arguments.data), str(path), "--child"]
+    command = [*program("growth"), str(arguments.data), str(path), "--child", "--sizes", str(size)]
     child = subprocess.run(command, input=json.dumps(texts), stdout=subprocess.PIPE, text=True, check=True)
     searched: Figures = json.loads(child.stdout)
     _tell("comparing with an exact search")

@@ -31,7 +31,7 @@ from rifflux.store.sqlite.connection import derived
 from rifflux.store.sqlite.connection.connect import connect
 from rifflux.store.sqlite.connection.engine import current, location_of
 from rifflux.store.sqlite.query import best
-from rifflux.store.sqlite.semantic import hnsw
+from rifflux.store.sqlite.semantic import hnsw, vector_index
 from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix
 from rifflux.store.sqlite.semantic.packed import NAME, PackedVectors
 from rifflux.store.sqlite.semantic.scan import apart
@@ -54,7 +54,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = _copied(arguments.index, Path(folder) / "index.db")
         with rifflux.open(path, create=False) as index:
-            print(f"{index.status().embedded_chunks:,} vectors")
+            count = index.status().embedded_chunks
+            print(f"{count:,} vectors")
+            # A small index is packed too, if it is to be measured.
+            vector_index.LEAST = min(vector_index.LEAST, count)
             texts = list(questions(arguments.data, arguments.questions))
             vectors = [index.admin.embedder.embed_query(text) for text in texts]
         store = SqliteStore.open(str(path), neighbours="hnsw" if arguments.hnsw else "scan")
@@ -132,7 +135,7 @@ def _peers(codes: np.ndarray[Any, np.dtype[np.uint8]]) -> dict[str, Callable[[Ve
         from usearch.index import MetricKind, search
 
         found["usearch"] = lambda vector: search(
-            codes, bits(vector)[0], 800, MetricKind.Hamming, exact=True, threads=1, dtype="b1"
+            codes, bits(vector)[0], min(800, len(codes)), MetricKind.Hamming, exact=True, threads=1, dtype="b1"
         )
     except ImportError:
         pass

@@ -7,7 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["write_tiny_collections"]
+from bench.quality.manuals import MANUALS
+from bench.quality.packages import PACKAGES
+
+from tests.support.papers import BOLD, centered, column, typeset
+
+__all__ = ["write_tiny_collections", "write_tiny_packages", "write_tiny_papers"]
 
 NAMES = ("scifact", "nfcorpus", "cacm", "cosqa", "locomo", "stacks", "cfr30", "srd5e", "nq-utd", "med", "qmsum")
 #: Subject, verb and object of each document: unlike enough for a question to find its own.
@@ -40,6 +45,50 @@ def write_tiny_collections(folder: Path) -> Path:
     ]
     _write_lines(folder / "questions.jsonl", asked)
     return folder
+
+
+#: A definition in each language, with a sentence of documentation.
+SOURCES = {
+    "python": ("{name}.py", 'def {name}_of(table):\n    """{sentence}"""\n'),
+    "javascript": ("{name}.js", "/** {sentence} */\nexport function {name}Of(table) {{}}\n"),
+    "typescript": ("src/internal/{name}.ts", "/** {sentence} */\nexport function {name}Of(table) {{}}\n"),
+    "go": ("{name}.go", "// {sentence}\nfunc {name}Of(table string) {{}}\n"),
+    "rust": ("src/{name}.rs", "/// {sentence}\npub fn {name}_of(table: &str) {{}}\n"),
+}
+
+
+def write_tiny_packages(sources: Path, manuals: Path) -> None:
+    """Write packages and manuals under the names that the programs would fetch them by."""
+    for number, package in enumerate(PACKAGES):
+        subject, verb, object = FACTS[number]
+        name, text = SOURCES[package.language]
+        file = sources / package.language / Path(package.name).name / name.format(name=subject)
+        file.parent.mkdir(parents=True)
+        file.write_text(text.format(name=subject, sentence=f"Every {subject} {verb} {object}."), "utf-8")
+    for package in MANUALS:
+        file = manuals / package.name.removesuffix("/v2").rpartition("/")[2] / package.only[0]
+        file.parent.mkdir(parents=True)
+        parts = [
+            f"## How the {subject} works\n\nThe {subject} is old. Every good {subject} of {package.version} {verb} "
+            f"{object} and so on for years. It {verb} nothing else.\n"
+            for subject, verb, object in FACTS
+        ]
+        file.write_text("\n".join(parts), "utf-8")
+
+
+def write_tiny_papers(folder: Path) -> None:
+    """Write a paper as PDF, and what is true of it."""
+    folder.mkdir()
+    lines = [
+        *centered(["Herons in shallow rivers"], 740, 17, BOLD),
+        *centered(["Ann Keeper"], 700, 11),
+        *column(
+            ["# Abstract", "Every heron hunts fish in the shallow river.", "# 1 Methods", "We looked."], 72, 650, 468
+        ),
+    ]
+    (folder / "herons.pdf").write_bytes(typeset([lines]))
+    truth = ("herons.pdf", "Herons in shallow rivers", "Ann Keeper", "Every heron...river.", "Methods", "-")
+    (folder / "truths.tsv").write_text("\t".join(truth) + "\n", "utf-8")
 
 
 def _write_collection(folder: Path, name: str) -> None:
