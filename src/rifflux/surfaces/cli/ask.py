@@ -122,7 +122,7 @@ def _place(item: EvidenceItem) -> str:
         heading = f"  {item.heading_path}"
     else:
         heading = ""
-    return show.safe(f"{collection}{item.key}{title}{heading}")
+    return show.one_line(f"{collection}{item.key}{title}{heading}")
 
 
 def _print_notes(answer: Answer) -> None:

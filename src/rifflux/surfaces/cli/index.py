@@ -122,7 +122,7 @@ def _print_followed(done: IndexReport, *, as_json: bool) -> None:
         show.print_json(asdict(done), one_line=True)
         return
     where = show.named([show.from_here(Path(path)) for path in done.indexed_paths], MOST_NAMED)
-    show.console().print(f"{datetime.now():%H:%M:%S}  {_counts(done)}  {show.safe(where)}")
+    show.console().print(f"{datetime.now():%H:%M:%S}  {_counts(done)}  {show.one_line(where)}")
     show.failures("failed", done.failed, "red")
 
 

@@ -77,7 +77,7 @@ def _work(console: Console, rank: int, hit: Hit, names: Sequence[str]) -> None:
     from rich.text import Text
 
     console.print()
-    show.hanging(console, Text.assemble((f"{rank:>2}  ", "bold"), (show.safe(hit.title), "bold cyan")))
+    show.hanging(console, Text.assemble((f"{rank:>2}  ", "bold"), (show.one_line(hit.title), "bold cyan")))
     if published := _published(hit):
         show.hanging(console, Text(f"    {show.safe(published)}"))
     if names:
@@ -123,11 +123,13 @@ def _evidence(console: Console, item: EvidenceItem, question: str, analyzer: Ana
     from rich.text import Text
 
     console.print()
-    head = Text.assemble((f"[{item.number}] {show.safe(item.citation_key)}", "bold cyan"), f"  {show.safe(item.title)}")
+    head = Text.assemble(
+        (f"[{item.number}] {show.one_line(item.citation_key)}", "bold cyan"), f"  {show.one_line(item.title)}"
+    )
     head.append(f"  rank {item.rank}", "dim")
     show.hanging(console, head)
     if item.heading_path:
-        show.hanging(console, Text(f"    {show.safe(item.heading_path)}", "cyan"))
+        show.hanging(console, Text(f"    {show.one_line(item.heading_path)}", "cyan"))
     if not item.text:
         show.hanging(console, Text(f"    {WITHHELD if item.withheld else TITLE_ONLY}", "dim"))
         return

@@ -76,11 +76,11 @@ def print_results(found: Results, analyzer: Analyzer, offset: int, *, explain: b
 def _print_hit(console: Console, rank: int, hit: Hit) -> None:
     from rich.text import Text
 
-    place = Text.assemble((f"{rank:>2} ", "bold"), (show.safe(_place(hit)), "bold cyan"))
+    place = Text.assemble((f"{rank:>2} ", "bold"), (show.one_line(_place(hit)), "bold cyan"))
     if hit.kind == MESSAGE and hit.root is None:
-        place.append(f"  {show.safe(_speaker_and_time(hit))}", "cyan")
+        place.append(f"  {show.one_line(_speaker_and_time(hit))}", "cyan")
     elif hit.heading_path:
-        place.append(f"  {show.safe(hit.heading_path)}", "cyan")
+        place.append(f"  {show.one_line(hit.heading_path)}", "cyan")
     if hit.relevance is not None:
         rated = f" {hit.quality} {hit.relevance:.2f}"
     else:

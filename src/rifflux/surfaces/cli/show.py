@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 EXCERPT = 420
 MOST_LISTED = 20
+#: Seconds between two lines of progress.
+EVERY_S = 10.0
 #: Files that are named of those left out for one reason.
 MOST_NAMED = 3
 #: How a progress bar calls the stages of a run.
@@ -32,12 +36,19 @@ _STAGES = {"read": "Reading files", "embed": "Embedding chunks", "copy": "Copyin
 
 # Indexed text is not ours: what could move the cursor or recolour the terminal is shown as a mark.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# What ends a line or turns its direction around, as a name or title may on purpose.
+_LINE_BREAKERS = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)*")
 
 
 def safe(text: str) -> str:
     """Return indexed text without what controls a terminal."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def one_line(text: str) -> str:
+    """Return a name or title without what controls a terminal, ends a line or turns its direction around."""
+    return _LINE_BREAKERS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def console(*, error: bool = False) -> Console:
@@ -113,7 +124,7 @@ def failures(word: str, found: Sequence[Failure], style: str) -> None:
     """Print files or lines that failed, each after the word, on standard error."""
     errors = console(error=True)
     for failure in found[:MOST_LISTED]:
-        errors.print(f"{word}: {safe(failure.path)}: {safe(with_cure(failure, CURES))}", style=style)
+        errors.print(f"{word}: {one_line(failure.path)}: {safe(with_cure(failure, CURES))}", style=style)
     if len(found) > MOST_LISTED:
         errors.print(f"{word}: {len(found) - MOST_LISTED} more (--json lists all)", style=style)
 
@@ -129,7 +140,7 @@ def left_out(found: Sequence[LeftOut]) -> None:
             files = paths[0]
         else:
             files = f"{len(paths):,} files ({named(paths, MOST_NAMED)})"
-        errors.print(f"skipped: {safe(files)}: {safe(reason)}", style="yellow")
+        errors.print(f"skipped: {one_line(files)}: {safe(reason)}", style="yellow")
     if len(by_reason) > MOST_LISTED:
         errors.print(f"skipped: {len(by_reason) - MOST_LISTED} more reasons (--json lists all)", style="yellow")
 
@@ -254,11 +265,44 @@ def cosines(read: VectorReport) -> str:
     return f"{figures}, agreement with words {agreement}{weight}"
 
 
+@dataclass
+class ProgressLines:
+    """Prints how far work is that takes long, for a log: a line every ten seconds, and one at the end."""
+
+    clock: Callable[[], float] = time.monotonic
+    _began: dict[str, float] = field(default_factory=dict)
+    _due: dict[str, float] = field(default_factory=dict)
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        """Note that so much of a stage is done, and print a line if one is due."""
+        now = self.clock()
+        began = self._began.setdefault(stage, now)
+        due = self._due.setdefault(stage, began + EVERY_S)
+        name = _STAGES.get(stage, stage)
+        took = now - began
+        if done == total:
+            if due > began + EVERY_S:
+                self._print(f"{name}: {done:,} done, in {took:.0f} s")
+        elif now >= due:
+            self._due[stage] = now + EVERY_S
+            rate = done / took
+            line = f"{name}: {done:,}"
+            if total:
+                line += f" of {total:,}"
+            line += f", {rate:,.0f}/s"
+            if total and rate:
+                line += f", about {(total - done) / rate:,.0f} s left"
+            self._print(line)
+
+    def _print(self, line: str) -> None:
+        print(line, file=sys.stderr, flush=True)  # noqa: T201
+
+
 @contextmanager
-def progress() -> Iterator[Progress | None]:
-    """Yield what draws a bar with rate and time left on stderr, to pass as `progress`; None where nobody watches."""
+def progress() -> Iterator[Progress]:
+    """Yield what prints rate and time left on stderr, to pass as `progress`: a bar, in a log lines."""
     if not sys.stderr.isatty():
-        yield None
+        yield ProgressLines()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn

@@ -1,0 +1,65 @@
+"""Progress in a log, and names that would move the cursor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rifflux.surfaces.cli.show import ProgressLines
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return capsys.readouterr().err.splitlines()
+
+
+def test_long_work_prints_a_line_every_ten_seconds_and_one_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    progress = ProgressLines(clock)
+    for done in range(101):
+        progress("read", done, 100)
+        clock.now += 0.25
+    assert lines(capsys) == [
+        "Reading files: 40 of 100, 4/s, about 15 s left",
+        "Reading files: 80 of 100, 4/s, about 5 s left",
+        "Reading files: 100 done, in 25 s",
+    ]
+
+
+def test_short_work_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    progress = ProgressLines(clock)
+    for done in range(1, 10):
+        clock.now += 0.1
+        progress("embed", done, 9)
+    assert lines(capsys) == []
+
+
+def test_work_of_unknown_size_tells_its_rate(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    progress = ProgressLines(clock)
+    progress("read", 1, None)
+    clock.now += 20.0
+    progress("read", 40, None)
+    assert lines(capsys) == ["Reading files: 40, 2/s"]
+
+
+@pytest.mark.parametrize("mark", ["\n", "\r", "\t", "\x1b[31m", "\u202e", "\u2028"])
+def test_a_file_name_stays_on_its_line(run: Any, tmp_path: Path, mark: str) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / f"odd{mark}name.md").write_text("# Walrus\n\nThe walrus rests.\n")
+    assert run("index", notes).returncode == 0
+    first = run("search", "walrus").stdout.splitlines()[0]
+    assert mark not in first
+    assert "name.md" in first
