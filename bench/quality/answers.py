@@ -33,8 +33,9 @@ import rifflux
 from bench.quality.kept import markdown
 from rifflux import Answer, Index
 from rifflux.answer.gather import Evidence, gather
-from rifflux.index.answers import answerer
+from rifflux.index.sources import of_answers
 from rifflux.types import Filter
+from rifflux.works.export import CITING
 
 RIGHT = "right"
 PARTLY = "partly"
@@ -185,10 +186,8 @@ def _judged(index: Index, question: GoldQuestion) -> JudgedAnswer:
 
 def _lost(index: Index, question: GoldQuestion, answer: Answer) -> str:
     """Return the stage in which a right answer was lost."""
-    found = answerer(index.admin.view)
-    evidence: Evidence = gather(
-        found.sources, answer.searched, Filter(), found.citing, top_k=8, max_tokens=3_000, deadline=None
-    )
+    sources = [*of_answers(index.admin.view)]
+    evidence: Evidence = gather(sources, answer.searched, Filter(), CITING, top_k=8, max_tokens=3_000, deadline=None)
     if question.matches("\n\n".join(hit.text for each in evidence.found for hit in each.hits)) < question.required:
         return "retrieval"
     if question.matches("\n\n".join(item.text for item in evidence.pack.items)) < question.required:

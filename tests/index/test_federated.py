@@ -10,7 +10,7 @@ import pytest
 
 from rifflux import Index, InvalidArgument
 from rifflux.index import open_index
-from rifflux.index.federated import Everything, FederatedSource, quality_of, widened
+from rifflux.index.federated import Everything, quality_of, widened
 from rifflux.types import Document, Filter, Scope
 
 KINDS = {"knowledge": "knowledge", "files": "markdown", "notes": "note", "tasks": "task", "conversations": "message"}
@@ -26,9 +26,9 @@ def index() -> Iterator[Index]:
 
 def asked_of_all(index: Index) -> Everything:
     """Everything, with a first source that holds nothing: no early return."""
-    first = FederatedSource("nothing", 1.0, Filter(kinds=("none",)))
-    everything = index.everything
-    return replace(everything, sources=(first, *everything.sources))
+    sources = index.everything.sources
+    first = replace(sources[0], name="nothing", filter=lambda: Filter(kinds=("none",)), weight=1.0)
+    return Everything((first, *sources))
 
 
 def test_sources_are_weighed_as_agreed(index: Index) -> None:

@@ -1,6 +1,5 @@
 """Answers to questions: sentences that stand in the sources of an evidence pack, each with its citations."""
 
 from rifflux.answer.answerer import Answerer
-from rifflux.answer.gather import Source
 
-__all__ = ["Answerer", "Source"]
+__all__ = ["Answerer"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rifflux.answer.extract import MOST, Candidate, Quotation, chosen, numbered, ranked
-from rifflux.answer.gather import Evidence, Source, gather
+from rifflux.answer.gather import Evidence, gather
 from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows
 from rifflux.answer.model import EXTRACT, Answer, AnswerEvent, Done, Failed, Sources
 from rifflux.answer.sufficient import Sufficiency, sufficiency
@@ -18,6 +18,7 @@ from rifflux.answer.writing import Draft, quoted, written
 from rifflux.errors import ModelError, RiffluxError
 from rifflux.evidence.pack import Citing, sealed
 from rifflux.session.arguments import checked_budget, checked_deadline, checked_filter, checked_query, checked_whole
+from rifflux.session.federation import Source
 from rifflux.session.searching import Searcher
 from rifflux.types import Filter, Notice
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, repeat
@@ -11,16 +11,13 @@ from operator import attrgetter
 
 import numpy as np
 
-from rifflux.errors import NotFound
 from rifflux.evidence.choose import Citable, Limits
 from rifflux.evidence.pack import Citing, EvidenceItem, EvidencePack, Packer
-from rifflux.requests import HYBRID
 from rifflux.retrieve.pipeline import Plan, Stopwatch
 from rifflux.retrieve.query.expand import VARIANTS
-from rifflux.retrieve.query.reading import collections_in
 from rifflux.retrieve.table import SEMANTIC, Candidates
+from rifflux.session.federation import Federation, Source
 from rifflux.session.searching import Searcher
-from rifflux.session.session import IndexView
 from rifflux.types import Document, Filter, Hit, Notice, Query, Span, Trace
 
 #: Passages that are looked at in each source, and those that stand side by side which are joined at most.
@@ -39,30 +36,6 @@ LIMITS = Limits(per_document=2, least=4, noun="documents")
 INTENT = "answer"
 
 Place = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A part of what somebody has: a view, how it is searched now, and what counts of it.
-
-    What was said or is remembered `is_part` of no collection, and is left out where collections are named.
-    """
-
-    name: str
-    view: IndexView
-    mode: Callable[[], str] = lambda: HYBRID
-    filter: Callable[[], Filter] = Filter
-
-    def narrowed(self, wanted: Filter) -> Filter:
-        """Return a filter that lets through what both the caller and the source want."""
-        own = self.filter()
-        kinds = tuple(kind for kind in wanted.kinds or own.kinds if not own.kinds or kind in own.kinds)
-        return replace(
-            wanted,
-            kinds=kinds if kinds or not wanted.kinds else ("",),
-            bounds=(*wanted.bounds, *own.bounds),
-            without=(*wanted.without, *own.without),
-        )
 
 
 @dataclass(frozen=True)
@@ -137,20 +110,8 @@ def gather(
     Raises `NotFound` for a collection that is not seen.
     """
     clock = Stopwatch()
-    outside = bool(filter.collections or collections_in(text))
-    asked = [each for each in sources if not (outside and each.view.is_part)]
-    if not asked:
-        raise NotFound("what was said or is remembered is in no collection: leave the collections out")
-    # The question is embedded once for all of them, and for what looks at its vector later.
-    load = asked[0].view.embedding_once.load
-    asked = [replace(each, view=replace(each.view, load=load)) for each in asked]
-    names = (*filter.collections, *collections_in(text))
-    searchers = [Searcher(each.view).scoped_to(names) for each in asked]
-    found = []
-    for source, searcher in zip(asked, searchers, strict=True):
-        others = [each.store for each in searchers if each is not searcher]
-        searcher = Searcher(searcher.view, others)
-        found.append(_searched(source, searcher, text, source.narrowed(filter), clock, deadline))
+    federation = Federation.of(sources, text, filter, deadline)
+    found = [_searched(federation, each, clock) for each in federation.sources]
     best = max((hit.relevance or 0.0 for each in found for hit in each.hits if not hit.withheld), default=0.0)
     candidates: list[Citable] = []
     of: dict[str, Found] = {}
@@ -164,7 +125,7 @@ def gather(
         text,
         INTENT,
         [each for each in candidates if any(not hit.withheld for hit in each.passages)],
-        asked[0].view.embedder.count_tokens,
+        federation.sources[0].view.embedder.count_tokens,
     )
     notes = []
     if closed:
@@ -176,18 +137,13 @@ def gather(
     return Evidence(pack, found, clock.milliseconds, (*_notes_of(found), *notes), of)
 
 
-def _searched(
-    source: Source, searcher: Searcher, text: str, filter: Filter, clock: Stopwatch, deadline: float | None
-) -> Found:
-    """Search a source with its searcher."""
-    options = searcher.options(source.mode(), None, None, searcher.profile.diversity)
-    with searcher.store.memoized():
-        plan = searcher.parse(text, replace(filter, collections=()), deadline=deadline)
-        results, table = searcher.results(plan, READ, options)
-    for name, milliseconds in plan.clock.milliseconds.items():
+def _searched(federation: Federation, source: Source, clock: Stopwatch) -> Found:
+    """Search a source."""
+    found = federation.search(source, READ)
+    for name, milliseconds in found.plan.clock.milliseconds.items():
         clock.milliseconds[name] = round(clock.milliseconds.get(name, 0.0) + milliseconds, 3)
-    hits = _merged_by_meaning(table, results.hits)
-    return Found(source, searcher, plan, hits, results.trace)
+    hits = _merged_by_meaning(found.table, found.results.hits)
+    return Found(source, found.searcher, found.plan, hits, found.results.trace)
 
 
 def _merged_by_meaning(table: Candidates, hits: Sequence[Hit]) -> Sequence[Hit]:

@@ -32,8 +32,7 @@ from rifflux.conversations.model import (
     message_of,
 )
 from rifflux.errors import Conflict, Cure, InvalidArgument, NotFound, NothingImported
-from rifflux.requests import HYBRID, MessagesRequest, takes
-from rifflux.retrieve.table import LEXICAL
+from rifflux.requests import HYBRID, LEXICAL, MessagesRequest, takes
 from rifflux.session.arguments import checked_period, checked_text
 from rifflux.session.intake import UNBOUNDED, Intake
 from rifflux.session.policies import HYBRID_SEARCH, Policies
@@ -434,7 +433,7 @@ class Conversations:
             "metadata": {name: value for name, value in given.items() if value is not None},
             "namespaces": () if request.conversation_id is None else (request.conversation_id,),
         }
-        mode = HYBRID if self.hybrid else LEXICAL
+        mode = self._policies.message_mode(HYBRID)
         found = Searcher(self._view).search(
             request.query,
             top_k=request.top_k,

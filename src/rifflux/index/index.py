@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import Cure, OutOfScope
-from rifflux.retrieve.table import LEXICAL
 from rifflux.session.profile import Profile
 from rifflux.session.reading import Feedback, Reader
 from rifflux.session.searching import Searcher
@@ -311,20 +310,16 @@ class Index:
 
     @cached_property
     def _answerer(self) -> Answerer:
-        from rifflux.index.answers import answerer
+        from rifflux.answer import Answerer
+        from rifflux.index.sources import of_answers
+        from rifflux.works.export import CITING
 
-        return answerer(self._view)
+        return Answerer((*of_answers(self._view),), CITING, self._view.session.chat)
 
     @cached_property
     def everything(self) -> Everything:
         """Return the search of all at once: knowledge, files, notes, tasks and conversations, each a list."""
-        from rifflux.conversations.profile import CONVERSATIONS
         from rifflux.index.federated import Everything
-        from rifflux.session.policies import HYBRID_SEARCH
+        from rifflux.index.sources import of_everything
 
-        if self._view.scope is None:
-            return Everything(self._view)
-        policies = self.policies
-        name = CONVERSATIONS.name
-        parts = {name: self._view.part(name, CONVERSATIONS)}
-        return Everything(self._view, parts=parts, modes=lambda: {} if policies.get(HYBRID_SEARCH) else {name: LEXICAL})
+        return Everything((*of_everything(self._view),))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rifflux.errors import Cure, InvalidArgument, OutOfScope
+from rifflux.requests import LEXICAL
 from rifflux.store import LogEntry, Store
 from rifflux.text.licenses import NO_LICENSE_OPENS, checked_rules, rules_in, spelled
 from rifflux.types.nouns import iso_time
@@ -123,6 +124,12 @@ class Policies:
             return policy.read(stored)
         except InvalidArgument:
             return policy.unreadable
+
+    def message_mode(self, mode: str) -> str:
+        """Return the mode that messages are searched in: by words alone, unless `hybrid_search` permits `mode`."""
+        if self.get(HYBRID_SEARCH):
+            return mode
+        return LEXICAL
 
     def set(self, name: str, value: object) -> None:
         """Decide something for everybody, or what is each owner's to decide, for oneself.

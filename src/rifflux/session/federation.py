@@ -1,0 +1,113 @@
+"""One question in several sources: each is searched by itself, and the question is read once for each view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from rifflux.errors import NotFound
+from rifflux.requests import HYBRID
+from rifflux.retrieve.fuse import Fuse
+from rifflux.retrieve.pipeline import Outcome, Plan, Stopwatch
+from rifflux.retrieve.query.reading import collections_in
+from rifflux.retrieve.table import Candidates
+from rifflux.session.searching import Searcher, SearchOptions
+from rifflux.session.session import IndexView
+from rifflux.types import Filter, Results
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A searchable source: its view, its filter, and the mode that it may be searched in for a requested one.
+
+    `weight` is how much a place in its list counts where lists are fused.
+    """
+
+    name: str
+    view: IndexView
+    filter: Callable[[], Filter] = Filter
+    mode: Callable[[str], str] = str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SourceResults:
+    """What a question found in one source: the searcher, the question as it was read there, and the hits."""
+
+    searcher: Searcher
+    plan: Plan
+    options: SearchOptions
+    results: Results
+    table: Candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Federation:
+    """A question for several sources; use `of` to make one.
+
+    A word that occurs in the view of any source is spelled as it was meant.
+    """
+
+    sources: Sequence[Source]
+    text: str
+    filter: Filter
+    deadline: float | None
+    _searchers: dict[str, Searcher] = field(default_factory=dict, init=False)
+    _parsed: dict[str, Plan] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def of(cls, sources: Sequence[Source], text: str, filter: Filter, deadline: float | None) -> Federation:
+        """Return a question for those of the sources that are in the named collections, embedded once for all.
+
+        Parts, such as messages and memories, are in no collection. Raises `NotFound` where no source is left.
+        """
+        if filter.collections or collections_in(text):
+            sources = [each for each in sources if not each.view.is_part]
+        if not sources:
+            raise NotFound("what was said or is remembered is in no collection: leave the collections out")
+        load = sources[0].view.embedding_once.load
+        return cls([replace(each, view=replace(each.view, load=load)) for each in sources], text, filter, deadline)
+
+    def searcher(self, source: Source) -> Searcher:
+        """Return the searcher of a source; those of one view share it. Raises `NotFound` for an unseen collection."""
+        owner = source.view.store.owner
+        if owner not in self._searchers:
+            views = {each.view.store.owner: each.view for each in self.sources}
+            others = [view.reading().store for other, view in views.items() if other != owner]
+            collections = (*self.filter.collections, *collections_in(self.text))
+            self._searchers[owner] = Searcher(source.view, others).scoped_to(collections)
+        return self._searchers[owner]
+
+    def search(self, source: Source, top_k: int, mode: str = HYBRID, fusion: str | Fuse | None = None) -> SourceResults:
+        """Return the hits of one source."""
+        searcher = self.searcher(source)
+        owner = source.view.store.owner
+        options = searcher.options(source.mode(mode), fusion, None, searcher.profile.diversity)
+        with searcher.store.memoized():
+            if owner in self._parsed:
+                parsed = replace(self._parsed[owner], clock=Stopwatch(), outcome=Outcome())
+            else:
+                parsed = searcher.parse(self.text, replace(self.filter, collections=()), deadline=self.deadline)
+                self._parsed[owner] = parsed
+            limits = narrowed(parsed.query.filter, source.filter())
+            parsed = replace(parsed, query=replace(parsed.query, filter=limits))
+            results, table = searcher.results(parsed, top_k, options)
+        return SourceResults(searcher, parsed, options, results, table)
+
+
+def narrowed(filter: Filter, source: Filter) -> Filter:
+    """Return a filter for what passes both; where they have no kind in common, nothing passes."""
+    kinds = filter.kinds or source.kinds
+    not_kinds = (*filter.not_kinds, *source.not_kinds)
+    if filter.kinds and source.kinds:
+        kinds = tuple(kind for kind in filter.kinds if kind in source.kinds)
+        if not kinds:
+            kinds = filter.kinds
+            not_kinds = (*not_kinds, *filter.kinds)
+    return replace(
+        filter,
+        kinds=kinds,
+        not_kinds=not_kinds,
+        bounds=(*filter.bounds, *source.bounds),
+        without=(*filter.without, *source.without),
+    )
