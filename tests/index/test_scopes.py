@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rifflux
-from rifflux import Document, Hit, Index, OutOfScope, RiffluxError, Scope
+from rifflux import Document, Index, OutOfScope, RiffluxError, Scope
 from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.index.admin import Admin
 from rifflux.index.documents import DocumentPage
@@ -31,7 +31,6 @@ from rifflux.ingest.parallel import sent
 from rifflux.ingest.parallel.apart import MOST
 from rifflux.ingest.walk.find import Finder
 from rifflux.retrieve.steps.rerank import Resources
-from rifflux.retrieve.table import Candidates, page
 from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.session.searching import Searcher
 from rifflux.session.writing import Writer
@@ -88,10 +87,6 @@ def worlds(request: pytest.FixtureRequest) -> Iterator[tuple[World, World]]:
         yield World(alone, ids), World(crowded, ids)
 
 
-def rated(searcher: Searcher, question: str, hits: list[Hit]) -> Sequence[Hit]:
-    return page(searcher.rated(searcher.hybrid_plan(question), Candidates.of_hits(hits)))
-
-
 def counted(resources: Resources, question: str) -> tuple[dict[str, int], int]:
     return dict(resources.frequencies(question.split())), resources.chunks()
 
@@ -116,7 +111,6 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.search linear": lambda w, a: w.ann.search(a.question, fusion="linear", rerank="maxsim"),
     "index.why": lambda w, a: [w.ann.why(a.question, each) for each in (a.key, a.id)],
     "searcher.plan": lambda w, a: w.ann.admin.searcher.hybrid_plan(a.question)(5),
-    "searcher.rated": lambda w, a: rated(w.ann.admin.searcher, a.question, w.ann.chunks("n0")),
     "index.retrieve": lambda w, a: w.ann.retrieve(a.question),
     "index.answer": lambda w, a: w.ann.answer(a.question, filter=dict(a.narrow)),
     "index.answer in": lambda w, a: w.ann.answer(a.question, filter={"collections": [a.collection]}),

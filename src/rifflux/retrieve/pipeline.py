@@ -162,12 +162,13 @@ class Plan:
 
     def candidates(self, gathered: Candidates | None = None) -> Candidates:
         """Return all candidates in order, before any passage is read; those of the channels unless they are given."""
-        return self.run_phase(Phase.CANDIDATES, gather(self) if gathered is None else gathered)
+        table = self.run_phase(Phase.CANDIDATES, gather(self) if gathered is None else gathered)
+        self.outcome.counts.update(counted(table))
+        return table
 
     def ordered(self, passages: int) -> Candidates:
         """Return the candidates after all stages before the page, the best `passages` of them with their passages."""
         table = self.candidates()
-        self.outcome.counts.update(counted(table))
         table = replace(self, passages=passages).run_phase(Phase.FETCH, table)
         return self.run_phase(Phase.PASSAGES, table)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from rifflux.errors import NotFound
 from rifflux.requests import HYBRID
 from rifflux.retrieve.fuse import Fuse
-from rifflux.retrieve.pipeline import Outcome, Plan, Stopwatch
+from rifflux.retrieve.pipeline import Plan, Stopwatch
 from rifflux.retrieve.query.reading import collections_in
 from rifflux.retrieve.table import Candidates
 from rifflux.session.searching import Searcher, SearchOptions
@@ -85,7 +85,7 @@ class Federation:
         options = searcher.options(source.mode(mode), fusion, None, searcher.profile.diversity)
         with searcher.store.memoized():
             if owner in self._parsed:
-                parsed = replace(self._parsed[owner], clock=Stopwatch(), outcome=Outcome())
+                parsed = replace(self._parsed[owner], clock=Stopwatch())
             else:
                 parsed = searcher.parse(self.text, replace(self.filter, collections=()), deadline=self.deadline)
                 self._parsed[owner] = parsed

@@ -42,10 +42,6 @@ class LicensePolicy:
         """Return the rule for what a store holds, as the caller has it whose these owners are."""
         return replace(self, store=store, mine=mine)
 
-    def of_another(self) -> LicensePolicy:
-        """Return the rule for what another shares with the caller."""
-        return replace(self, mine=())
-
     def _owned(self, namespace: str) -> bool:
         """Return whether what a namespace holds is the caller's own."""
         owner = parted(namespace)[1]

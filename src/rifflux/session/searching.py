@@ -13,7 +13,7 @@ from rifflux.errors import Cure, InvalidArgument, ModelError, ModelMismatch
 from rifflux.requests import FURTHEST, HYBRID, HYBRID_RERANK, RELEVANCE, SearchRequest, WhyRequest, takes
 from rifflux.retrieve.fuse import Fuse
 from rifflux.retrieve.fuse.base import StoreFacts, chunks_of
-from rifflux.retrieve.pipeline import NO_RERANKER, RERANK, Fetch, Phase, Plan, Stage, Step, fuse
+from rifflux.retrieve.pipeline import NO_RERANKER, RERANK, Fetch, Outcome, Phase, Plan, Stage, Step, fuse
 from rifflux.retrieve.query.expand import Variant, expand, variant_notes
 from rifflux.retrieve.query.reading import COLLECTION, KnownFrequencies, classify, collections_in, understand
 from rifflux.retrieve.steps.calibrate import MEANING, Relevance, at_least
@@ -401,19 +401,12 @@ class Searcher:
             evidence=StoreFacts(self.store, parsed, None if parsed.execution.vector is None else view.scale),
             trace=trace,
             pool_of=profile.pool,
+            outcome=Outcome(),
         )
 
     def _is_phrase(self, phrase: Clause) -> bool:
         """Return True if the index holds terms side by side."""
         return len(self.store.lexical.match(Query("", required=(phrase,)), 1, self.profile.weights)) > 0
-
-    def rated(self, plan: Plan, table: Candidates) -> Candidates:
-        """Return candidates with their relevance for a question, if the profile rates any."""
-        if "relevance" not in self.profile.stages:
-            return table
-        for stage in relevance(Search(self.view, self.analyzer, plan, SearchOptions(HYBRID, None))):
-            table = stage.step(plan, table)
-        return table
 
     def hybrid_plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
         """Return a hybrid search ready to run, with its stages apart: for measuring and tuning them."""

@@ -102,13 +102,6 @@ def asks_only(words: Iterable[str], language: str) -> bool:
     return all(any(word in each for each in lists) for word in words)
 
 
-def asks_how(subject: str, language: str) -> bool:
-    """Return True if the subject of a question begins with a question word: how, why, who."""
-    known = _words_of(language)
-    first = _WORD.search(subject)
-    return bool(known and first and first[0].casefold() in known.kinds)
-
-
 def _is_apart(place: re.Match[str]) -> bool:
     """Return True for a word of a sentence, not for one in a formula, a name or a path, such as the `A` of `m_A`."""
     text = place.string

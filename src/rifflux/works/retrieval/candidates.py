@@ -11,7 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from rifflux.retrieve.fuse import Fuse, ReciprocalRank
-from rifflux.retrieve.pipeline import Channel, Outcome, Phase, Plan, Stopwatch, channels, counted, reaching
+from rifflux.retrieve.pipeline import Channel, Outcome, Phase, Plan, Stopwatch, channels, reaching
 from rifflux.retrieve.table import LEXICAL, SCORE, Candidates, joined, stacked
 from rifflux.session.searching import Searcher
 from rifflux.store import FieldWeights, Store
@@ -66,10 +66,8 @@ class CandidateGenerator:
 
     def _search(self, parsed: Plan, without: Place | None = None) -> Gathered:
         """Return the candidates of one search, less a work."""
-        parsed = replace(parsed, clock=self.clock, outcome=Outcome(), passages=POOL)
-        plan = self.searcher.plan(parsed, POOL, self.options)
+        plan = self.searcher.plan(replace(parsed, clock=self.clock, passages=POOL), POOL, self.options)
         table = plan.candidates()
-        plan.outcome.counts.update(counted(table))
         table = plan.run_phase(Phase.FETCH, table)
         plan = replace(plan, trace=plan.completed_trace(), outcome=Outcome())
         if without:

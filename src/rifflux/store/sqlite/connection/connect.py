@@ -171,17 +171,27 @@ def _prepared(
     # overwritten, which costs nothing that could be measured: pages are used again, with the rest of what they held.
     for setting in ("foreign_keys = on", "temp_store = memory", "cache_size = -32000", "secure_delete = on"):
         connection.execute(f"pragma {setting}")
-    if _is_empty(connection):
+    application = connection.pragma("application_id")
+    if not application and not connection.execute("select count(*) from sqlite_master").get:
+        # Nobody has used this database yet.
         if not create or read_only:
             raise NotAnIndex(f"{path} is empty, not a Rifflux index", cure=Cure.ADD)
         connection.pragma("page_size", 8192)
     else:
-        _check_owner(connection, path)
+        if application != APPLICATION_ID:
+            raise NotAnIndex(f"{path} is a database of another program", cure=Cure.OTHER_INDEX)
         check_version(connection, path, read_only=read_only)
     if not read_only:
-        _keep_log(connection)
+        # Changes are written to a log first, so that readers and a writer do not wait for each other.
+        retry_while_busy(lambda: connection.pragma("journal_mode", "wal"))
+        # What was reported as done survives a power cut too; a commit holds many files, so that this costs little.
+        connection.pragma("synchronous", "full")
+        connection.pragma("journal_size_limit", LOG_BYTES)
+        connection.set_wal_hook(WalCheckpointer())
         write_schema(connection)
-    _check_tables(connection, path)
+    tables = {name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")}
+    if lost := sorted(TABLES - tables):
+        raise DamagedIndex(f"{path} is damaged (no table {', '.join(lost)})", cure=Cure.SALVAGE)
     for table in TERM_TABLES:
         connection.execute(_TERM_COUNTS.format(table=table))
     connection.register_fts5_function("owner_bm25", bm25)
@@ -236,32 +246,6 @@ def write_schema(connection: apsw.Connection) -> None:
         raise
     connection.execute("commit")
     connection.execute("pragma foreign_keys = on")
-
-
-def _keep_log(connection: apsw.Connection) -> None:
-    """Write changes to a log first, so that readers and a writer do not wait for each other."""
-    retry_while_busy(lambda: connection.pragma("journal_mode", "wal"))
-    # What was reported as done survives a power cut too; a commit holds many files, so that this costs little.
-    connection.pragma("synchronous", "full")
-    connection.pragma("journal_size_limit", LOG_BYTES)
-    connection.set_wal_hook(WalCheckpointer())
-
-
-def _is_empty(connection: apsw.Connection) -> bool:
-    """Return whether this is a database that nobody has used yet."""
-    return not connection.pragma("application_id") and not connection.execute("select count(*) from sqlite_master").get
-
-
-def _check_owner(connection: apsw.Connection, path: Path | None) -> None:
-    if connection.pragma("application_id") != APPLICATION_ID:
-        raise NotAnIndex(f"{path} is a database of another program", cure=Cure.OTHER_INDEX)
-
-
-def _check_tables(connection: apsw.Connection, path: Path | None) -> None:
-    """Raise `DamagedIndex` for an index that lacks a table."""
-    held = {name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")}
-    if lost := sorted(TABLES - held):
-        raise DamagedIndex(f"{path} is damaged (no table {', '.join(lost)})", cure=Cure.SALVAGE)
 
 
 @contextmanager

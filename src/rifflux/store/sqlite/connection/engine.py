@@ -110,31 +110,23 @@ class Readers:
         try:
             connection: apsw.Connection | None = self._idle.pop()
         except IndexError:
-            connection = self._another()
+            connection = None
+            if self._identity is not None and not self._closed and _identity(self._location) == self._identity:
+                connection, _ = connect(self._location, create=False, read_only=self._read_only)
+                connection.execute(f"pragma cache_size = -{READER_CACHE_KB}")
         try:
             yield connection
         finally:
-            if connection:
-                self._take_back(connection)
+            if connection and not self._closed and len(self._idle) < IDLE_READERS:
+                self._idle.append(connection)
+            elif connection:
+                connection.close()
 
     def close(self) -> None:
         """Close all that are not lent; those that are will be when they come back."""
         self._closed = True
         while self._idle:
             self._idle.pop().close()
-
-    def _another(self) -> apsw.Connection | None:
-        if self._identity is None or self._closed or _identity(self._location) != self._identity:
-            return None
-        connection, _ = connect(self._location, create=False, read_only=self._read_only)
-        connection.execute(f"pragma cache_size = -{READER_CACHE_KB}")
-        return connection
-
-    def _take_back(self, connection: apsw.Connection) -> None:
-        if self._closed or len(self._idle) >= IDLE_READERS:
-            connection.close()
-        else:
-            self._idle.append(connection)
 
 
 def _identity(location: str) -> tuple[int, int] | None:
