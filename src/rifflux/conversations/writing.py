@@ -26,6 +26,8 @@ from rifflux.types import Chunk, Document
 
 #: More changed messages than this are read together, those between them included.
 FEW = 32
+#: Turns that are further apart, in seconds, belong to different talks.
+GAP_S = 12 * 3600
 _NEVER = float("inf")
 #: Makes one row of what is given and what is known of a message.
 Merge = Callable[[Document, Document | None], Document]
@@ -181,7 +183,7 @@ _timestamp = lru_cache(maxsize=1024)(timestamp)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which turns stand around a message: so many before and after it, none further than `gap_hours` from the next.
+    """Which turns stand around a message: so many before and after it, none further than `GAP_S` from the next.
 
     A neighbour lends at most `words` of its words, those nearest to the message. What is embedded has at most `tokens`
     of the embedder, of which the message itself gets what it needs.
@@ -189,7 +191,6 @@ class Window:
 
     before: int = 2
     after: int = 1
-    gap_hours: float = 12.0
     words: int = 80
     tokens: int = 250
 
@@ -209,7 +210,7 @@ class Window:
                 continue
             here = _timestamp(nearest.created_at)
             there = _timestamp(other.created_at)
-            if here is not None and there is not None and abs(there - here) > self.gap_hours * 3600:
+            if here is not None and there is not None and abs(there - here) > GAP_S:
                 return
             nearest = other
             yield other

@@ -280,7 +280,7 @@ class Sync:
 
         Such a root fails with what to do if the loss is meant.
         """
-        devices = _devices(self.store)
+        devices: dict[str, int] = json.loads(self.store.registry.setting(_DEVICES) or "{}")
         for root, gone in tally.gone.items():
             device = root.stat().st_dev if root.is_dir() else 0
             if gone and self.prune is None and (loss := self._loss(root, gone, tally.added[root], devices)):
@@ -329,11 +329,6 @@ def _gone(items: Sequence[FoundFile | Skipped], known: Mapping[str, FileState], 
 _DEVICES = "devices"
 #: A folder that loses so many files at once, and more than half of what it has, seems to lose them by accident.
 MANY_GONE = 20
-
-
-def _devices(store: Store) -> dict[str, int]:
-    devices: dict[str, int] = json.loads(store.registry.setting(_DEVICES) or "{}")
-    return devices
 
 
 # What was added to the index: folders as a whole, and single files of other folders

@@ -98,7 +98,11 @@ class LicensePolicy:
 
     def shows_all(self, namespace: str, license: str | None) -> bool:
         """Return whether the caller may see all of a document."""
-        return not namespace.startswith(LICENSED) or self.permission(namespace, license).name == "TEXT"
+        if not namespace.startswith(LICENSED):
+            return True
+        from rifflux.text.licenses import Permission
+
+        return self.permission(namespace, license) is Permission.TEXT
 
     def tells_facts(self, namespace: str, license: str | None) -> bool:
         """Return whether the caller may know who wrote a document, when it appeared, where, and what it cites."""

@@ -448,9 +448,13 @@ class Writer:
             if mine:
                 count = 0
                 refused: BudgetExhausted | None = None
+                embedder = self.view.embedder
                 for view in self.view.store.views():
+                    if not self.view.user and self.view.payer is None:
+                        # The user pays whose it is, unless a user asks for it.
+                        embedder = replace(self.view, payer=user_of(view.owner)).embedder
                     try:
-                        count += embed_pending(view, self._paid_by(view.owner), progress)
+                        count += embed_pending(view, embedder, progress)
                     except BudgetExhausted as error:
                         # One user's budget is spent; the others' texts get their vectors.
                         refused = error
@@ -459,12 +463,6 @@ class Writer:
                     raise refused
                 return count
             return embed_changes(self.view.store, self.view.embedder, changes)
-
-    def _paid_by(self, owner: str) -> GuardedEmbedder:
-        """Return the embedder for what an owner has: the user pays whose it is, unless a user asks for it."""
-        if self.view.user or self.view.payer is not None:
-            return self.view.embedder
-        return replace(self.view, payer=user_of(owner)).embedder
 
     def _use_model(self, embedder: GuardedEmbedder | None = None) -> None:
         """Make the index one of this model. Raises `ModelMismatch` if it is one of another; asks no server for that."""

@@ -166,11 +166,13 @@ class Analyzer:
 
     @cached_property
     def _joined(self) -> Memo[str, str]:
-        return Memo(lambda word: " ".join(self._terms_of(word)))
+        known = self._terms
+        return Memo(lambda word: " ".join(term for token in _tokens_of(word) for term in known[token]))
 
     def terms(self, text: str) -> list[str]:
         """Return the terms of `text` in order of appearance, with duplicates."""
-        return self._terms_of(self._plain(text))
+        known = self._terms
+        return [term for token in _tokens_of(self._plain(text)) for term in known[token]]
 
     def words(self, text: str) -> list[tuple[str, list[str]]]:
         """Return what stands between blanks in the plain spelling of `text`, each with its tokens, not folded."""
@@ -183,10 +185,6 @@ class Analyzer:
     def of_word(self, word: str) -> tuple[str, ...]:
         """Return the terms of a word, remembered: for questions, whose words are looked at again and again."""
         return self._words[word]
-
-    def _terms_of(self, plain: str) -> list[str]:
-        known = self._terms
-        return [term for token in _tokens_of(plain) for term in known[token]]
 
     def joined(self, text: str) -> str:
         """Return the terms of `text` as one string with single spaces between: what an engine is given to index."""

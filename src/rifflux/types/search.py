@@ -291,10 +291,6 @@ class Why:
     score: float | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
 
-    def adding(self, detail: Mapping[str, Any]) -> Why:
-        """Return the same with more details."""
-        return Why(self.stage, self.rank, self.score, {**self.detail, **detail})
-
 
 @dataclass(frozen=True, slots=True)
 class Hit:

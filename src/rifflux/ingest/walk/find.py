@@ -37,6 +37,7 @@ GENERATED = frozenset(
 
 #: Files that hold many documents, each small.
 COLLECTIONS = (".jsonl", ".ndjson", ".mbox")
+MAX_COLLECTION_BYTES = 512 * 2**20
 
 #: What a folder holds that is a cache by its own word: https://bford.info/cachedir/
 CACHE_SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
@@ -113,7 +114,7 @@ class Finder:
     and those above the root up to the top of its git repository), names that start with a dot (unless
     `hidden`), folders that tools generate, the files of an index, devices and sockets. `exclude` are more patterns in
     the syntax of `.gitignore`, relative to the root, which nothing overrides. Files over `max_bytes` are skipped with a
-    reason; those that hold many documents (JSON Lines, mailboxes) only over `max_collection_bytes`.
+    reason; those that hold many documents (JSON Lines, mailboxes) only over `MAX_COLLECTION_BYTES`.
 
     What is named itself is taken, hidden or ignored as it may be; the rules are for what is below it.
     Symbolic links are followed to what lies inside the root, and inside one of `allowed` if that is not empty, and is
@@ -121,7 +122,6 @@ class Finder:
     """
 
     max_bytes: int = 20 * 2**20
-    max_collection_bytes: int = 512 * 2**20
     hidden: bool = False
     exclude: tuple[str, ...] = ()
     allowed: tuple[Path, ...] = ()
@@ -433,7 +433,7 @@ class _Walk:
             return  # a pipe, a socket or a device
         many = path.lower().endswith(COLLECTIONS)
         if many:
-            limit = max(self.finder.max_bytes, self.finder.max_collection_bytes)
+            limit = max(self.finder.max_bytes, MAX_COLLECTION_BYTES)
         else:
             limit = self.finder.max_bytes
         if status.st_size > limit:

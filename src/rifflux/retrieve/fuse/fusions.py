@@ -111,6 +111,9 @@ _ALPHAS = ((0.5, 0.3), (0.2, 0.5), (-1.0, 0.7))
 DEPTH = 1000
 #: How far down the ranking the best cosine is compared; with fewer candidates their confidence is not judged.
 GAP_RANK = 100
+#: The difference of these cosines in a usual question, and the candidates of each channel whose kinds are looked at.
+USUAL_GAP = 0.25
+LOOKED_AT = 10
 #: How far `Adaptive` can do with, and from which rank on cosines are taken to fall with its logarithm.
 ENOUGH = 300
 STEADY = 30
@@ -218,9 +221,9 @@ class Adaptive(_Weighted):
 
     `priors` are semantic weights by kind of content. In code a question's words are rarely those of the answer, in
     conversations they mostly are, names above all; prose is in between. The prior is the mean over the first
-    `looked_at` candidates of each channel. Two things move it, on the log-odds scale: how well the vectors of this
+    `LOOKED_AT` candidates of each channel. Two things move it, on the log-odds scale: how well the vectors of this
     index agree with its words, and their confidence in this question, which is the gap between the best cosine and the
-    hundredth, less `usual_gap`, times `slope`. Gaps are told in the cosines of a usual model (`retrieve/scale.py`);
+    hundredth, less `USUAL_GAP`, times `slope`. Gaps are told in the cosines of a usual model (`retrieve/scale.py`);
     where nothing is known of the vectors, none is looked at.
 
     `explained` is how far words count for what their best match explains of the question, from 0 to 1. BM25 is scaled
@@ -233,8 +236,6 @@ class Adaptive(_Weighted):
     priors: Mapping[str, float] = field(default_factory=lambda: {"code": 0.85, "message": 0.3})
     prior: float = 0.45
     slope: float = 3.33
-    usual_gap: float = 0.25
-    looked_at: int = 10
     explained: float = 0.0
     name: str = "adaptive"
 
@@ -247,7 +248,7 @@ class Adaptive(_Weighted):
         semantic = rankings.get(SEMANTIC)
         if not semantic:
             return 0.0
-        priors = [*map(self.priors.get, evidence.kinds(pool_of(rankings, self.looked_at)), repeat(self.prior))]
+        priors = [*map(self.priors.get, evidence.kinds(pool_of(rankings, LOOKED_AT)), repeat(self.prior))]
         prior = min(max(sum(priors) / len(priors) if priors else self.prior, 0.01), 0.99)
         scale = evidence.scale
         odds = math.log(prior / (1 - prior))
@@ -255,7 +256,7 @@ class Adaptive(_Weighted):
             return prior
         if len(semantic) >= GAP_RANK:
             gap = scale.gap(float(semantic.scores[0] - semantic.scores[GAP_RANK - 1]))
-            odds += self.slope * (gap - self.usual_gap)
+            odds += self.slope * (gap - USUAL_GAP)
         return _share(odds + scale.trust)
 
     def weight_by(self, scale: VectorScale) -> float:

@@ -25,7 +25,7 @@ from rifflux.models import load_embedder
 from rifflux.models.guarded import GuardedEmbedder
 from rifflux.session.session import IndexView
 from rifflux.text.analyzer import fold
-from rifflux.types import Scores, Vectors
+from rifflux.types import Vectors
 
 #: The examples as written, and the model fitted to them.
 EXAMPLES, FITTED = (Path(__file__).with_name(f"examples.{suffix}") for suffix in ("txt", "npz"))
@@ -82,7 +82,11 @@ class ExampleModel:
         shares: dict[str, float] = {}
         directions: dict[str, float] = {}
         nearest: dict[str, str] = {}
-        for (intent, direction), share in zip(self.labels, self.probabilities(place, text).tolist(), strict=True):
+        rows = [self._rows[name] for name in sorted(features_of(text, self.known) & self._rows.keys())]
+        odds = (self.bias + place @ self.of_place + self.of_pieces[rows].sum(axis=0)).astype(np.float64)
+        probabilities = np.exp(odds - odds.max())
+        probabilities /= probabilities.sum()
+        for (intent, direction), share in zip(self.labels, probabilities.tolist(), strict=True):
             shares[intent] = shares.get(intent, 0.0) + share
             if direction:
                 directions[direction] = share
@@ -97,13 +101,6 @@ class ExampleModel:
     def places(self, vectors: Vectors) -> Vectors:
         """Project vectors to the space of wordings."""
         return unit(vectors @ self.projection - self.origin)
-
-    def probabilities(self, place: Vectors, text: str) -> Scores:
-        """Return the probability of each label for a text at a place."""
-        rows = [self._rows[name] for name in sorted(features_of(text, self.known) & self._rows.keys())]
-        odds = (self.bias + place @ self.of_place + self.of_pieces[rows].sum(axis=0)).astype(np.float64)
-        shares = np.exp(odds - odds.max())
-        return np.asarray(shares / shares.sum())
 
     @cached_property
     def labels(self) -> Sequence[tuple[str, str]]:

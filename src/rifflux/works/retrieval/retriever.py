@@ -289,7 +289,7 @@ def _explained(table: Candidates, sides: Sequence[str], view: IndexView) -> tupl
         details: dict[str, Mapping[str, object]] = {SCORED: {"values": values}}
         if side[row] == side[row]:
             details[SIDES] = {"side": sides[int(side[row])]}
-        why = tuple(each.adding(details.get(each.stage, {})) for each in hit.why)
+        why = tuple(replace(each, detail={**each.detail, **details.get(each.stage, {})}) for each in hit.why)
         hits.append(hit.retold(hit.score, why, hit.relevance, hit.quality))
     return tuple(view.redacted_hits(hits))
 

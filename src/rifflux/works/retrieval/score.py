@@ -11,15 +11,15 @@ Works of an author, a venue or a year that the question names gain an addend for
                so that words in common say little and a subject that is the question says all. Of subjects that are
                codes, those that the best candidates have too, for a quarter. Where the filter names subjects, how many
                of those it has
-`freshness`    halved with every `half_life_years` of age; zero without a year, or one that may not be disclosed
-`authority`    log(1 + the works here that cite it), as a share of that of `most_citations`; never above 1, and in
+`freshness`    halved with every `HALF_LIFE_YEARS` of age; zero without a year, or one that may not be disclosed
+`authority`    log(1 + the works here that cite it), as a share of that of `MOST_CITATIONS`; never above 1, and in
                proportion to its relevance as `citation` is
 
 A work that the question names (see `named`) has all that words can say, one that is looked up by its identifier or
 title has all that words, meaning and subjects can say. Where no license discloses the facts of a work, freshness and
 authority say nothing of it.
 
-Nothing is taken away for age, and what is cited ever so often gets no more than `most_citations` give: an old work that
+Nothing is taken away for age, and what is cited ever so often gets no more than `MOST_CITATIONS` give: an old work that
 answers stays where its words and meaning put it.
 """
 
@@ -70,6 +70,10 @@ JOINED = declare("joined", "from 0 to 1", "how surely citations join the work wi
 #: The stage that merges both sides of a comparison.
 SIDES = "sides"
 SIDE = declare("side", "place from 0", "the side of a comparison that ranks the candidate better")
+#: The number of the best candidates whose codes are looked at.
+LEADERS = 10
+HALF_LIFE_YEARS = 10.0
+MOST_CITATIONS = 100
 #: The weight of codes that the best candidates share, next to words of the question itself.
 CODED = 0.25
 #: The relevance by words and meaning, as a share of the greatest, from which on citations count in full. They lift what
@@ -101,9 +105,6 @@ class WorkScore:
     year: int
     visible: LicensePolicy
     subjects: Sequence[str] = ()
-    leaders: int = 10
-    half_life_years: float = 10.0
-    most_citations: int = 100
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Return the works by their scores, ties by chunk id, with a column for each component and its addend."""
@@ -143,14 +144,14 @@ class WorkScore:
         ages = np.array([max(0, self.year - year) if isinstance(year, int) else np.inf for year in years], np.float64)
         cited = self.store.catalog.citations(table.ids)
         counts = np.array([cited.get(id, 0) for id in table.ids.tolist()], np.float64)
-        authority = np.minimum(1.0, np.log1p(counts) / np.log1p(self.most_citations))
+        authority = np.minimum(1.0, np.log1p(counts) / np.log1p(MOST_CITATIONS))
         return {
             "lexical": lexical,
             "semantic": semantic,
             "citation": share(np.nan_to_num(table[NEAR])) * lift,
             "field_match": np.maximum(self._field_match(table.ids), named),
             # It is the year in another form, and is shown.
-            "freshness": np.exp2(-ages / self.half_life_years) * disclosed,
+            "freshness": np.exp2(-ages / HALF_LIFE_YEARS) * disclosed,
             "authority": authority * disclosed * lift,
         }
 
@@ -181,7 +182,7 @@ class WorkScore:
             like = [tag for tag in about.tags if tag.scheme not in WORDED]
         else:
             like = []
-        for rank, tags in enumerate([like] if like else codes[: self.leaders], 1):
+        for rank, tags in enumerate([like] if like else codes[:LEADERS], 1):
             for tag in tags:
                 wanted[_plain(tag.value)] += 1.0 / (rank + 1)
         return np.array([_overlap(each, wanted) for each in codes])

@@ -317,13 +317,14 @@ class VectorIndex(DerivedFile):
 
     def will_be_packed(self, connection: apsw.Connection, embedded: Callable[[], int]) -> bool:
         """Have vectors packed soon, which a search could do with, if there are enough; returns whether there are."""
-        if self._builder is None or not _is_worth_it(connection):
+        if self._builder is None or not self._is_behind(connection):
             return False
         self.suggest()
         return embedded() >= LEAST
 
     def _is_behind(self, connection: apsw.Connection) -> bool:
-        return _is_worth_it(connection)
+        """Return whether there are so many vectors that packing pays, by the highest row, which costs nothing."""
+        return bool(connection.execute(_HIGHEST).get >= LEAST)
 
     def build(self) -> None:
         """Pack now what is not packed yet, if there is enough of it."""
@@ -417,11 +418,6 @@ class VectorIndex(DerivedFile):
         except Unfit:
             pass
         return float("inf"), 0
-
-
-def _is_worth_it(connection: apsw.Connection) -> bool:
-    """Return whether there are so many vectors that packing pays, by the highest row, which costs nothing."""
-    return bool(connection.execute(_HIGHEST).get >= LEAST)
 
 
 def _follow(connection: apsw.Connection, packed: PackedVectors, fresh: Fresh, latest: int) -> Fresh:
