@@ -62,7 +62,7 @@ class Found:
         return {place: visible.document(place[0], document) for place, document in known.items()}
 
     def citable(self) -> Iterator[Citable]:
-        """Give the documents of the hits, best first, each with its passages; those that touch are joined."""
+        """Yield the documents of the hits, best first, each with its passages; those that touch are joined."""
         by_place: dict[Place, list[Hit]] = {}
         for hit in self.hits:
             by_place.setdefault(hit.place, []).append(hit)
@@ -160,7 +160,7 @@ def _merged_by_meaning(table: Candidates, hits: Sequence[Hit]) -> Sequence[Hit]:
 
 
 def _merged(found: Sequence[Found]) -> Iterator[tuple[Citable, Found]]:
-    """Give the documents of all sources: of those that are next in their own source, the most relevant first."""
+    """Yield the documents of all sources: of those that are next in their own source, the most relevant first."""
     queues = [(list(each.citable())[::-1], each) for each in found]
     while queues := [queue for queue in queues if queue[0]]:
         citables, each = max(queues, key=lambda queue: queue[0][-1].hit.relevance or 0.0)
@@ -168,7 +168,7 @@ def _merged(found: Sequence[Found]) -> Iterator[tuple[Citable, Found]]:
 
 
 def _joined(hits: Sequence[Hit], document: Document) -> Iterator[Hit]:
-    """Give passages of a document, best first, each joined with those found beside it; what was joined is gone."""
+    """Yield passages of a document, best first, each joined with those found beside it, which are not repeated."""
     left = [hit for hit in hits if not hit.withheld]
     yield from (hit for hit in hits if hit.withheld)
     while left:

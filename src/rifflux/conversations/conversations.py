@@ -55,7 +55,7 @@ CONVERSATIONS = ""
 TOGETHER = MESSAGES_TOGETHER = 16
 
 Value = TypeVar("Value", Conversation, Message)
-#: Said where a search by words alone finds nothing.
+#: The notice of a search by words alone that finds nothing.
 BY_WORDS_ALONE = Notice(
     "messages.lexical",
     "messages are searched by their words alone; an administrator may have them searched by meaning too",
@@ -217,7 +217,7 @@ class Conversations:
         self._embed(changes, embed)
 
     def put(self, thread: Thread, *, embed: bool | None = None) -> ImportReport:
-        """Bring a conversation and its given messages to what they shall be; others that it has stay unless `whole`.
+        """Store a conversation and these messages as given; its other messages stay unless the thread is `whole`.
 
         Unlike an import, it does not spare what was edited.
         """
@@ -401,7 +401,7 @@ class Conversations:
     def embed(self, progress: Progress | None = None, *, seconds: float | None = None) -> VectorsMade:
         """Make vectors for the messages that have none, such as those stored while `hybrid_search` was off.
 
-        The user whose they are pays. With `seconds`, as many as can be made in that time; the others go on behind.
+        The user who owns them pays. With `seconds`, as many as can be made in that time; the others go on behind.
         Raises `InvalidArgument` while messages are searched by words alone.
         """
         self.check_hybrid()

@@ -1,4 +1,4 @@
-"""How often questions are taken for what they ask: labelled questions, read by the retrieval of an index."""
+"""Measure how questions are classified by intent: labelled questions, read by the retrieval of an index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LabelledQuestion:
 
 @dataclass(frozen=True, slots=True)
 class TakenFor:
-    """What a labelled question was taken for, and why."""
+    """The predicted intent of a labelled question, and the reason for it."""
 
     question: LabelledQuestion
     intent: str
@@ -80,7 +80,7 @@ def _parted(line: str, place: str) -> tuple[str, str]:
 
 
 def intents_of(index: Index, questions: Sequence[LabelledQuestion]) -> list[TakenFor]:
-    """Return what each question is taken for by the retrieval of an index; nothing is searched for."""
+    """Return the predicted intent of each question by the retrieval of an index; nothing is searched."""
     found = []
     for question in questions:
         asked = index.retrieve.decide_intent(question.text)

@@ -28,7 +28,7 @@ MODELS = "models"
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A token of an extracted index: of whom, and its text; empty for one to be made."""
+    """A token of an extracted index: its user and its text, which is empty for one that is yet to be made."""
 
     user: str
     role: str
@@ -97,7 +97,7 @@ def extract(
             counts = store.united(each.owner for each in chosen).counts()
             accounts = Accounts(store.registry, view.session.now)
             if former:
-                _take_over(store, former, target)
+                _carry_over_tokens(store, former, target)
             issued = [replace(each, token=accounts.create(each.user, each.role)[1]) for each in tokens]
             store.accelerate()
         seal(target)
@@ -114,8 +114,8 @@ def _holds(view: IndexView, owner: str) -> bool:
     return view.session.store.of(owner).counts()["documents"] > 0
 
 
-def _take_over(store: Store, former: str | Path, target: Path) -> None:
-    """Give an index the valid tokens of another, which is only read: a copy of it may need the tables of today."""
+def _carry_over_tokens(store: Store, former: str | Path, target: Path) -> None:
+    """Copy the valid tokens of another index, which is only read: its copy may need tables of this version."""
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         copy = shutil.copyfile(former, Path(folder) / "former.db")
         with closing(open_store(copy, create=False)) as other:
@@ -126,7 +126,7 @@ def _take_over(store: Store, former: str | Path, target: Path) -> None:
 
 
 def _portable(spec: str) -> tuple[str, dict[str, str]]:
-    """Return how a model is called where its folders lie beside the index, and these folders by their names there."""
+    """Return the spec of a model whose folders lie beside the index, and these folders by their names there."""
     from rifflux.models.loading import parts_of
 
     models: dict[str, str] = {}

@@ -19,7 +19,7 @@ CURES = {
 }
 #: Answers are short; what is longer than this (in bytes) is not one, and would only fill the memory.
 LONGEST_ANSWER = 1 << 20
-#: Characters that are read of a stream.
+#: The most characters that are read of a stream.
 LONGEST_STREAM = 32_000
 
 
@@ -91,7 +91,7 @@ def stream(
     max_tokens: int,
     spent: Callable[[int], None],
 ) -> Iterator[str]:
-    """Give the pieces of an answer as the model writes them. Raises `ModelError`, also for one that is cut off.
+    """Yield the pieces of an answer as the model writes them. Raises `ModelError`, also for one that is cut off.
 
     `stop` ends it from another thread. `spent` receives the tokens of what was written, at the end, as in a call;
     also of an answer that was cut off or ended.
@@ -127,7 +127,7 @@ def _misread(chat: ChatModel, what: str) -> ModelError:
 class _Frames:
     """The frames of a stream of server-sent events; `ended` is true once its last frame was read.
 
-    A server that knows no streams sends one whole answer, which is one frame then.
+    A server that cannot stream sends the whole answer, which is then a single frame.
     """
 
     chat: ChatModel

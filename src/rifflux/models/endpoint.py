@@ -1,4 +1,4 @@
-"""Requests to OpenAI-compatible endpoints: bounded in time and size, and errors that keep the server's words."""
+"""Requests to OpenAI-compatible endpoints, bounded in time and size; errors keep the server's message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rifflux.models.workers import current_patience
 if TYPE_CHECKING:
     import httpx2
 
-#: What is worth another request: the server is busy, or fell over.
+#: Statuses worth another request: the server is busy, or it failed.
 RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
 LONGEST_PAUSE = 30.0  # seconds
 CURES = {
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class Stop:
-    """Ends a request that another thread sends, at once: also while that thread waits for the server."""
+    """Ends a request of another thread immediately, even while that thread waits for the server."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -54,7 +54,7 @@ class Stop:
             self._cut()
 
     def watch(self, event: str, details: Mapping[str, Any]) -> None:
-        """Take note of the connection that the client opens, as its traces tell it."""
+        """Record the connection that the client opens, from its trace events."""
         if event in _CONNECTED:
             with self._lock:
                 self._socket = details["return_value"].get_extra_info("socket")
@@ -71,8 +71,7 @@ class Stop:
 class Endpoint:
     """A URL that takes JSON and answers with a body of at most `most_bytes`, which `model` names in messages.
 
-    A message of a `ModelError` says what is wrong in words of ours; its cause has the URL and
-    the answer of the server, with the key blotted out.
+    The message of a `ModelError` is our own; its cause holds the URL and the server's answer, with the key redacted.
     """
 
     model: str
@@ -104,9 +103,9 @@ class Endpoint:
         raise AssertionError("the last attempt returns or raises")
 
     def lines(self, body: Mapping[str, object], timeout: float, stop: Stop) -> Iterator[str]:
-        """Give the lines of an answer as they come, within `timeout` seconds. Raises `ModelError`.
+        """Yield the lines of an answer as they arrive, within `timeout` seconds. Raises `ModelError`.
 
-        Another thread may end the request by `stop`: the lines end then, too.
+        Another thread may end the request, and with it the lines, through `stop`.
         """
         until = time.perf_counter() + timeout
         try:
@@ -147,7 +146,7 @@ class Endpoint:
     def _answered(
         self, body: Mapping[str, object], until: float, stop: Stop | None = None
     ) -> Iterator[httpx2.Response]:
-        """Send a request, and give its response to be read. Raises `_Failed`, for what fails in reading too."""
+        """Send a request and yield its open response. Raises `_Failed`, for what fails in reading too."""
         import httpx2
 
         left = max(until - time.perf_counter(), 0.001)

@@ -1,4 +1,4 @@
-"""Profiles: what suits a kind of content, as values that assemble the pieces; first that of files."""
+"""Profiles: how each kind of content is chunked, ranked and searched; here that of files."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ READING = frozenset({CREDITS, EXPANSION, SHORTCUT})
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What an index or a caller sets of how scores are weighed; what is not named has its default.
+    """The weights of scores that an index or a caller sets; what is not named has its default.
 
     `boosts` are factors for what a question names (see `rifflux.retrieve.steps.anchors.Anchors`), `features` weights of
     the reranker of that name by component, `components` those of the score of works, and `intents` what is changed of
-    how works are retrieved (see `rifflux.works.retrieval.intent`).
+    how works are retrieved (see `rifflux.works.intent`).
     """
 
     boosts: Mapping[str, float] = field(default_factory=dict)

@@ -59,7 +59,7 @@ WHATSAPP = Format("WhatsApp", _read, line=HEAD)
 
 
 def _title(export: Export, name: str) -> str:
-    """Return whose chat it is, as the file is called, or the zip or folder that it lies in."""
+    """Return the name of the chat: that of the file, or of the zip or folder that it lies in."""
     called = export.called(name)
     if called.lstrip("_").lower() == "chat":
         called = export.stem
@@ -107,7 +107,7 @@ def _messages(export: Export, name: str, chat: Conversation, dates: Dates, tally
         if not text:
             continue
         moment = _moment(dates, entry.stamp, tally)
-        # What is said twice in one minute is told apart by its number.
+        # Equal messages within one minute are distinguished by a number.
         if moment != minute:
             minute = moment or ""
             same = {}

@@ -25,7 +25,7 @@ Rows = list[list[object]]
 
 
 def read(file: File) -> Iterator[Parsed]:
-    """Yield one document. Empty rows part tables; the first row of each is its header if it holds words only.
+    """Yield one document. Empty rows separate tables; the first row of each is its header if it holds words only.
 
     Raises `Unreadable` if the file is broken, encrypted or far too wide.
     """

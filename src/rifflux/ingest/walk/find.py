@@ -39,7 +39,7 @@ GENERATED = frozenset(
 COLLECTIONS = (".jsonl", ".ndjson", ".mbox")
 MAX_COLLECTION_BYTES = 512 * 2**20
 
-#: What a folder holds that is a cache by its own word: https://bford.info/cachedir/
+#: The content that marks a folder as a cache: https://bford.info/cachedir/
 CACHE_SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
 
 #: The kind of what an index keeps beside its database.
@@ -110,11 +110,11 @@ class _WalkedFolder:
 class Finder:
     """Walks a folder and yields its files, each folder's in the order of their names.
 
-    Left out without a word: what `.gitignore`, `.riffluxignore` and `.git/info/exclude` ignore (nested ones,
-    and those above the root up to the top of its git repository), names that start with a dot (unless
-    `hidden`), folders that tools generate, the files of an index, devices and sockets. `exclude` are more patterns in
-    the syntax of `.gitignore`, relative to the root, which nothing overrides. Files over `max_bytes` are skipped with a
-    reason; those that hold many documents (JSON Lines, mailboxes) only over `MAX_COLLECTION_BYTES`.
+    Left out silently: what `.gitignore`, `.riffluxignore` and `.git/info/exclude` ignore (nested ones, and those above
+    the root up to the top of its git repository), names that start with a dot (unless `hidden`), folders that tools
+    generate, the files of an index, devices and sockets. `exclude` are more patterns in the syntax of `.gitignore`,
+    relative to the root, which nothing overrides. Files over `max_bytes` are skipped with a reason; those that hold
+    many documents (JSON Lines, mailboxes) only over `MAX_COLLECTION_BYTES`.
 
     What is named itself is taken, hidden or ignored as it may be; the rules are for what is below it.
     Symbolic links are followed to what lies inside the root, and inside one of `allowed` if that is not empty, and is
@@ -167,7 +167,7 @@ class Finder:
             inside.close()
 
     def meets(self, root: Path, path: Path) -> bool:
-        """Return True if a walk of `root` comes by `path` below it: no rule leaves it or a folder above it out."""
+        """Return True if a walk of `root` reaches `path` below it: no rule excludes it or a folder above it."""
         root = Path(os.path.abspath(root))  # noqa: PTH100 (links stay)
         parts = path.relative_to(root).parts
         real = os.path.realpath(root)
@@ -194,7 +194,7 @@ class _Walk:
     lead: str = ""
 
     def named(self, parts: Sequence[str]) -> Iterator[FoundFile | Skipped]:
-        """Walk what stands at `parts` below the root, whatever the rules say of it."""
+        """Walk what is at `parts` below the root, whatever the rules are."""
         folder = self._start()
         for place, name in enumerate(parts, start=1):
             path = folder.path + name
@@ -217,7 +217,7 @@ class _Walk:
         yield from self._below(folder)
 
     def noticed(self, parts: Sequence[str]) -> Iterator[FoundFile | Skipped]:
-        """Walk what stands at `parts` below the root as a walk of all of it would: by the rules, and if it is there."""
+        """Walk what is at `parts` below the root as a walk of the whole root would: by the rules, and if it exists."""
         folder = self._start()
         inner: list[_WalkedFolder] = []
         for place, name in enumerate(parts, start=1):
@@ -309,7 +309,7 @@ class _Walk:
         return folder
 
     def _is_generated(self, real: tuple[str, ...], names: Collection[str] | None = None) -> bool:
-        """Return True if a folder says that a tool made it: a virtual environment, or a cache."""
+        """Return True if a folder is marked as made by a tool: a virtual environment, or a cache."""
         if names is not None and "pyvenv.cfg" not in names and "CACHEDIR.TAG" not in names:
             return False
         if self._exists((*real, "pyvenv.cfg")):
@@ -405,7 +405,7 @@ class _Walk:
         return True
 
     def _unwanted(self, folder: _WalkedFolder, name: str, is_folder: bool) -> bool:
-        """Return True if the entry `name` of `folder` is to be left out without a word."""
+        """Return True if the entry `name` of `folder` is to be left out silently."""
         if name.startswith(".") and not self.finder.hidden:
             return True
         if is_folder and (name in GENERATED or name.endswith(".egg-info")):

@@ -42,7 +42,7 @@ _FAR = 1 << 20
 
 @contextmanager
 def file_lock(path: Path, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:
-    """Hold a lock file; it is free again when its owner ends, however.
+    """Hold a lock file, which is released when its owner ends in any way.
 
     If somebody else holds it, `waiting` is called with who (`process 4711`) and it is waited for; without `waiting`,
     the block gets False at once.
@@ -111,7 +111,7 @@ else:
 
 
 def retry_while_busy(work: Callable[[], object]) -> None:
-    """Do what SQLite itself never waits with: changing the journal's mode while others open the same new file."""
+    """Retry what SQLite itself never waits for: changing the journal mode while others open the same new file."""
     patience = BusyHandler()
     for tries in itertools.count():
         try:
@@ -124,7 +124,7 @@ def retry_while_busy(work: Callable[[], object]) -> None:
 
 
 class BusyHandler:
-    """What SQLite asks while another connection is in the way: whether to try again, after a pause.
+    """Tells SQLite whether to try again, after a pause, while another connection is in the way.
 
     SQLite's own pauses grow, so that of many writers those who came last are served first. Here all have the same
     chance at every try, and `OwnerView.writing` stands aside after a long transaction.
