@@ -335,20 +335,24 @@ def classify(
     names = [word for place, word in enumerate(words) if single or (place and word[0].isupper())]
     if names:
         names = _rare(names, terms, frequencies, documents)
-    else:
-        names = []
     specific = len(codes) + len(quoted) + len(names)
     share = specific / max(1, len(codes) + len(quoted) + len(words))
     if any(each.isdecimal() for each in query.semantic_text) and not query.phrasing.interrogative:
         first = [terms[code][0] for code in codes if terms[code]]
         if not (share == 1 and frequencies(first)) and (spelled := _spelled_code(query, frequencies, is_phrase)):
             return spelled
+    others = len(words) - len(names)
+    reasons = [f"{result!r} is a named result or object" for result in results]
+    reasons += [f"{code!r} looks like an identifier" for code in codes]
+    reasons += [f"{each!r} is quoted" for each in quoted]
+    reasons += [f"{name!r} is rare in this index" for name in names]
+    reasons.append(f"{others} other meaningful {'word' if others == 1 else 'words'}")
     return Understanding(
         kind="identifier" if share > IDENTIFIER_SHARE else "mixed" if share > MIXED_SHARE else "conceptual",
         specificity=share,
         identifiers=(*codes, *quoted, *map(partial(_DASH.sub, " "), results)),
         names=tuple(names),
-        reasons=_reasons(results, codes, quoted, names, len(words)),
+        reasons=tuple(reasons),
     )
 
 
@@ -379,19 +383,6 @@ def _rare(words: Sequence[str], terms: Mapping[str, Clause], frequencies: Freque
     known = frequencies([*chain.from_iterable(terms[word] for word in words)])
     most = max(RARE_COUNT, RARE_SHARE * documents)
     return [word for word in words if 0 < max(known.get(term, 0) for term in terms[word]) <= most]
-
-
-def _reasons(
-    results: Sequence[str], codes: Sequence[str], quoted: Sequence[str], names: Sequence[str], words: int
-) -> tuple[str, ...]:
-    others = words - len(names)
-    return (
-        *(f"{result!r} is a named result or object" for result in results),
-        *(f"{code!r} looks like an identifier" for code in codes),
-        *(f"{each!r} is quoted" for each in quoted),
-        *(f"{name!r} is rare in this index" for name in names),
-        f"{others} other meaningful {'word' if others == 1 else 'words'}",
-    )
 
 
 def as_typed(query: Query) -> Mapping[str, str]:
