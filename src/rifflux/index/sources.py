@@ -27,7 +27,7 @@ def of_everything(view: IndexView) -> Iterator[Source]:
 
 
 def of_answers(view: IndexView) -> Iterator[Source]:
-    """Yield documents and works, and in a scope what was said and is remembered."""
+    """Yield documents and works, and in a scope the user's messages and memories."""
     yield Source("documents", view)
     if view.scope is None:
         return
