@@ -17,6 +17,8 @@ from pathlib import Path
 
 import httpx2 as httpx
 
+#: Seconds that a service may take to start on a busy machine.
+PATIENCE_S = 180
 #: Requests that may be under way at once.
 MOST_AT_ONCE = 64
 #: The service closes connections that were idle for five seconds: they are not used again before that.
@@ -34,16 +36,24 @@ def serving(db: Path, *arguments: str) -> Iterator[str]:
         process = subprocess.Popen(command, stdout=sink, stderr=sink)
     url = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(600):
-            try:
-                if httpx.get(f"{url}/health", timeout=5).status_code == 200:
-                    break
-            except httpx.TransportError:
-                time.sleep(0.1)
+        _wait_for(url)
         yield url
     finally:
         process.terminate()
-        process.wait(60)
+        process.wait(PATIENCE_S)
+
+
+def _wait_for(url: str) -> None:
+    """Wait until a service answers."""
+    until = time.monotonic() + PATIENCE_S
+    with httpx.Client(base_url=url, timeout=PATIENCE_S, verify=False) as client:
+        while time.monotonic() < until:
+            try:
+                if client.get("/health").status_code == 200:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.05)
+    raise TimeoutError(f"no service answers at {url}")
 
 
 def kill_worker() -> int:

@@ -37,7 +37,7 @@ from rifflux.session.vectors import info_of
 from rifflux.session.writing import Writer
 from rifflux.store import PART, Store
 
-SHARED, USERS, OWN = 20, 50, 40
+SHARED, OWN = 20, 40
 COLLECTIONS = [f"team{number}{PART}@documents" for number in range(SHARED)]
 MEMBER = f"user0{PART}@own"
 MODES = ("lexical", "hybrid")
@@ -47,6 +47,7 @@ def main() -> None:
     """Build the indexes where they are not kept, compare what is told, and print what it costs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=25_000, help="in the shared collections together")
+    parser.add_argument("--users", type=int, default=50, help="with documents of their own")
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--keep", type=Path, help="where the indexes stay between runs")
     arguments = parser.parse_args()
@@ -55,7 +56,7 @@ def main() -> None:
         folder: Path = arguments.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)
         views = [
-            stack.enter_context(opened(folder, world, arguments.documents, lines))._view
+            stack.enter_context(opened(folder, world, arguments, lines))._view
             for world in ("everybody", "alone", "nobody")
         ]
         labels = dict.fromkeys((*COLLECTIONS, MEMBER), "")
@@ -97,12 +98,13 @@ def documents(owner: str, count: int, lines: Sequence[str]) -> Iterator[Document
         )
 
 
-def opened(folder: Path, world: str, total: int, lines: Sequence[str]) -> rifflux.Index:
+def opened(folder: Path, world: str, arguments: argparse.Namespace, lines: Sequence[str]) -> rifflux.Index:
     """Open the index of a world, built if it is not there."""
-    path = folder / f"{world}-{total}.db"
+    total, users = arguments.documents, arguments.users
+    path = folder / f"{world}-{total}-{users}.db"
     owners = [*COLLECTIONS, MEMBER]
     if world == "everybody":
-        owners += [f"user{number}{PART}@own" for number in range(1, USERS)]
+        owners += [f"user{number}{PART}@own" for number in range(1, users)]
     if not path.exists():
         start = time.perf_counter()
         with rifflux.open(path) as index:

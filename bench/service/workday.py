@@ -54,8 +54,6 @@ from rifflux.store import EVERYONE, ModelInfo, open_store
 from rifflux.types import Scope
 
 P95_MS = 90.0
-#: Different questions.
-ASKED = 2000
 COLLECTIONS = 20
 MEMORIES = 20
 KILLED_AFTER = 0.5
@@ -90,6 +88,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rate", type=float, default=20.0, help="requests a second")
     parser.add_argument("--seconds", type=float, default=60.0, help="of a phase")
+    parser.add_argument("--questions", type=int, default=2000, help="different ones")
     parser.add_argument("--keep", type=Path, help="where the index stays between runs")
     parser.add_argument("--fill", action="store_true", help="only fill the index")
     return parser.parse_args()
@@ -146,20 +145,23 @@ def use_model(db: Path, model: ModelInfo) -> None:
 class Day:
     """Makes the requests of many users, and remembers what was acknowledged and what degraded.
 
-    Each of the `clients` has the token of a user, and connections of its own: those of one for all would stay with the
-    worker that was left when another was killed.
+    Of each kind it asks `different` questions. Each of the `clients` has the token of a user, and connections of its
+    own: those of one for all would stay with the worker that was left when another was killed.
     """
 
     clients: Sequence[httpx.Client]
     lines: Sequence[str]
+    different: int
     chance: random.Random = field(default_factory=lambda: random.Random(1))
     written: list[tuple[httpx.Client, str]] = field(default_factory=list)
     degraded: Counter[str] = field(default_factory=Counter)
     talks: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._documents = questions(self.lines, ASKED)
-        self._messages = [list(message_questions(each, self.lines, 200)) for each in range(TEMPLATES)]
+        self._documents = questions(self.lines, self.different)
+        self._messages = [
+            list(message_questions(each, self.lines, self.different // TEMPLATES)) for each in range(TEMPLATES)
+        ]
         for client in self.clients:
             self.talks.append(client.post("/conversations", json={"title": "today"}).json()["id"])
 
@@ -224,7 +226,7 @@ def begun(db: Path, arguments: argparse.Namespace, lines: Sequence[str], model: 
     with serving(cached(db), *options) as url, ExitStack() as stack:
         named = [{"Authorization": f"Bearer {token}"} for token in tokens]
         made = (httpx.Client(base_url=url, headers=each, timeout=60, limits=LIMITS, verify=False) for each in named)
-        day = Day([stack.enter_context(client) for client in made], lines)
+        day = Day([stack.enter_context(client) for client in made], lines, arguments.questions)
         phase("first requests", day, arguments.rate, arguments.seconds / 4)
         yield day
 
@@ -251,8 +253,10 @@ def hung(db: Path, arguments: argparse.Namespace, lines: Sequence[str]) -> list[
     """Run the phases in which an endpoint embeds, and hangs; what is not as it shall be."""
     meaning = Meaning(load_embedder())
     # The machine that asks does not embed meanwhile.
-    for asked in (questions(lines, ASKED), *(message_questions(each, lines, 200) for each in range(TEMPLATES))):
-        meaning([*asked])
+    count = arguments.questions
+    meaning([*questions(lines, count)])
+    for template in range(TEMPLATES):
+        meaning([*message_questions(template, lines, count // TEMPLATES)])
     with embedding_endpoint(meaning) as endpoint:
         use_model(db, info_of(load_embedder(endpoint.spec)))
         with begun(db, arguments, lines, endpoint.spec) as day:

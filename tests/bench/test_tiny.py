@@ -74,10 +74,9 @@ ARGUMENTS: dict[str, str] = {
     "switch": "INDEX --questions 3",
     "fuzz": "--examples 1 --only /facets --role user",
     "page": "INDEX DATA/scifact --questions 2",
-    "members": "--documents 60 --questions 4 --keep TMP",
+    "members": "--documents 60 --users 3 --questions 4 --keep TMP",
     "users": "DATA --users 2 --messages 20 --questions 4 --keep TMP",
-    "workday": "--documents 60 --users 2 --messages 5 --seconds 1 --keep TMP",
-    "structure": "",
+    "workday": "--documents 60 --users 2 --messages 5 --seconds 1 --questions 20 --keep TMP",
     "journeys": "",
 }
 
@@ -121,5 +120,5 @@ def _run(name: str, places: dict[str, Path]) -> None:
 
 
 def test_every_program_runs_on_a_tiny_input() -> None:
-    assert {*ARGUMENTS, *IN_TEST_PROGRAMS} == {*programs()}
+    assert {*ARGUMENTS, *IN_TEST_PROGRAMS} == {*programs()} - {"structure"}  # `make check` runs it
     assert all(hasattr(test_programs, name) for name in IN_TEST_PROGRAMS.values())
