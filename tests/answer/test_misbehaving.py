@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Answer, AnswerEvent, ChatModel, Cited, Delta, Document, Done, Index, Sources, Withdrawn
+from rifflux.answer import sufficient
 from rifflux.types.nouns import noun_json
 from tests.support.commands import PATIENCE
 from tests.support.exploring import examples
@@ -192,6 +193,19 @@ def test_a_model_that_finds_no_answer_is_believed(index: Index, server: StreamSe
     assert answer.refused
     assert (answer.text, answer.by) == ("", "gpt")
     assert answer.pack.items
+
+
+def test_a_model_may_answer_what_is_refused_without_one(
+    index: Index, server: StreamServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sufficient, "ANSWERED", 1.1)
+    monkeypatch.setattr(sufficient, "CLOSEST", 1.1)
+    server.says = lambda body: frames(RIGHT)
+    answer, _ = asked(index)
+    assert (answer.refused, answer.by) == (False, "gpt")
+    server.says = lambda body: frames("I praise the product.")
+    answer, _ = asked(index)
+    assert (answer.refused, answer.by, answer.text) == (True, "extract", "")
 
 
 def test_a_model_is_not_asked_what_nothing_answers(index: Index, server: StreamServer) -> None:

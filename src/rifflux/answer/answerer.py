@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 #: The most documents that an answer is taken from, and the passages that a refused one is given with.
 MOST_DOCUMENTS = 10
 NEAREST = 3
+#: The probability of an answer from which on a chat model is asked for what is refused without one.
+POSSIBLE = 0.1
 #: Tokens that a model may write of an answer, and of a question that it completes; seconds for the latter.
 ANSWER_TOKENS = 1_024
 REWRITE_TOKENS = 80
@@ -131,9 +133,10 @@ class _Run:
         self.notes += evidence.notes
         reason = enough.reason
         quotations: list[Quotation] = []
-        if reason:
+        may_answer = self.chat is not None and enough.probability >= POSSIBLE
+        if reason and not may_answer:
             evidence = replace(evidence, pack=replace(evidence.pack, items=evidence.pack.items[:NEAREST]))
-        else:
+        elif not reason:
             quotations = chosen(found.candidates, 1 if enough.notice else MOST, self._given(searched))
             if not self.chat:
                 evidence, quotations = numbered(evidence, quotations)
@@ -143,16 +146,20 @@ class _Run:
         yield Sources(asked.question, searched, evidence.pack, evidence.pack.confidence, tuple(self.notes))
         draft = Draft()
         by = EXTRACT
-        if not reason and self.chat:
+        if self.chat and (may_answer or not reason):
             yield from self._by_model(self.chat, searched, draft, found.passages)
             if self.gone():
                 return
-            if draft.sentences or draft.declined:
+            if draft.sentences:
                 by = self.chat.model
-            if draft.declined:
+                reason = ""
+            elif draft.declined:
+                by = self.chat.model
                 reason = f"{self.chat.model} finds no answer in these passages"
         if by == EXTRACT:
             self.degraded += found.missing
+            if self.chat and enough.notice:
+                self.notes.append(enough.notice)
             yield from quoted(draft, quotations)
         yield Done(self._answer(searched, evidence, draft, reason, by))
 
