@@ -30,9 +30,6 @@ LONGEST = 900
 LONGEST_PARAGRAPH = 600
 #: Characters of a run of sentences of a longer paragraph.
 RUN = 400
-#: Units that make a list, if there are so many; characters of one that is quoted in a list too long to be quoted whole.
-MEMBERS = 3
-LONGEST_MEMBER = 120
 #: Characters up to which a block is quoted with what stands around it.
 GROWN = 400
 
@@ -135,54 +132,6 @@ def _grown(text: str, block: AnswerBlock, own: Sequence[Unit], first: int, last:
         return block
     span = (own[start].span[0], own[end].span[1])
     return AnswerBlock(block.kind, span, before + _rendered(text, own[start : end + 1]))
-
-
-def enumerated(text: str, block: AnswerBlock, headings: Sequence[str] = ()) -> AnswerBlock:
-    """Return the list that a block is part of or leads to: what introduces it, and each of its members.
-
-    Members are terms, items or rows of the section. If all of it is long, each is quoted by its beginning.
-    """
-    for is_heading, group in groupby(units(text, headings), lambda unit: unit.kind == HEADING):
-        own = list(group)
-        if is_heading or not any(_contains(block.span, unit.span) for unit in own):
-            continue
-        for kind in (TERM, ITEM, ROW):
-            members = [place for place, unit in enumerate(own) if unit.kind == kind]
-            if len(members) >= MEMBERS:
-                return _enumeration(text, own, members)
-    return block
-
-
-def _enumeration(text: str, own: Sequence[Unit], members: Sequence[int]) -> AnswerBlock:
-    first = members[0]
-    lead = [own[first - 1]] if first and own[first - 1].kind == PROSE else []
-    span = ((lead or [own[first]])[0].span[0], own[members[-1]].span[1])
-    listed = [own[place] for place in members]
-    if own[first].kind != TERM and len(_rendered(text, [*lead, *listed])) <= LONGEST:
-        return AnswerBlock("list", span, _rendered(text, [*lead, *listed]))
-    parts = [_rendered(text, lead)] if lead else []
-    length = sum(map(len, parts))
-    lines: list[str] = []
-    for unit in listed:
-        line = _beginning(_rendered(text, [unit]))
-        if unit.kind == TERM:
-            line = f"- {line}"
-        length += len(line)
-        if length > LONGEST:
-            break
-        lines.append(line)
-    return AnswerBlock("list", span, "\n\n".join([*parts, "\n".join(lines)]))
-
-
-def _beginning(text: str) -> str:
-    """Return the first sentence of a text, or its first words if that is long."""
-    line = text.partition("\n")[0]
-    for piece in pieces(line):
-        line = line[: piece.span[1]]
-        break
-    if len(line) <= LONGEST_MEMBER:
-        return line
-    return line[:LONGEST_MEMBER].rpartition(" ")[0] + " …"
 
 
 def _contains(outer: Span, inner: Span) -> bool:

@@ -1,14 +1,16 @@
 """Decide from the best blocks whether a question is answered, or is refused before any model is called.
 
-Two signals of the best blocks are joined to a probability:
+Signals of the best blocks are joined to a probability:
 
-    fit     MaxSim: the mean, over the question's tokens, of the greatest cosine with a token of the block
-    worst   the same of the tokens that fit worst: what the block does not speak of
+    fit         MaxSim: the mean, over the question's tokens, of the greatest cosine with a token of the block
+    worst       the same of the tokens that fit worst: what the block does not speak of
+    relevance   that of the best passage: how likely a question has an answer where such a passage is found
+    length      the words of the question: the more, the worse some of them fit
 
-They separate on collections that they were not fitted on, which neither the cosine nor the relevance of the best
-passage nor the share of words does as well. Where the embedder gives no vectors of tokens, `meaning` (the cosine of the
-question and the best block), `covered` (the share of the question's words, by how rare they are, that the best blocks
-and their headings hold) and `relevance` stand in; where there are no vectors at all, the latter two.
+They separate on collections that they were not fitted on, which the cosine of the block, the relevance alone and the
+share of words do less well. Where the embedder gives no vectors of tokens, `meaning` (the cosine of the question and
+the best block) and `covered` (the share of the question's words, by how rare they are, that the best blocks and their
+headings hold) stand in; where there are no vectors at all, the latter alone.
 
 Between an answer and a refusal lies the closest passage: it is quoted, and a notice says that it may not answer.
 A question that is all of something named to the letter, such as a section's number, is answered wherever that stands.
@@ -31,8 +33,10 @@ BEST = 3
 LOOKED_AT = 10
 LETTER = 0.5
 #: From which probability on a question is answered, and its closest passage quoted.
-ANSWERED = 0.5
-CLOSEST = 0.45
+ANSWERED = 0.52
+CLOSEST = 0.46
+#: Words of a question beyond which it is no longer.
+LONG = 16
 
 _NOTHING = "nothing was found: index something that answers it, or ask in other words"
 _WEAK = "nothing that was found is near enough to answer it: these passages are the nearest"
@@ -46,19 +50,24 @@ class SignalWeights:
     relevance: float = 0.0
     fit: float = 0.0
     worst: float = 0.0
+    length: float = 0.0
     meaning: float = 0.0
     covered: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What the best blocks say about a question; `fit` and `worst` are None without vectors of tokens."""
+    """What the best blocks say about a question; `fit` and `worst` are None without vectors of tokens.
+
+    `length` is the number of the question's words as a share of `LONG`, at most 1.
+    """
 
     relevance: float
     meaning: float
     covered: float
     fit: float | None = None
     worst: float | None = None
+    length: float = 0.0
 
     @property
     def probability(self) -> float:
@@ -70,12 +79,12 @@ class Signals:
         else:
             weights = BY_WORDS
         odds = weights.constant + weights.relevance * self.relevance
-        odds += weights.fit * (self.fit or 0.0) + weights.worst * (self.worst or 0.0)
+        odds += weights.fit * (self.fit or 0.0) + weights.worst * (self.worst or 0.0) + weights.length * self.length
         odds += weights.meaning * self.meaning + weights.covered * self.covered
         return 1 / (1 + math.exp(-odds))
 
 
-BY_TOKENS = SignalWeights(-7.1, fit=7.09, worst=7.07)
+BY_TOKENS = SignalWeights(-9.12, relevance=2.28, fit=3.61, worst=10.03, length=3.29)
 BY_MEANING = SignalWeights(-4.79, relevance=0.52, meaning=5.52, covered=4.3)
 BY_WORDS = SignalWeights(-3.2, relevance=3.15, covered=2.7)
 
@@ -116,6 +125,7 @@ def _probability(evidence: Evidence, best: Sequence[Candidate]) -> float:
         covered=max(each.covered for each in best),
         fit=max((each.fit for each in best if each.fit is not None), default=None),
         worst=max((each.worst for each in best if each.worst is not None), default=None),
+        length=min(len(evidence.found[0].query.semantic_text.split()), LONG) / LONG,
     ).probability
 
 
