@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,3 +122,24 @@ def test_a_sentence_that_is_written_ends_with_its_marks() -> None:
     assert sentence_ends("It is 2.5 m long. [1", last=False) == 0
     assert sentence_ends("It is", last=False) == 0
     assert sentence_ends("It is", last=True) == 5
+
+
+def test_a_comparison_has_both_sides() -> None:
+    with rifflux.open(":memory:") as index:
+        index.add(
+            Document("couchette.md", "A couchette to Rome costs 79 euros and has six beds.", "Couchette"),
+            Document("sleeper.md", "A sleeper to Rome costs 139 euros and has two beds.", "Sleeper"),
+            Document("garden.md", "Tomatoes like lime and are watered in the morning.", "Garden"),
+        )
+        text = index.answer("couchette or sleeper to Rome, which is cheaper").text
+    assert "79 euros" in text
+    assert "139 euros" in text
+    assert "lime" not in text
+
+
+def test_a_block_is_quoted_below_its_headings(tmp_path: Path) -> None:
+    (tmp_path / "key.md").write_text("# Key\n\n## rotate-secrets\n\nThis command changes the passphrase.\n", "utf-8")
+    with rifflux.open(":memory:") as index:
+        index.add(tmp_path)
+        text = index.answer("how do I change the passphrase").text
+    assert "rotate-secrets**\n\nThis command changes the passphrase." in text

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rifflux.answer.blocks import blocks
+from rifflux.answer.blocks import blocks, grown
 
 SETTINGS = "cache.size\n\nThe number of entries. The default is 500.\n\ncache.ttl\n\nSeconds that an entry lives."
 
@@ -68,3 +68,15 @@ def test_blocks_stand_in_the_passage_and_say_something(text: str) -> None:
         assert 0 <= start < end <= len(text)
         assert any(letter.isalnum() for letter in block.text)
         assert block.text == block.text.strip()
+
+
+def test_front_matter_is_no_block() -> None:
+    text = "---\naliases:\n- Config folders\npublish: true\n---\n\nSettings are in `.obsidian`.\n"
+    assert [block.text for block in blocks(text)] == ["Settings are in `.obsidian`."]
+
+
+def test_a_block_grows_within_its_section() -> None:
+    text = "## Limits\n\nUploads are limited.\n\nThe limit is 20 MB.\n\n## Other\n\nNothing else.\n"
+    first = next(block for block in blocks(text) if block.text == "Uploads are limited.")
+    assert grown(text, first).text == "Uploads are limited.\n\nThe limit is 20 MB."
+    assert grown(text, first, longest=10) == first

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from rifflux.answer.extract import MOST, Candidate, Quotation, chosen, numbered, ranked
+from rifflux.answer.extract import MOST, Candidate, Quotation, chosen, compares, numbered, ranked
 from rifflux.answer.gather import Evidence, gather
 from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows
 from rifflux.answer.model import EXTRACT, Answer, AnswerEvent, Done, Failed, Sources
@@ -137,7 +137,9 @@ class _Run:
         if reason and not may_answer:
             evidence = replace(evidence, pack=replace(evidence.pack, items=evidence.pack.items[:NEAREST]))
         elif not reason:
-            quotations = chosen(found.candidates, 1 if enough.notice else MOST, self._given(searched))
+            most = 1 if enough.notice else MOST
+            given = self._given(searched)
+            quotations = chosen(found.candidates, most, given, comparing=compares(asked.question))
             if not self.chat:
                 evidence, quotations = numbered(evidence, quotations)
         if enough.notice and not self.chat:

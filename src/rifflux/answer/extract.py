@@ -39,8 +39,20 @@ MARGIN = 0.1
 #: Blocks of an answer, and its characters beyond which no further block follows.
 MOST = 2
 LONGEST = 900
+#: The same of an answer that compares: blocks that add words of the question which the best one lacks come first.
+MARGIN_COMPARED = 0.3
+MOST_COMPARED = 3
+LONGEST_COMPARED = 1_200
+ADDED = 0.4
 #: How many of the headings that a block stands under are quoted with it.
 NAMED = 2
+#: What a question compares with.
+_COMPARING = re.compile(
+    r"\b(?:vs|versus|differ|differs|different|differences?|compared?|comparison|comparing|distinguish(?:es)?|better|than"
+    r"|rather|unterschied\w*|unterscheid\w*|besser|als|différence|différent|mieux|diferencia|mejor|differenza|verschil)\b"
+    r"|\w\s+or\s+\w",
+    re.IGNORECASE,
+)
 #: Ends of sentences, which fit into no block.
 _STOPS = re.compile(r"[?!.…]+(?=\s|\Z)")
 #: What parts the words of a file's name.
@@ -67,7 +79,7 @@ class Quotation:
 class Candidate:
     """A block that may answer, with what speaks for it.
 
-    `covered` is the share of the question's words that it holds, `meaning` its cosine with the question. `fit` is their
+    `shares` are those of the question's words that it holds, `meaning` is its cosine with the question. `fit` is their
     MaxSim: the mean, over the question's tokens by their weight, of the greatest cosine with a token of the block;
     `worst` that of the `WORST` tokens that fit worst. Without vectors of tokens there are none.
     """
@@ -75,12 +87,20 @@ class Candidate:
     passage: SourcePassage
     block: AnswerBlock
     place: int
-    terms: frozenset[str]
-    covered: float
+    shares: Mapping[str, float]
     meaning: float = 0.0
     fit: float | None = None
     worst: float | None = None
     score: float = 0.0
+
+    @property
+    def covered(self) -> float:
+        """Return the share of the question that the block holds."""
+        return sum(self.shares.values())
+
+    def adds_to(self, other: Candidate) -> float:
+        """Return the share of the question that the block holds and another one does not."""
+        return sum(share for term, share in self.shares.items() if term not in other.shares)
 
     @property
     def span(self) -> Span:
@@ -127,20 +147,37 @@ def ranked(
     return candidates, degraded
 
 
-def chosen(candidates: Sequence[Candidate], most: int = MOST, given: Sequence[str] = ()) -> list[Quotation]:
-    """Return the best block, and others that are nearly as good and say something else.
+def compares(question: str) -> bool:
+    """Return True if a question asks how things differ, or which is better."""
+    return bool(_COMPARING.search(question))
+
+
+def chosen(
+    candidates: Sequence[Candidate], most: int = MOST, given: Sequence[str] = (), *, comparing: bool = False
+) -> list[Quotation]:
+    """Return the best block, and others that are nearly as good and say something else; for a comparison, both sides.
 
     An answer that was `given` before does not begin with the same block again, if there is another one.
     """
     found: list[Quotation] = []
     new = [each for each in candidates if not any(each.block.text in text for text in given)]
-    ranking = new or candidates
+    ranking = list(new or candidates)
+    longest = LONGEST
+    margin = MARGIN
+    if comparing and ranking and most > 1:
+        best = ranking[0]
+        ranking[1:] = sorted(ranking[1:], key=lambda each: -(each.score + ADDED * each.adds_to(best)))
+        most = MOST_COMPARED
+        longest = LONGEST_COMPARED
+        margin = MARGIN_COMPARED
     for each in ranking:
-        if len(found) == most or each.score < ranking[0].score - MARGIN:
+        if len(found) == most:
             break
+        if each.score < ranking[0].score - margin:
+            continue
         quotation = each.quotation()
         length = sum(len(other.text) for other in found)
-        if found and (length + len(quotation.text) > LONGEST or any(_repeats(quotation, other) for other in found)):
+        if found and (length + len(quotation.text) > longest or any(_repeats(quotation, other) for other in found)):
             continue
         if found and quotation.label == found[-1].label and quotation.passage.item.key == found[-1].passage.item.key:
             quotation = replace(quotation, label="")
@@ -179,10 +216,9 @@ def _candidates(evidence: Evidence, passage: SourcePassage, place: int, follow_u
     for block in blocks(passage.item.text, headings, code=passage.is_code):
         terms = frozenset(passage.analyzer.terms(block.text))
         if terms:
-            covered = sum(
-                weight * (1.0 if term in terms else HEADED * (term in above)) for term, weight in weights.items()
-            )
-            candidates.append(Candidate(passage, block, place, terms, covered))
+            shares = {term: weight for term, weight in weights.items() if term in terms}
+            shares |= {term: HEADED * weight for term, weight in weights.items() if term in above - terms}
+            candidates.append(Candidate(passage, block, place, shares))
     return candidates
 
 
