@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.quality import cutoff, memories, naming, notes, papers, ranking, reliability
+from bench.quality import memories, naming, notes, papers, ranking, reliability
 from bench.quality.definitions import Definition, definitions, parts
 from bench.quality.forms import FORMS, Name, beginnings, in_form, unique
 from bench.quality.invented import COLLECTIONS, PROSE, invent, pronounceable
 from bench.quality.manuals import Page, _pages, _pdf
 from bench.quality.notebook import MONTH, write_notes
 
-from rifflux import Hit, Results, Trace
 from rifflux.evaluate import Cache, Collection, JudgedQuestion
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.pdf import read
@@ -135,24 +134,6 @@ def test_notes_are_asked_for_what_they_hold(
     notes.main()
     assert "| paraphrase | lexical | 2 |" in capsys.readouterr().out
     assert len(json.loads((tmp_path / "answers.json").read_text())) == 4
-
-
-def test_rules_end_a_page_where_they_say() -> None:
-    def page(*relevances: float) -> Results:
-        hits = [
-            Hit(str(place), "d", "d", "", "", place, "text", (0, 4), relevance=each)
-            for place, each in enumerate(relevances)
-        ]
-        return Results("q", tuple(hits), Trace("hybrid", "hybrid"))
-
-    falling = page(0.9, 0.8, 0.85, 0.2, 0.5, 0.1)
-    assert [cutoff.by_share(share, falling) for share in (0.0, 0.5, 0.9)] == [6, 5, 3]
-    assert (cutoff.by_fall(0.3, falling), cutoff.by_fall(0.5, falling)) == (5, 6)
-    assert cutoff.by_expected_f1(falling) == 3
-    assert cutoff.by_expected_f1(page()) == 0
-    judged = [cutoff.JudgedPage(falling, (1, 0, 0, 0, 0, 1))]
-    gain, relevant, left_out = cutoff.outcome(judged, lambda results: 3)
-    assert (round(gain, 2), relevant, left_out) == (0.74, 0.5, 0.5)
 
 
 def test_relevance_that_is_as_often_right_as_it_says_is_reliable() -> None:

@@ -35,7 +35,6 @@ ARGUMENTS: dict[str, str] = {
     "corpus": "DATA INDEX",
     "ranking": "DATA scifact cacm --keep KEEP",
     "calibrate": "DATA KEEP scifact cacm",
-    "cutoff": "DATA scifact cacm --keep KEEP",
     "features": "DATA scifact cacm --keep KEEP",
     "fusion": "DATA scifact cacm --keep KEEP",
     "naming": "DATA scifact --keep KEEP",
@@ -122,3 +121,8 @@ def _run(name: str, places: dict[str, Path]) -> None:
 def test_every_program_runs_on_a_tiny_input() -> None:
     assert {*ARGUMENTS, *IN_TEST_PROGRAMS} == {*programs()} - {"structure"}  # `make check` runs it
     assert all(hasattr(test_programs, name) for name in IN_TEST_PROGRAMS.values())
+
+
+def test_the_readme_names_every_program() -> None:
+    rows = (ROOT / "bench" / "README.md").read_text("utf-8")
+    assert [name for name in programs() if f"| `{name}` |" not in rows] == []

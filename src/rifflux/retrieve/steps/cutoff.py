@@ -1,7 +1,7 @@
 """What is done to a finished page: it ends where relevance falls off, or is shown with the newest first.
 
 A page ends behind its last hit that has at least a share of the relevance of its best hit. Relevance is a probability,
-so shares of it mean the same everywhere; scores of one question have no such zero. `bench/results/cutoff.md` compares
+so shares of it mean the same everywhere; scores of one question have no such zero. `bench/results/tried.md` compares
 this rule with two others, the largest fall and the best expected F1, which are no better and have no knob that can be
 explained. A page whose hits are all doubtful is not cut: that is what `min_score` is for.
 """
