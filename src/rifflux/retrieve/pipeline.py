@@ -42,7 +42,7 @@ class StepSkipped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stopwatch:
-    """Milliseconds by the name of the work that was timed, in the order of happening."""
+    """Elapsed milliseconds by the name of the work, in the order of its first run."""
 
     milliseconds: dict[str, float] = field(default_factory=dict)
 
@@ -86,7 +86,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the stages of one run did next to the table: rows seen and dropped, stages skipped, notes for the caller."""
+    """The report of the stages of one run: rows seen and dropped, stages skipped, notes for the caller."""
 
     counts: dict[str, int] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)

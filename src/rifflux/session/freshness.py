@@ -31,7 +31,7 @@ LATER = 0.02
 
 @dataclass
 class Sampler:
-    """Looks at some files of a store. The first search waits for it, a millisecond; later ones get what is known."""
+    """Samples the files of a store. The first search waits a millisecond for it; later ones get the latest finding."""
 
     store: Store
     _latest: Freshness | None = field(default=None, init=False)
@@ -68,14 +68,14 @@ def synced(store: Store) -> Mapping[str, float]:
 
 
 def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
-    """Note that roots are as they were at a moment."""
+    """Record the moment at which roots were last synced as a whole."""
     if not store.read_only:
         known = {root: at for root, at in synced(store).items() if Path(root).exists()}
         store.registry.set(_SYNCED, json.dumps(known | dict.fromkeys(roots, time), ensure_ascii=False), content=False)
 
 
 def look(store: Store, number: int) -> Freshness:
-    """Return how far a store may be behind its files, by looking at so many of them."""
+    """Return how far a store may be behind its files, by looking at `number` of them."""
     total, sampled = store.catalog.some_files(number)
     last = synced(store)
     there: dict[str, bool] = {}

@@ -1,4 +1,4 @@
-"""What a license lets be shown of hits and documents, with the exceptions for owners and by policies."""
+"""What a license permits to show of hits and documents, with exceptions for owners and by policy."""
 
 from __future__ import annotations
 

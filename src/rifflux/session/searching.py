@@ -64,15 +64,15 @@ NO_QUERY_VECTOR = "query_vector.missing"
 _FACTS = frozenset((*CREDIT_ROLES, "year"))
 #: The stage that makes candidates of the rankings.
 FUSION = Stage(FUSE, fuse, phase=Phase.CANDIDATES)
-#: Among how many of the best of each channel source code is looked for.
+#: The number of the best candidates of each channel among which source code is looked for.
 LOOKED_AT = 10
-#: The number of passages with a rare word among which one that is called by it is looked for.
+#: The number of passages with a rare word that are checked for one that it names.
 CALLED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """What a caller chose of a search: its mode, the fusion of a hybrid one, and what is done to the candidates."""
+    """The choices of a caller: the mode, the fusion of a hybrid search, and what is done to the candidates."""
 
     mode: str
     fuse: Fuse | None
@@ -121,7 +121,7 @@ class Searcher:
         return Searcher(view, self.others)
 
     def refreshed(self, query: str = "", collections: Sequence[str] = ()) -> Searcher:
-        """Return the searcher of what the caller may read now, for a caller that keeps a searcher.
+        """Return the searcher of what the caller may read now, for callers that hold on to a searcher.
 
         A question narrows it to the collections that it names.
         """
@@ -416,7 +416,7 @@ class Searcher:
         return searcher.plan(searcher.parse(query, limits), top_k)
 
     def classify(self, query: str) -> Understanding:
-        """Return what sort of question this is for this index: one identifier, mixed or conceptual, and why."""
+        """Classify a question for this index as one identifier, mixed or conceptual, with the reasons."""
         checked_query(query)
         analyzer, others = self._analyzers(query)
         facets = self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)

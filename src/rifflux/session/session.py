@@ -130,7 +130,7 @@ class Session:
         return Ledger(registry, self.limits.prices, budget, read_only=registry.read_only, now=self.now)
 
     def close(self) -> None:
-        """Write what waits to be recorded, and nothing after that."""
+        """Write what is still to be recorded; nothing is recorded after that."""
         if "ledger" in vars(self):
             self.ledger.close()
 
@@ -211,7 +211,7 @@ class IndexView:
         return Rights(self.session.store.registry, self.user, self.administrator, self.session.now)
 
     def reading(self, collections: Sequence[str] = ()) -> IndexView:
-        """Return the view of all that the caller may read, or of some collections: to read only.
+        """Return a read-only view of all that the caller may read, or of some collections.
 
         A part, such as a user's messages, is in no collection. Raises `NotFound` for a collection that is not seen.
         """
@@ -256,7 +256,7 @@ class IndexView:
         return not self.labels or owner in self.mine
 
     def visible_roots(self, roots: Iterable[str]) -> tuple[str, ...]:
-        """Return roots of what is read as the caller may know them: those of others by their folders' names alone."""
+        """Return roots as the caller may see them: those of others by the names of their folders alone."""
         if all(self.owns(each) for each in self.labels):
             return tuple(roots)
         own = {root for owner in self.mine for root in self.session.store.of(owner).catalog.roots()}
@@ -282,7 +282,7 @@ class IndexView:
 
     @property
     def visible(self) -> LicensePolicy:
-        """Return the rule of what the caller may see, by the policies of the moment."""
+        """Return the license policy for the caller, with the decisions of the index as they are now."""
         return self.profile.visible.of(self.store, self.mine if self.labels else frozenset(self.store.owners))
 
     @property
@@ -294,7 +294,7 @@ class IndexView:
 
     @cached_property
     def calls(self) -> Guard:
-        """Return the guard of calls of models, with who pays for them."""
+        """Return the guard of model calls, with the user who pays for them."""
         guard = self.session.guard
         user = self.user if self.payer is None else self.payer
         return replace(guard, payer=self.session.ledger, user=user, stopped=self.stopped or guard.stopped)
@@ -428,7 +428,7 @@ class IndexView:
         return Preparer(self.profile.analyzer, self.profile.chunker, self.embedder.count_tokens, self.store.owner)
 
     def again_if_switched(self, work: Callable[[], T]) -> T:
-        """Do something with the index's model; once more if the index was switched to another one meanwhile."""
+        """Run work that needs the index's model, and again if the index was switched to another model meanwhile."""
         try:
             return work()
         except ModelMismatch:

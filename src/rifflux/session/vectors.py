@@ -159,13 +159,13 @@ def info_of(model: Embedder, dimension: int | None = None) -> ModelInfo:
 
 
 class Replaced(ModelError):
-    """A model came under the name of another one."""
+    """A model has the name of another one."""
 
 
 def confirm(
     store: Store, confirmed: set[str], embedder: GuardedEmbedder, is_needed: Callable[[], bool] = lambda: True
 ) -> None:
-    """Make sure that a model gives what it gave, unless it is `confirmed`; one without a probe gets it now.
+    """Check that a model gives the vectors it gave, unless it is `confirmed`; one without a probe gets one now.
 
     Raises `Replaced` where it does not, and `ModelError` where it does not answer: it is asked again the next time.
     One that is not needed, for no text waits for it, is not waited for, and need not answer.
@@ -211,7 +211,7 @@ def change_of(store: Store, embedder: GuardedEmbedder) -> str:
 
 
 def keep_probe(store: Store, embedder: GuardedEmbedder) -> None:
-    """Ask a model for its probe and keep that, whatever it was before. Raises `ModelError`.
+    """Embed the probe with a model and store the vector, in place of an earlier one. Raises `ModelError`.
 
     Probes of models whose vectors are gone are forgotten.
     """
@@ -332,7 +332,7 @@ def read_vectors(store: Store, profile: Profile, embedder: Embedder) -> VectorRe
 
 
 def read_all_vectors(store: Store, profile: Profile, embedder: Embedder) -> None:
-    """Read the vectors of everybody whom a store leads to, unless the model fails: the next run reads them then."""
+    """Read the vectors of all owners in a store; if the model fails, the next run reads them."""
     with suppress(ModelError):
         for view in store.views():
             read_vectors(view, profile, embedder)

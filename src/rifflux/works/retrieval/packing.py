@@ -35,7 +35,7 @@ Group = tuple[str, str]
 
 
 def evidence_limits(question: Question, min_relevance: float | None) -> Limits:
-    """Return how evidence is chosen for a question: of an author or a venue that it wants, no number is too many.
+    """Return the limits of evidence for a question, without caps on an author or a venue that it wants.
 
     A minimum that the caller names is the only one.
     """

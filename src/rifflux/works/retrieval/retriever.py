@@ -307,7 +307,7 @@ def _defaults() -> Mapping[str, Any]:
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those arguments of a call that say something, as JSON has them; deadlines are of the moment."""
+    """Return the arguments of a call that differ from the defaults, as JSON values, without the deadline."""
     given = {name: value for name, value in arguments.items() if name not in ("self", "query", "deadline_ms")}
     return {
         name: value if isinstance(value, str | int | float) else [*value]

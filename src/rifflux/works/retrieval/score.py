@@ -244,5 +244,5 @@ def _overlap(tags: Sequence[Tag], wanted: Mapping[str, float]) -> float:
 
 
 def _plain(subject: str) -> str:
-    """Return a subject as it is compared: case says nothing."""
+    """Normalize the case and the spaces of a subject, for comparison."""
     return " ".join(subject.lower().split())

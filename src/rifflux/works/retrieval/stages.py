@@ -69,7 +69,7 @@ class RetrievalSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorksOptions(SearchOptions):
-    """What a retrieval goes by: the question with its intent, the filter beside it, the packer, and this year."""
+    """The options of a retrieval: the question with its intent, the filter beside it, the packer, and this year."""
 
     question: Question
     filter: Filter
