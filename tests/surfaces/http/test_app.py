@@ -478,6 +478,7 @@ class TestLimits:
             assert client.post("/search", content=pieces()).status_code == 413
             assert client.get("/documents/" + "x" * 33_000).status_code == 414
 
+    @ONE_WORKER
     def test_too_many_requests_wait(self, run: Any, tokens: dict[str, str]) -> None:
         with serving(run, "--db", "index.db", "--rate", 1) as service, service.client(tokens["bob"]) as client:
             replies = [client.get("/stats") for _ in range(62)]
@@ -485,6 +486,7 @@ class TestLimits:
         assert replies[-1].status_code == 429
         assert 1 <= int(replies[-1].headers["Retry-After"]) <= 60
 
+    @ONE_WORKER
     def test_more_tokens_of_a_user_make_no_more_requests(self, run: Any, tokens: dict[str, str]) -> None:
         with serving(run, "--db", "index.db", "--rate", 1) as service:
             with service.client(tokens["bob"]) as client:
@@ -499,6 +501,7 @@ class TestLimits:
         assert statuses[:55] == [200] * 55
         assert statuses.count(429) >= 40
 
+    @ONE_WORKER
     def test_a_user_has_as_many_tokens_as_the_setting_says(self, run: Any, tokens: dict[str, str]) -> None:
         with serving(run, "--db", "index.db", "--user-tokens", 2) as service:
             with service.client(tokens["root"]) as root:
@@ -512,6 +515,7 @@ class TestLimits:
         bounded = run.__class__(run.folder, run.settings | {"RIFFLUX_USER_TOKENS": "2"})
         assert "revoke one" in bounded.refusal("tokens", "create", "--user", "eve", "--db", "index.db")
 
+    @ONE_WORKER
     def test_open_services_stay_on_this_machine(self, run: Any) -> None:
         assert "this machine only" in run.refusal("serve", "--open", "--host", "0.0.0.0", "--db", "index.db")
 
