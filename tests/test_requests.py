@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import pytest
 
 import rifflux
 from rifflux.errors import InvalidArgument
-from rifflux.requests import FilterSettings, SearchRequest
+from rifflux.requests import (
+    AnswerRequest,
+    ConversationChanges,
+    FilterSettings,
+    MemoryChanges,
+    MessageChanges,
+    MessageRequest,
+    Param,
+    RetrieveRequest,
+    SearchRequest,
+    declared,
+    takes,
+)
 from rifflux.surfaces.cli.app import option
-from rifflux.surfaces.http.bodies import model_of, request_of
+from rifflux.surfaces.http.bodies import model_of, query_parameter, request_of
 from rifflux.surfaces.mcp.tool import parameter
 from rifflux.surfaces.shared.declared import built, leaves
+from rifflux.works.retrieval.retriever import WorksRetriever
 
 
 def test_a_setting_is_a_key_of_bodies_an_argument_of_tools_and_an_option() -> None:
@@ -60,3 +76,50 @@ def test_a_search_within_documents_is_the_same_on_every_surface() -> None:
         for request in (request_of(SearchRequest, body), built(SearchRequest, values)):
             assert [hit.key for hit in index.search(**vars(request))] == ["pond.md"]
         assert [hit.key for hit in index.search("heron", filter={"documents": "lake.md"})] == ["lake.md"]
+
+
+@dataclass(frozen=True)
+class LongerRequest(SearchRequest):
+    """A search with one more setting."""
+
+    _: KW_ONLY
+    patience: Annotated[int, Param(help="How long to wait", ge=1, le=9)] = 3
+
+
+def test_a_new_field_is_a_setting_of_every_surface() -> None:
+    class Caller:
+        @takes(LongerRequest)
+        def search(self, request: LongerRequest) -> int:
+            return request.patience
+
+    setting = next(each for each in leaves(LongerRequest) if each.name == "patience")
+    assert Caller().search("cache", patience=4) == 4
+    assert request_of(LongerRequest, model_of(LongerRequest).model_validate({"patience": 5})).patience == 5
+    assert (option(setting).name, parameter("search", setting).default) == ("patience", 3)
+    assert query_parameter(setting).default == 3
+    with pytest.raises(InvalidArgument, match="patience must be a whole number from 1 to 9"):
+        Caller().search("cache", patience=10)
+
+
+#: Methods with arguments before the settings of their request; the other arguments that they have besides.
+BESIDES: tuple[tuple[Callable[..., object], type, set[str]], ...] = (
+    (rifflux.Index.answer, AnswerRequest, {"question", "history"}),
+    (rifflux.Index.answering, AnswerRequest, {"question", "history", "gone"}),
+    (WorksRetriever.__call__, RetrieveRequest, set()),
+    (rifflux.Memories.edit, MemoryChanges, {"id"}),
+    (rifflux.Conversations.edit, ConversationChanges, {"id"}),
+    (rifflux.Conversations.add_message, MessageRequest, {"conversation_id", "embed"}),
+    (rifflux.Conversations.edit_message, MessageChanges, {"conversation_id", "id", "embed"}),
+)
+
+
+@pytest.mark.parametrize(("method", "request_type", "more"), BESIDES, ids=lambda each: getattr(each, "__name__", ""))
+def test_a_signature_beside_a_request_has_its_settings_and_defaults(
+    method: Callable[..., object], request_type: type, more: set[str]
+) -> None:
+    parameters = {name: each for name, each in inspect.signature(method).parameters.items() if name != "self"}
+    settings = {each.name: each for each in (declared if "answer" in method.__name__ else leaves)(request_type)}
+    assert parameters.keys() == settings.keys() | more
+    for name, setting in settings.items():
+        if not setting.required:
+            assert (parameters[name].default or None) == (setting.default or None)

@@ -608,6 +608,66 @@ class MessagesRequest(Request):
     deadline_ms: Deadline = None
 
 
+ProjectName = Annotated[str, Param(most=1_000)]
+MessageText = Annotated[str, Param(help="What is said", most=500_000)]
+RoleName = Annotated[str, Param(least=1, most=100, examples=("user",))]
+NewId = Annotated[Name | None, Param(least=1, most=1_000)]
+Dated = Annotated[str | None, Param(help="ISO 8601 date", most=40, examples=("2026-01-01",))]
+
+
+@dataclass(frozen=True)
+class ConversationRequest(Request):
+    """A new conversation; it gets an id if none is given."""
+
+    title: Annotated[str, Param(most=1_000, examples=("Caching",))] = ""
+    _: KW_ONLY
+    id: NewId = None
+    project: ProjectName = ""
+    archived: bool = False
+    created_at: Dated = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationChanges(Request):
+    """What to change of a conversation; what is left out stays."""
+
+    title: Annotated[str | None, Param(most=1_000)] = None
+    project: Annotated[str | None, Param(most=1_000)] = None
+    archived: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationsRequest(Request):
+    """Which conversations to list."""
+
+    project: Project = None
+    archived: Archived = None
+
+
+@dataclass(frozen=True)
+class MessageRequest(Request):
+    """A new message; it gets an id, and the time, if none is given."""
+
+    text: MessageText
+    _: KW_ONLY
+    role: RoleName = "user"
+    speaker: Annotated[str, Param(most=1_000)] = ""
+    created_at: Dated = None
+    source: Annotated[str, Param(most=1_000)] = ""
+    id: NewId = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MessageChanges(Request):
+    """What to change of a message; what is left out stays."""
+
+    text: Annotated[str | None, Param(help="What is said", most=500_000)] = None
+    role: Annotated[str | None, Param(least=1, most=100)] = None
+    speaker: Annotated[str | None, Param(most=1_000)] = None
+    created_at: Dated = None
+    source: Annotated[str | None, Param(most=1_000)] = None
+
+
 MemoryText = Annotated[
     str,
     Param(
@@ -689,3 +749,27 @@ class MemoryChanges(Request):
     confidence: Annotated[float | None, replace(CONFIDENCE, help="From 0 to 1")] = None
     expires_at: Expiry = None
     source: MemorySource = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoriesRequest(Request):
+    """Which memories to list."""
+
+    category: Category = None
+    min_importance: MinImportance = None
+    min_confidence: MinConfidence = None
+    everything: Annotated[bool, Param(help="Also those expired or superseded", option="--all")] = False
+
+
+# Collections
+
+
+@dataclass(frozen=True)
+class CollectionRequest(Request):
+    """A new collection."""
+
+    name: Annotated[
+        str, Param(help="What you call the collection", least=1, most=100, examples=("wiki",), metavar="NAME")
+    ]
+    _: KW_ONLY
+    description: Annotated[str, Param(help="What it holds; agents get it with what they find there", most=2_000)] = ""

@@ -32,7 +32,14 @@ from rifflux.conversations.model import (
     message_of,
 )
 from rifflux.errors import Conflict, Cure, InvalidArgument, NotFound, NothingImported
-from rifflux.requests import HYBRID, LEXICAL, MessagesRequest, takes
+from rifflux.requests import (
+    HYBRID,
+    LEXICAL,
+    ConversationRequest,
+    ConversationsRequest,
+    MessagesRequest,
+    takes,
+)
 from rifflux.session.arguments import checked_period, checked_text
 from rifflux.session.intake import UNBOUNDED, Intake
 from rifflux.session.policies import HYBRID_SEARCH, Policies
@@ -84,17 +91,12 @@ class Conversations:
 
     # Conversations
 
-    def add(
-        self,
-        title: str = "",
-        *,
-        id: str | None = None,
-        project: str = "",
-        archived: bool = False,
-        created_at: str | None = None,
-    ) -> Conversation:
+    @takes(ConversationRequest)
+    def add(self, request: ConversationRequest) -> Conversation:
         """Begin a conversation; it gets an id if none is given. Raises `InvalidArgument`, also for an id in use."""
-        conversation = Conversation(id or secrets.token_hex(8), title, project, archived, created_at or _now())
+        id = request.id or secrets.token_hex(8)
+        created_at = request.created_at or _now()
+        conversation = Conversation(id, request.title, request.project, request.archived, created_at)
         checked_conversation(conversation)
         with self._store.transaction():
             if self._store.catalog.document(CONVERSATIONS, conversation.id):
@@ -132,8 +134,11 @@ class Conversations:
             raise NotFound(f"no conversation {id!r}: take an id from the list of conversations, or from a search")
         return row
 
-    def list(self, *, project: str | None = None, archived: bool | None = None) -> list[Conversation]:
+    @takes(ConversationsRequest)
+    def list(self, request: ConversationsRequest) -> list[Conversation]:
         """Return all conversations by their date, or those of a project, or those that are (not) archived."""
+        project = request.project
+        archived = request.archived
         counts = self._store.catalog.namespaces()
         found = [conversation_of(row, counts.get(row.key, 0)) for row in self._store.catalog.in_order(CONVERSATIONS)]
         return [each for each in found if project in (None, each.project) and archived in (None, each.archived)]

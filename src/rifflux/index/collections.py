@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rifflux.errors import NotFound
+from rifflux.requests import CollectionRequest, takes
 from rifflux.service.collections import VisibleCollection
 from rifflux.session.session import IndexView
 from rifflux.store import Grant
@@ -51,9 +52,10 @@ class Collections:
         """Return one collection."""
         return self._info(self._rights.find(name))
 
-    def create(self, name: str, description: str = "") -> CollectionInfo:
+    @takes(CollectionRequest)
+    def create(self, request: CollectionRequest) -> CollectionInfo:
         """Make a collection without anything in it; `Index.add` makes one too, where it is named."""
-        return self._info(self._rights.create(name, description))
+        return self._info(self._rights.create(request.name, request.description))
 
     def describe(self, name: str, description: str) -> CollectionInfo:
         """Describe what a collection holds; agents get the description with what they find in it."""

@@ -22,7 +22,7 @@ from rifflux.memories.model import (
     memory_row,
 )
 from rifflux.memories.profile import Recall
-from rifflux.requests import MemoryRequest, RecallRequest, takes
+from rifflux.requests import MemoriesRequest, MemoryRequest, RecallRequest, takes
 from rifflux.retrieve.steps.diversity import resemblance
 from rifflux.retrieve.steps.rerank.stage import Rerank
 from rifflux.session.arguments import checked_share, checked_text, checked_whole
@@ -269,20 +269,14 @@ class Memories:
             raise NotFound(f"no memory {id!r}", cure=Cure.LIST, things="memories")
         return self._with_uses([memory_of(document.key, document.text, document.metadata)])[0]
 
-    def all(
-        self,
-        *,
-        category: str | None = None,
-        min_importance: int | None = None,
-        min_confidence: float | None = None,
-        everything: bool = False,
-    ) -> list[Memory]:
+    @takes(MemoriesRequest)
+    def all(self, request: MemoriesRequest) -> list[Memory]:
         """Return the memories in force, the newest first; `everything` lists the others too."""
-        asked = (category, min_importance, min_confidence)
-        if everything:
-            filter = _filter_of(*asked)
+        bounds = (request.category, request.min_importance, request.min_confidence)
+        if request.everything:
+            filter = _filter_of(*bounds)
         else:
-            filter = self.in_force(*asked)
+            filter = self.in_force(*bounds)
         documents = self._store.catalog.documents(MEMORIES, filter)
         found = self._with_uses(memory_of(each.key, each.text, each.metadata) for each in documents)
         by_id = sorted(found, key=lambda memory: memory.id)

@@ -397,8 +397,9 @@ def test_what_ann_is_answered_does_not_depend_on_others(data: st.DataObject, wor
         requests[:0] = [Request("GET /memories/{id}", "GET", changed.target), history, changed]
     others = [Request(each.operation, method, each.target) for each in requests[:3] for method in METHODS]
     requests += [each for each in others if f"{each.method} {each.operation.split(' ', 1)[1]}" not in found]
-    # Of the many settings of a search, some are refused nearly always when all are drawn.
+    # Of the many settings of a search or an answer, some are refused nearly always when all are drawn.
     requests.append(Request("POST /search", "POST", "/search", body={"query": "kestrel"}))
+    requests.append(Request("POST /chat", "POST", "/chat", body={"question": "kestrel", "stream": False}))
     # Ids and names that an example made before are taken.
     seed = f"example {next(drawn)}"
     requests.append(Request("POST /collections", "POST", "/collections", body={"name": seed.replace(" ", "-")}))

@@ -66,7 +66,7 @@ def fill(index: rifflux.Index) -> None:
     ann.add(Document("long.md", LONG, "A long story", "markdown"))
     ann.add(Document("hostile.html", f"{HOSTILE} the cache is evil", HOSTILE, "html", metadata={"team": HOSTILE}))
     ben.add(Document("secret.md", "The cache of ben is a secret kestrel.", "Kestrels", "markdown"))
-    ben.collections.create("wiki", "What ben tells")
+    ben.collections.create("wiki", description="What ben tells")
     ben.documents.put(
         Document("shared.md", "Everybody may read of the shared heron cache.", "Herons"), collection="wiki"
     )

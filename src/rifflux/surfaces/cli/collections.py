@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rifflux.requests import CollectionRequest
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import WhoseCommonOptions, group
 from rifflux.surfaces.shared.nouns import collection_json
@@ -40,14 +41,10 @@ def list_(here: WhoseCommonOptions) -> None:
 
 
 @collections.command(epilog="Example: rifflux collections create minutes --description 'What was decided'")
-def create(
-    here: WhoseCommonOptions,
-    name: Name,
-    description: Annotated[str, typer.Option(help="What it holds; agents are told.")] = "",
-) -> None:
+def create(request: CollectionRequest, here: WhoseCommonOptions) -> None:
     """Make a collection without anything in it; 'rifflux index PATH --collection NAME' makes one too."""
     with here.opened(create=True) as index:
-        _print(here, "made", index.collections.create(name, description))
+        _print(here, "made", index.collections.create(**vars(request)))
 
 
 @collections.command(

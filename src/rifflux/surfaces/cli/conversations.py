@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux import Scope
-from rifflux.requests import MessagesRequest, Neighbors
+from rifflux.requests import ConversationsRequest, MessagesRequest, Neighbors
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, Explain, OpenOptions, group
 from rifflux.surfaces.shared.nouns import found_messages_json
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 conversations = group("conversations", "A user's conversations: import, search, list, show.")
 
 User = Annotated[str, typer.Option(help="Whose conversations.", envvar="RIFFLUX_USER", show_envvar=False)]
-Project = Annotated[str | None, typer.Option(help="Only of this project.")]
-Archived = Annotated[bool | None, typer.Option("--archived/--current", help="Only archived ones, or none of them.")]
 
 
 @dataclass(frozen=True)
@@ -116,10 +114,10 @@ def search(
 
 
 @conversations.command("list", epilog="Example: rifflux conversations list --user ann --current")
-def list_(here: CommonOptions, user: User, project: Project = None, archived: Archived = None) -> None:
+def list_(request: ConversationsRequest, here: CommonOptions, user: User) -> None:
     """List the conversations, the oldest first."""
     with here.opened() as index:
-        found = [asdict(each) for each in _of(index, user).list(project=project, archived=archived)]
+        found = [asdict(each) for each in _of(index, user).list(**vars(request))]
     show.table(
         found,
         ("id", "title", "project", "archived", "created_at", "messages"),

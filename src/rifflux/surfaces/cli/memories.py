@@ -6,14 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rifflux.requests import (
-    Category,
-    MemoryChanges,
-    MemoryRequest,
-    MinConfidence,
-    MinImportance,
-    RecallRequest,
-)
+from rifflux.requests import MemoriesRequest, MemoryChanges, MemoryRequest, RecallRequest
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, group
 from rifflux.surfaces.shared.nouns import nouns_json
@@ -51,19 +44,10 @@ def search(request: RecallRequest, here: CommonOptions, user: User = "") -> None
 
 
 @memories.command("list", epilog="Example: rifflux memories list --user ann --min-importance 9")
-def list_(
-    here: CommonOptions,
-    category: Category = None,
-    min_importance: MinImportance = None,
-    min_confidence: MinConfidence = None,
-    everything: Annotated[bool, typer.Option("--all", help="Also those expired or superseded.")] = False,
-    user: User = "",
-) -> None:
+def list_(request: MemoriesRequest, here: CommonOptions, user: User = "") -> None:
     """List the memories in force, the newest first."""
     with here.opened(user) as index:
-        found = index.memories.all(
-            category=category, min_importance=min_importance, min_confidence=min_confidence, everything=everything
-        )
+        found = index.memories.all(**vars(request))
     show.table(nouns_json(found), _COLUMNS, nothing="nothing is remembered yet", as_json=here.json)
 
 

@@ -1,4 +1,4 @@
-"""Bodies of requests: the settings of a call as a JSON object."""
+"""Bodies and parameters of requests: the settings of a call as a JSON object, or in an address."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from operator import or_
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
+from fastapi import Query
 from pydantic import Field, create_model
 
 from rifflux.requests import Declared, Param, alternatives, declared
 from rifflux.surfaces.http.shapes import Body
-from rifflux.surfaces.shared.declared import declaration_of, has_param, is_request, settled
+from rifflux.surfaces.shared.declared import declaration_of, flattened, has_param, is_request, settled
 
 
 def with_body(endpoint: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,6 +51,22 @@ def with_body(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     returns = inspect.signature(endpoint, eval_str=True).return_annotation
     run.__signature__ = inspect.Signature(parameters, return_annotation=returns)  # type: ignore[attr-defined]
     return run
+
+
+def with_query(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of a route with the settings of a request as parameters of its address."""
+    return flattened(endpoint, query_parameter)
+
+
+def query_parameter(setting: Declared) -> inspect.Parameter:
+    """Return a setting as a parameter of an address."""
+    about = Query(description=setting.param.help or None, **_bounds(setting.param))
+    return inspect.Parameter(
+        setting.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=setting.default,
+        annotation=Annotated[_published(setting.type), about],
+    )
 
 
 @cache

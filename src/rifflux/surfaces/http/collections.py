@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from rifflux import CollectionInfo
+from rifflux.requests import CollectionRequest
 from rifflux.service.collections import LONGEST_USER
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
@@ -19,13 +20,6 @@ from rifflux.surfaces.shared.shapes import CollectionShape, Shape
 router = make_router(tags=["collections"])
 
 Member = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_USER)]
-
-
-class CollectionIn(Body):
-    """A new collection."""
-
-    name: str = Field(min_length=1, max_length=100, examples=["wiki"])
-    description: str = Field(default="", max_length=2_000, description="Agents are told with what they find in it")
 
 
 class CollectionChange(Body):
@@ -86,9 +80,9 @@ def list_(service: Asked, caller: User, after: After = "", limit: Limit = 100) -
 
 
 @router.post("/collections", status_code=201, dependencies=REPEATABLE, summary="Make a collection")
-def create(given: CollectionIn, service: Asked, caller: User) -> CollectionShape:
+def create(request: CollectionRequest, service: Asked, caller: User) -> CollectionShape:
     """Make a collection of the caller's own, without anything in it."""
-    return _out(service.of(caller).collections.create(given.name, given.description))
+    return _out(service.of(caller).collections.create(**vars(request)))
 
 
 # Before those of collections, which take what follows for a part of the name.

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Query, Response
+from fastapi import Depends, Response
 from pydantic import Field
 from starlette.requests import Request as Incoming
 
 from rifflux import Conversation, Conversations, ImportReport, Message
 from rifflux.conversations import VectorsMade, WrittenMessage
-from rifflux.requests import MessagesRequest, Param
+from rifflux.requests import (
+    ConversationChanges,
+    ConversationRequest,
+    ConversationsRequest,
+    MessageChanges,
+    MessageRequest,
+    MessagesRequest,
+    Param,
+)
 from rifflux.session.intake import Intake
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.cures import advised
@@ -18,61 +26,15 @@ from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Body, Date, Diagnostics, Explain, Name
+from rifflux.surfaces.http.shapes import Body, Diagnostics, Explain, Name
 from rifflux.surfaces.http.uploads import bodies, file_of
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
 
 router = make_router(tags=["conversations"])
 
-Project = Annotated[str | None, Query(max_length=1_000)]
 Grouped = Annotated[bool, Param(help="By conversation")]
-Words = Annotated[str, Field(max_length=500_000, description="What is said")]
-
-
-class ConversationIn(Body):
-    """A new conversation; it gets an id if none is given."""
-
-    id: Name | None = None
-    title: str = Field(default="", max_length=1_000, examples=["Caching"])
-    project: str = Field(default="", max_length=1_000)
-    archived: bool = False
-    created_at: Date = None
-
-
-class ConversationEdit(Body):
-    """What shall be different; what is left out stays."""
-
-    title: str | None = Field(default=None, max_length=1_000)
-    project: str | None = Field(default=None, max_length=1_000)
-    archived: bool | None = None
-
-
-class MessageIn(Body):
-    """A new message; it gets an id, and the time, if none is given."""
-
-    id: Name | None = None
-    text: Words
-    role: str = Field(default="user", min_length=1, max_length=100, examples=["user"])
-    speaker: str = Field(default="", max_length=1_000)
-    created_at: Date = None
-    source: str = Field(default="", max_length=1_000)
-
-
-class NewMessage(MessageIn):
-    """A new message, and the conversation that it belongs to."""
-
-    conversation_id: Name
-
-
-class MessageEdit(Body):
-    """What shall be different; what is left out stays."""
-
-    text: Words | None = None
-    role: str | None = Field(default=None, min_length=1, max_length=100)
-    speaker: str | None = Field(default=None, max_length=1_000)
-    created_at: Date = None
-    source: str | None = Field(default=None, max_length=1_000)
+ConversationIn = Annotated[str, Param(help="The conversation that it belongs to", least=1, most=1_000)]
 
 
 class ConversationsFile(Body):
@@ -135,17 +97,15 @@ Mine = Annotated[Conversations, Depends(conversations_of)]
 
 
 @router.post("/conversations", status_code=201, dependencies=REPEATABLE, summary="Begin a conversation")
-def begin(given: ConversationIn, mine: Mine) -> Conversation:
+def begin(request: ConversationRequest, mine: Mine) -> Conversation:
     """Add a conversation. An id in use is refused."""
-    return mine.add(**given.model_dump())
+    return mine.add(**vars(request))
 
 
 @router.get("/conversations", summary="List conversations by their date")
-def list_(
-    mine: Mine, project: Project = None, archived: bool | None = None, after: After = "", limit: Limit = 100
-) -> ConversationList:
+def list_(request: ConversationsRequest, mine: Mine, after: After = "", limit: Limit = 100) -> ConversationList:
     """List all, or those of a project, or those that are (not) archived."""
-    found, behind = page(mine.list(project=project, archived=archived), lambda each: each.id, after, limit)
+    found, behind = page(mine.list(**vars(request)), lambda each: each.id, after, limit)
     return ConversationList(conversations=[*found], next=behind)
 
 
@@ -209,9 +169,9 @@ def conversation(id: str, mine: Mine) -> Conversation:
 
 
 @router.patch("/conversations/{id}", summary="Rename, move or archive a conversation")
-def edit(id: str, given: ConversationEdit, mine: Mine) -> Conversation:
+def edit(id: str, request: ConversationChanges, mine: Mine) -> Conversation:
     """Change the given fields; the others stay."""
-    return mine.edit(id, **given.model_dump())
+    return mine.edit(id, **vars(request))
 
 
 @router.delete("/conversations/{id}", status_code=204, summary="Delete a conversation with all its messages")
@@ -230,18 +190,18 @@ def messages(id: str, mine: Mine, after: After = "", limit: Limit = 100) -> Mess
 @router.post(
     "/conversations/{id}/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message to a conversation"
 )
-def add(id: str, given: MessageIn, mine: Mine) -> WrittenMessage:
+def add(id: str, request: MessageRequest, mine: Mine) -> WrittenMessage:
     """Add a message. Once the request is answered, the message is stored, whatever happens to the service.
 
     `degraded` says why it is found by words alone for now, where that is so.
     """
-    return advised(mine.add_message(id, **given.model_dump()))
+    return advised(mine.add_message(id, **vars(request)))
 
 
 @router.post("/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message")
-def add_message(given: NewMessage, mine: Mine) -> WrittenMessage:
+def add_message(request: MessageRequest, mine: Mine, conversation_id: ConversationIn) -> WrittenMessage:
     """Add a message, as below its conversation."""
-    return advised(mine.add_message(**given.model_dump()))
+    return advised(mine.add_message(conversation_id, **vars(request)))
 
 
 @router.get("/conversations/{id}/messages/{message}", summary="A message")
@@ -251,9 +211,9 @@ def message(id: str, message: str, mine: Mine) -> Message:
 
 
 @router.patch("/conversations/{id}/messages/{message}", summary="Change a message")
-def edit_message(id: str, message: str, given: MessageEdit, mine: Mine) -> WrittenMessage:
+def edit_message(id: str, message: str, request: MessageChanges, mine: Mine) -> WrittenMessage:
     """Change the given fields; the others stay."""
-    return advised(mine.edit_message(id, message, **given.model_dump()))
+    return advised(mine.edit_message(id, message, **vars(request)))
 
 
 @router.delete("/conversations/{id}/messages/{message}", status_code=204, summary="Delete a message")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
-from fastapi import Query
 from pydantic import Field
 
 from rifflux import Memory
-from rifflux.requests import MemoryChanges, MemoryRequest, RecallRequest
+from rifflux.requests import MemoriesRequest, MemoryChanges, MemoryRequest, RecallRequest
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.paging import After, Limit, Next, page
@@ -21,12 +19,6 @@ from rifflux.surfaces.shared.shapes import NoticeShape, Shape, StepShape
 from rifflux.types.nouns import noun_json
 
 router = make_router("/memories", tags=["memories"])
-
-Category = Annotated[str | None, Query(max_length=100, description="Only of this category")]
-MinImportance = Annotated[int | None, Query(ge=1, le=10, description="Only of this importance or more")]
-MinConfidence = Annotated[
-    float | None, Query(ge=0, le=1, description="Only of this confidence or more; 0.7 if it is left out")
-]
 
 
 class MemoryList(Shape):
@@ -82,20 +74,9 @@ def recall(request: RecallRequest, service: Asked, caller: User, explain: Explai
 
 
 @router.get("", summary="List memories, the newest first")
-def list_(
-    service: Asked,
-    caller: User,
-    category: Category = None,
-    min_importance: MinImportance = None,
-    min_confidence: MinConfidence = None,
-    everything: bool = False,
-    after: After = "",
-    limit: Limit = 100,
-) -> MemoryList:
+def list_(request: MemoriesRequest, service: Asked, caller: User, after: After = "", limit: Limit = 100) -> MemoryList:
     """List those in force; `everything` also lists the expired and the superseded."""
-    found = service.of(caller).memories.all(
-        category=category, min_importance=min_importance, min_confidence=min_confidence, everything=everything
-    )
+    found = service.of(caller).memories.all(**vars(request))
     return _page(found, after, limit)
 
 

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 
 from rifflux import InvalidArgument
 from rifflux.surfaces.http.auth import admit, caller, credentials_of
-from rifflux.surfaces.http.bodies import with_body
+from rifflux.surfaces.http.bodies import with_body, with_query
 from rifflux.surfaces.http.repeats import once, repeatable
 
 
@@ -48,7 +48,11 @@ class Router(APIRouter):
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **about: Any) -> None:
         """Add a function as a route."""
-        super().add_api_route(path, with_body(endpoint), **about)
+        if about.get("methods") == ["GET"]:
+            endpoint = with_query(endpoint)
+        else:
+            endpoint = with_body(endpoint)
+        super().add_api_route(path, endpoint, **about)
 
 
 def make_router(prefix: str = "", *, tags: list[str]) -> Router:
