@@ -139,7 +139,9 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
             )
         filter = Filter(**filter)
     if not isinstance(filter, Filter):
-        raise InvalidArgument(f"filter must be a Filter or a mapping of its fields, not {filter!r}")
+        raise InvalidArgument(
+            f"filter must be a Filter or a mapping of its fields, as in {{'kinds': ['markdown']}}, not {filter!r}"
+        )
     since, until = checked_period(filter.since, filter.until)
     return replace(
         filter,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from rifflux import Cure, InvalidArgument, NotFound
+from rifflux.requests import MODE, MOST_RESULTS
 from rifflux.surfaces.shared.nouns import JsonObject
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Settings:
     )
     threads: int = field(default=0, metadata={"help": "processor cores to use; 0: all"})
     top_k: int = field(default=10, metadata={"help": "results of a search"})
-    mode: str = field(default="hybrid", metadata={"help": "lexical, semantic, hybrid or hybrid-rerank"})
+    mode: str = field(default="hybrid", metadata={"help": MODE.help})
     fusion: str = field(
         default="",
         metadata={"help": "rrf, linear, balanced or adaptive, with knobs as in linear:by-specificity; empty: its own"},
@@ -131,10 +132,10 @@ _POSITIVE = frozenset(
 #: The least and the largest value of other numbers.
 _BOUNDS: Mapping[str, tuple[float, float]] = {
     "budget": (0, math.inf),
-    "rerank_top": (0, 1000),
+    "rerank_top": (0, MOST_RESULTS),
     "rrf_k": (0, math.inf),
     "threads": (0, math.inf),
-    "top_k": (1, 1000),
+    "top_k": (1, MOST_RESULTS),
 }
 _SECRETS = {each.name for each in fields(Settings) if each.metadata.get("secret")}
 
