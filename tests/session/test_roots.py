@@ -45,6 +45,8 @@ class TestEqualNames:
     def test_indexing_one_folder_again_never_deletes_from_the_other(
         self, index: Index, pair: tuple[Path, Path]
     ) -> None:
+        # A folder that lost everything keeps what was read of it.
+        (pair[0] / "other.md").write_text("A heron.")
         index.add(*pair)
         (pair[0] / "README.md").unlink()
         assert index.add(pair[0]).deleted_files == 1
