@@ -194,7 +194,7 @@ class TestUploading:
         index.add(tmp_path)
         index.documents.upload("other.md", b"# Kingfisher\n\nIt dives.", key="other")
         (tmp_path / "bird.md").unlink()
-        assert index.sync(force=True).deleted_files == 1
+        assert index.sync(force=True, prune=True).deleted_files == 1
         index.add(tmp_path, prune=True)
         assert names(listed(index)) == ["library/other"]
         assert index.status().documents == 1

@@ -49,7 +49,7 @@ class TestEqualNames:
         (pair[0] / "other.md").write_text("A heron.")
         index.add(*pair)
         (pair[0] / "README.md").unlink()
-        assert index.add(pair[0]).deleted_files == 1
+        assert index.add(pair[0], prune=True).deleted_files == 1
         assert index.get("README.md").text.startswith("The project called two")
 
 

@@ -155,13 +155,6 @@ def test_domains_are_made_once(index: Index, scope: Scope | None) -> None:
     assert index.scoped(ANN) is index.scoped(ANN)
 
 
-def test_the_index_has_few_public_members() -> None:
-    public = {name for name in dir(Index) if not name.startswith("_")}
-    assert len(public - set(DOMAINS)) <= 20
-    assert set(DOMAINS) <= public
-    assert Index.__bases__ == (object,)
-
-
 class TestFacets:
     """Facets are declared for an index, whichever view of it is at hand."""
 
