@@ -35,7 +35,7 @@ import rifflux
 from rifflux.ingest import sync
 from rifflux.session.vectors import SETTING, read_all_vectors
 from rifflux.store.sqlite.connection import derived
-from rifflux.store.sqlite.lexical import word_index as words
+from rifflux.store.sqlite.lexical import words_index as words
 from rifflux.store.sqlite.semantic import hnsw, vector_index
 
 MODELS = ("hash:64", "hash:48")
@@ -130,8 +130,8 @@ def watch(world: World) -> None:
 
 
 def build_words(world: World) -> None:
-    """Build the word index anew."""
-    _build(world, "words*")
+    """Write the words file anew."""
+    _build(world, "words")
 
 
 def build_matrix(world: World) -> None:
@@ -226,8 +226,8 @@ def compare(world: World) -> None:
     """The index, brought up to date, is the same as one of the same folder that nobody disturbed."""
     index(world)
     # What is derived may have seen the documents in another order; the tables must agree to the last digit.
-    words.LEAST_CHUNKS = vector_index.LEAST = sys.maxsize
-    _forget(world, "words*", "vectors*")
+    words.LEAST = vector_index.LEAST = sys.maxsize
+    _forget(world, "words", "vectors*")
     with rifflux.open(world.db) as disturbed:
         model = disturbed.admin.models()[0].model.spec
         disturbed.admin.abort_switch()
@@ -320,7 +320,7 @@ def main() -> None:
     arguments = _arguments()
     place = arguments.keep or Path(tempfile.mkdtemp(prefix="rifflux-kill-"))
     world = World(place / "world", random.Random(arguments.seed), arguments.files)
-    words.LEAST_CHUNKS = vector_index.LEAST = hnsw.LEAST = 1
+    words.LEAST = vector_index.LEAST = hnsw.LEAST = 1
     assert finish(start(world.begin)) or sys.exit(1)
     # The texts of the child's world are made again here, by the same random numbers.
     shutil.rmtree(world.folder)

@@ -35,7 +35,8 @@ from bench.service.strangers import (
     terms_of,
     worlds,
 )
-from rifflux.store.sqlite.lexical import word_index
+from rifflux.store.sqlite.lexical import words_index
+from rifflux.store.sqlite.semantic import vector_index
 
 __all__ = ["Compared", "Searched", "compare", "search_words"]
 
@@ -74,7 +75,7 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, help="write the results to this page")
     arguments = parser.parse_args()
     # One pair is below every size at which files are derived without the others, one is above all of them.
-    sizes = (200, word_index.LEAST_CHUNKS + 200)
+    sizes = (200, max(words_index.LEAST, vector_index.LEAST) + 200)
     share = -(-arguments.requests // (len(sizes) * len(STATES)))
     lines = list(_head(arguments))
     failed = False

@@ -19,7 +19,7 @@ from bench.structure import journeys
 import rifflux
 from rifflux.evaluate import read_beir
 from rifflux.models import load_embedder
-from rifflux.store.sqlite.lexical import word_index
+from rifflux.store.sqlite.lexical import words_index
 
 ROOT = Path(__file__).parents[2]
 CHAPTERS = ("Commutative Algebra", "Topology", "Homological Algebra", "Schemes", "Examples")
@@ -247,7 +247,7 @@ def test_answers_are_compared_with_and_without_what_others_keep(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = tmp_path / "scopes.md"
-    monkeypatch.setattr(word_index, "LEAST_CHUNKS", 60)
+    monkeypatch.setattr(words_index, "LEAST", 60)
     small = ["--requests", "24", "--words", "20", "--foreign", "40"]
     monkeypatch.setattr("sys.argv", ["scopes", *small, "--markdown", str(page)])
     with pytest.raises(SystemExit) as end:

@@ -23,7 +23,7 @@ from rifflux.index import Index, open_index
 from rifflux.session.searching import NO_QUERY_VECTOR
 from rifflux.store.sqlite.connection import derived
 from rifflux.store.sqlite.connection.derived import BackgroundBuilder
-from rifflux.store.sqlite.lexical import postings_index, word_index
+from rifflux.store.sqlite.lexical import words_index
 from rifflux.store.sqlite.semantic import vector_index
 from rifflux.surfaces.shared.packs import checked_json, read_pack, retrieval_json
 from rifflux.types import Cure, Notice
@@ -319,7 +319,7 @@ def test_an_untouched_pack_agrees_whatever_was_built_beside_the_index_since(tmp_
                 index.admin.store.accelerate()
             elif state == "behind":
                 for derived in tmp_path.glob("works.db.*"):
-                    if derived.is_file() and derived.suffix in (".vectors", ".postings"):
+                    if derived.is_file() and derived.suffix in (".vectors", ".words"):
                         derived.unlink()
             outcomes = [checked_json(index, pack, replay=True) for pack in packs]
             assert [each["problems"] for each in outcomes] == [[]] * len(packs), state
@@ -332,7 +332,7 @@ def test_an_untouched_pack_agrees_while_files_are_built_beside_the_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each build is held when its copy is written, before the database knows it; none but these builds begins."""
-    for module, least in ((vector_index, "LEAST"), (postings_index, "LEAST"), (word_index, "LEAST_CHUNKS")):
+    for module, least in ((vector_index, "LEAST"), (words_index, "LEAST")):
         monkeypatch.setattr(module, least, 1)
     for name in ("require", "suggest"):
         monkeypatch.setattr(BackgroundBuilder, name, lambda self: None)

@@ -21,7 +21,7 @@ from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.store import PART
 from rifflux.store.sqlite import SqliteStore
-from rifflux.store.sqlite.lexical import postings_index
+from rifflux.store.sqlite.lexical import words_index
 from tests.support.exploring import examples
 
 WORDS = ("cache", "caches", "river", "tidal", "tides", "kingfisher", "lock", "parse_url", "ledger", "red car", "E-102")
@@ -100,8 +100,8 @@ def test_what_is_beside_changes_no_digit(
         assert told(everything, owners, ids) == told(alone, owners, ids)
 
 
-def test_postings_change_no_digit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postings_index, "LEAST", 1)
+def test_the_words_file_changes_no_digit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words_index, "LEAST", 1)
     chance = random.Random(5)
     written: list[Written] = []
     for owner in OWNERS:
@@ -114,7 +114,7 @@ def test_postings_change_no_digit(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert isinstance(store, SqliteStore)
         told(everything, OWNERS[:4], [])
         store.accelerate()
-        assert (tmp_path / "all.db.postings").exists()
+        assert (tmp_path / "all.db.words").exists()
         ids = [hit.id for owner in OWNERS for key in "abcd" for hit in _chunks(everything, owner, key)]
         assert told(everything, OWNERS[:4], ids) == told(alone, OWNERS[:4], ids)
 

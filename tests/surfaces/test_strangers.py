@@ -17,7 +17,7 @@ from bench.service.strangers import STATES, SURFACES, Built, Request, built_in, 
 from hypothesis import Phase, given
 from hypothesis import strategies as st
 
-from rifflux.store.sqlite.lexical import postings_index, word_index
+from rifflux.store.sqlite.lexical import words_index
 from rifflux.store.sqlite.semantic import vector_index
 from tests.support.exploring import examples
 
@@ -25,9 +25,9 @@ from tests.support.exploring import examples
 pytestmark = pytest.mark.slow
 
 #: More chunks than any file needs that is derived from what all owners have together.
-FOREIGN = max(postings_index.LEAST, vector_index.LEAST) + 100
+FOREIGN = max(words_index.LEAST, vector_index.LEAST) + 100
 #: What Ann reads: too little for any derived file, and enough for each of them.
-VISIBLE = {"few": 120, "many": word_index.LEAST_CHUNKS + 100}
+VISIBLE = {"few": 120, "many": FOREIGN}
 REQUESTS = 40
 
 
@@ -54,7 +54,7 @@ def test_every_surface_answers_alike_whatever_others_keep(built: Built, state: s
 
 def test_no_word_comes_back_that_only_others_have(built: Built) -> None:
     found = search_words(built, 60, seed=1)
-    assert {"postings", "vectors"} <= derived_files(built.crowded)
+    assert {"words", "vectors"} <= derived_files(built.crowded)
     assert found.corrected
     assert not found.foreign
     assert not found.differing
@@ -84,8 +84,8 @@ def test_every_operation_and_tool_is_drawn(built: Built) -> None:
 def small_files() -> Iterator[None]:
     """Let every file be derived however little there is."""
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((postings_index, "LEAST"), (vector_index, "LEAST"), (word_index, "LEAST_CHUNKS")):
-            patch.setattr(module, name, 50)
+        for module in (words_index, vector_index):
+            patch.setattr(module, "LEAST", 50)
         yield
 
 

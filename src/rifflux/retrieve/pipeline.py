@@ -277,7 +277,7 @@ def counted(table: Candidates) -> dict[str, int]:
 def channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]:
     """Return the channels of a store by name: by words (BM25) and by meaning (cosine)."""
     return {
-        LEXICAL: lambda query, run: store.lexical.match(query, run.limit, weights, enough=run.enough, exact=run.exact),
+        LEXICAL: lambda query, run: store.lexical.match(query, run.limit, weights),
         SEMANTIC: lambda query, run: store.semantic.nearest(
             query, run.vector, run.limit, enough=run.enough, model=run.model
         ),
@@ -285,12 +285,12 @@ def channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]:
 
 
 def table_channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]:
-    """Return the channels of a store, that of words with the scores of SQLite's bm25() to the last digit."""
+    """Return the channels of a store, that of words named by SQLite's MATCH and scored as its bm25() does."""
 
     def lexical(query: Query, run: Execution) -> Ranking:
         # That function weighs all alternatives alike.
         query = replace(query, worths=dict.fromkeys(query.variants, 1.0))
-        return store.lexical.match(query, run.limit, weights, enough=run.enough, exact=True)
+        return store.lexical.match(query, run.limit, weights, named_by_tables=True)
 
     return {**channels(store, weights), LEXICAL: lexical}
 

@@ -14,7 +14,7 @@ from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.pipeline import NO_RERANKER, Channel, Stage, channels, reaching, table_channels, wide_pool
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.session.license_policy import LicensePolicy
-from rifflux.store import FieldWeights, Store
+from rifflux.store import CONTRACT, DEFAULT, FieldWeights, Store
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import Execution
 
@@ -82,7 +82,7 @@ class Profile:
     chunker: Chunker = _CHUNKER
     facets: tuple[str, ...] = ()
     reading: frozenset[str] = READING
-    weights: FieldWeights = field(default_factory=FieldWeights)
+    weights: FieldWeights = DEFAULT
     channels: Callable[[Store, FieldWeights], Mapping[str, Channel]] = channels
     pool: Callable[[int], int] = wide_pool
     reach: Callable[[Execution, Fuse | None, int], Execution] = reaching
@@ -101,8 +101,8 @@ class Profile:
         return replace(self, stages=stages, reading=self.reading.difference(names))
 
     def scored_exactly(self) -> Profile:
-        """Return the profile with the scores of SQLite's bm25() to the last digit, however large the index is."""
-        return replace(self, channels=table_channels)
+        """Return the profile whose words are found by SQLite's MATCH and scored by the parameters of its bm25()."""
+        return replace(self, channels=table_channels, weights=CONTRACT)
 
     def tuned(self, **changes: Any) -> Profile:
         """Return the profile with some fields of its `Tuning` replaced."""

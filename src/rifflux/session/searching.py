@@ -284,7 +284,7 @@ class Searcher:
         for hit in hits:
             if start in hit.text.lower() and (spelling := self._spelling_in(hit, clause)):
                 return spelling
-        ranking = self.store.lexical.match(Query("", required=(clause,)), 1, self.profile.weights, exact=True)
+        ranking = self.store.lexical.match(Query("", required=(clause,)), 1, self.profile.weights)
         for hit in self.view.redacted_hits(self.store.catalog.hydrate(ranking)):
             if spelling := self._spelling_in(hit, clause):
                 return spelling

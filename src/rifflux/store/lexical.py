@@ -8,45 +8,31 @@ from typing import Protocol
 
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
-__all__ = ["VARIANT", "FieldWeights", "Lexical"]
+__all__ = ["CONTRACT", "DEFAULT", "VARIANT", "FieldWeights", "Lexical"]
 
 #: What a query's variants count, where the words asked for count 1: a guess may be wrong, and a rare word that was
 #: guessed would weigh more than the common one that is meant.
 VARIANT = 0.75
-#: The constants of SQLite's bm25().
-K1 = 1.2
-B = 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class FieldWeights:
-    """Weigh a term by the field it stands in; `b` is BM25's normalization by length.
+    """The parameters of BM25: what a term counts in each field, its saturation `k1`, and how far length counts, `b`.
 
-    The defaults are declared here only. Derived files, which store counts that these weights multiplied, read them from
-    here; raise the format of both derived files when a default changes.
+    The defaults are declared here only, and are those of SQLite's bm25().
     """
 
     title: float = 2.0
     headings: float = 1.0
     body: float = 1.0
-    b: float = B
-
-    @property
-    def fields(self) -> tuple[float, float, float]:
-        """Return the weights of title, headings and body, in the order in which the fields are stored."""
-        return self.title, self.headings, self.body
-
-    def whole(self) -> FieldWeights:
-        """Round the weights of the fields to whole numbers: a derived file counts a term a whole number of times.
-
-        An engine that gets other weights than the rounded ones ranks by the tables.
-        """
-        title, headings, body = map(round, self.fields)
-        return FieldWeights(float(title), float(headings), float(body), self.b)
+    b: float = 0.75
+    k1: float = 1.2
 
 
-#: The weights that derived files are counted with.
-WHOLE_WEIGHTS = FieldWeights().whole()
+#: The parameters of the contract surfaces: scores equal SQLite's bm25().
+CONTRACT = FieldWeights()
+#: Those of every other search.
+DEFAULT = FieldWeights()
 
 
 class Lexical(Protocol):
@@ -55,17 +41,14 @@ class Lexical(Protocol):
     An engine that only names candidates gives `match` and leaves the rest to another engine's lexical role.
     """
 
-    def match(
-        self, query: Query, limit: int, weights: FieldWeights, *, enough: int = 0, exact: bool = False
-    ) -> Ranking:
-        """Rank chunks by BM25 over the query's terms; scores are positive, higher is better. Variants add `VARIANT`.
+    def match(self, query: Query, limit: int, weights: FieldWeights, *, named_by_tables: bool = False) -> Ranking:
+        """Rank the best `limit` chunks by BM25 over the query's terms; scores are positive, higher is better.
 
-        Of at most `limit` chunks, the best `enough` (0: all of them) are always found. With `exact`, scores are those
-        of the tables to the last digit, whatever is faster.
+        Variants add `VARIANT`. With `named_by_tables`, SQLite's MATCH finds the chunks, which are the same.
         """
 
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
-        """Score some chunks by BM25, by what is stored: `match` may answer from what is derived, and round.
+        """Score some chunks by BM25, with the digits of `match`.
 
         0 where a chunk has no term of the query, whose filter is not looked at.
         """

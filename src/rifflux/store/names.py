@@ -11,7 +11,7 @@ _BESIDE = re.compile(
     r"(?P<database>.+?)"
     r"(?:-(?:wal|shm|journal)"
     r"|\.[a-z-]+\.lock"
-    r"|\.(?:vectors|vectors-graph|postings|words)(?:\.(?:new|old))?"
+    r"|\.(?:vectors|vectors-graph|words)(?:\.(?:new|old))?"
     r"|\.damaged-\d{8}-\d{6}(?:-wal|-shm)?)"
 )
 #: The lock that every index has which was ever written to.

@@ -240,10 +240,9 @@ class Execution:
 
     `vector` is that of the question, `model` the fingerprint of the model that made it, where that is known. Each
     channel ranks at most `limit` chunks; `enough` of them suffice where finding all takes longer (0: `limit`). The
-    first `pool` of each ranking become candidates.
-    `exact` requests the scores of SQLite's bm25() to the last digit, whatever is faster. `deadline` is a moment of
-    `time.perf_counter()` after which no stage is waited for. `statistics` say how common the terms were when the
-    question was read, `notes` what is searched for besides its words.
+    first `pool` of each ranking become candidates. `deadline` is a moment of `time.perf_counter()` after which no stage
+    is waited for. `statistics` say how common the terms were when the question was read, `notes` what is searched for
+    besides its words.
     """
 
     vector: Vectors | None = None
@@ -251,7 +250,6 @@ class Execution:
     limit: int = 20
     enough: int = 0
     pool: int = 20
-    exact: bool = False
     deadline: float | None = None
     statistics: TermStatistics | None = None
     notes: tuple[Notice, ...] = ()

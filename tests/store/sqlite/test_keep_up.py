@@ -11,7 +11,7 @@ import pytest
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite import store as sqlite_store
 from rifflux.store.sqlite.connection import derived
-from rifflux.store.sqlite.lexical import postings_index
+from rifflux.store.sqlite.lexical import words_index
 from rifflux.surfaces.shared.beside import beside
 from rifflux.testing import change
 from tests.support.agents import eventually
@@ -22,7 +22,7 @@ OWNERS = ("ann", "bob")
 @pytest.fixture
 def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SqliteStore]:
     """A store that builds nothing itself, of an index that another process keeps up."""
-    monkeypatch.setattr(postings_index, "LEAST", 1)
+    monkeypatch.setattr(words_index, "LEAST", 1)
     monkeypatch.setattr(sqlite_store, "FOLLOW_S", 0.01)
     for name in ("PAUSE", "READER_PAUSE"):
         monkeypatch.setattr(derived, name, 0.01)
@@ -46,71 +46,70 @@ def put(store: SqliteStore, key: str, first: int) -> None:
 
 
 def used(store: SqliteStore) -> bool:
-    """Return whether a search by several owners finds postings."""
-    postings = store.database.postings
-    assert postings
+    """Return whether a search by several owners finds words."""
+    words = store.database.words
+    assert words
     with store.united(OWNERS).view.reading() as (connection, owners):
-        return postings.seen(connection, owners) is not None
+        return words.visible(connection, owners) is not None
 
 
-def test_it_builds_what_a_search_missed(worker: SqliteStore) -> None:
-    assert not used(worker)
+def test_it_builds_what_there_is_enough_for(worker: SqliteStore) -> None:
     eventually(lambda: used(worker))
 
 
 def test_what_keeps_it_from_being_built_is_for_the_log_alone(
     worker: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    postings = worker.database.postings
-    assert postings
-    assert postings._builder
-    place = str(postings.place)
+    words = worker.database.words
+    assert words
+    assert words._builder
+    place = str(words.place)
 
     def fail(task: object = None) -> bool:
         raise PermissionError(13, "Permission denied", place)
 
-    monkeypatch.setattr(postings._builder, "once", fail)
-    postings._builder.require()
-    eventually(lambda: bool(postings.trouble))
+    monkeypatch.setattr(words._builder, "once", fail)
+    words._builder.require()
+    eventually(lambda: bool(words.trouble))
     (notice,) = worker.troubles()
-    assert place in (postings.trouble or "")
-    assert notice.text == "the file of postings is not used, it could not be built"
+    assert place in (words.trouble or "")
+    assert notice.text == "the words file is not used, it could not be built"
     assert place not in str(notice.data)
 
 
 def test_it_builds_anew_what_a_search_could_not_use(worker: SqliteStore) -> None:
     eventually(lambda: used(worker))
-    postings = worker.database.postings
-    assert postings
-    postings._open = None
-    postings.place.write_bytes(b"no postings")
+    words = worker.database.words
+    assert words
+    words._open = None
+    words.place.write_bytes(b"no words")
     assert not used(worker)
-    assert postings.trouble
+    assert words.trouble
     eventually(lambda: used(worker))
-    assert postings.trouble is None
+    assert words.trouble is None
 
 
 def test_it_follows_what_others_change(worker: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     eventually(lambda: used(worker))
-    postings = worker.database.postings
-    assert postings
-    before = postings.place.stat().st_ino
-    monkeypatch.setattr(postings_index, "FEW_FRESH", 1)
+    words = worker.database.words
+    assert words
+    before = words.place.stat().st_ino
+    monkeypatch.setattr(words_index, "FEW_FRESH", 1)
     put(worker, "stork", 10)
-    eventually(lambda: postings.place.stat().st_ino != before)
+    eventually(lambda: words.place.stat().st_ino != before)
     assert used(worker)
 
 
 def test_whoever_leaves_it_to_others_builds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postings_index, "LEAST", 1)
+    monkeypatch.setattr(words_index, "LEAST", 1)
     store = SqliteStore.open(str(tmp_path / "index.db"))
     store.leave_building()
     put(store, "heron", 1)
     assert not used(store)
-    postings = store.database.postings
-    assert postings
+    words = store.database.words
+    assert words
     store.close()
-    assert not postings.place.exists()
+    assert not words.place.exists()
 
 
 def test_what_is_told_to_build_now_is_built_whoever_keeps_it_up(tmp_path: Path) -> None:
@@ -118,5 +117,5 @@ def test_what_is_told_to_build_now_is_built_whoever_keeps_it_up(tmp_path: Path) 
     store.leave_building()
     put(store, "heron", 1)
     store.accelerate()
-    assert [each.name for each in store.database.opened() if each.place.exists()] != []
+    assert [each.name for each in store.database.derived() if each.place.exists()] != []
     store.close()

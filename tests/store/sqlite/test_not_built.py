@@ -18,7 +18,7 @@ from rifflux.errors import Cure
 from rifflux.store import ModelInfo
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.derived import BackgroundBuilder
-from rifflux.store.sqlite.lexical import postings_index
+from rifflux.store.sqlite.lexical import words_index
 from rifflux.store.sqlite.semantic import hnsw, vector_index
 from rifflux.testing import WEIGHTS, change, words
 from rifflux.types import Query, Vectors
@@ -28,7 +28,7 @@ pytest.importorskip("usearch")
 WIDTH = 32
 OWNERS = ("", "ann")
 #: What stands next to the database, by what it holds.
-DERIVED = {"words": "words", "postings": "postings", "vectors": "vectors", "graph": "vectors-graph"}
+DERIVED = {"words": "words", "vectors": "vectors", "graph": "vectors-graph"}
 LIMIT = 5
 
 
@@ -36,7 +36,7 @@ LIMIT = 5
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Derive every file from the first chunk on, and only when told."""
     monkeypatch.setattr(vector_index, "LEAST", 1)
-    monkeypatch.setattr(postings_index, "LEAST", 1)
+    monkeypatch.setattr(words_index, "LEAST", 1)
     for name, value in (("LEAST", 1), ("FEW", 1), ("FEWEST", 50)):
         monkeypatch.setattr(hnsw, name, value)
     for name in ("require", "suggest"):
@@ -113,14 +113,15 @@ def vectors(count: int) -> Vectors:
 class Answers:
     """What each channel finds, for one owner, for another and for both: ids, and scores by id, best first."""
 
-    lexical: list[list[int]]
+    lexical: list[list[tuple[int, float]]]
     nearest: list[dict[int, float]]
 
 
 def answers(store: SqliteStore, limit: int = LIMIT) -> Answers:
     (vector,) = vectors(1)
     views = [store, store.of("ann"), store.united(OWNERS)]
-    lexical = [sorted(view.lexical.match(words("heron first"), 100, WEIGHTS).ids.tolist()) for view in views]
+    matches = [view.lexical.match(words("heron first"), 100, WEIGHTS) for view in views]
+    lexical = [[*zip(each.ids.tolist(), each.scores.tolist(), strict=True)] for each in matches]
     rankings = [view.semantic.nearest(Query(""), vector, limit) for view in views]
     return Answers(lexical, [dict(zip(each.ids.tolist(), each.scores.tolist(), strict=True)) for each in rankings])
 

@@ -30,7 +30,7 @@ from rifflux.store.sqlite.connection import connect as opening
 from rifflux.store.sqlite.connection import locks
 from rifflux.store.sqlite.connection.connect import SCHEMA_VERSION, connect
 from rifflux.store.sqlite.connection.derived import BackgroundBuilder
-from rifflux.store.sqlite.lexical import postings_index, word_index
+from rifflux.store.sqlite.lexical import words_index
 from rifflux.store.sqlite.registry import admin_log
 from rifflux.store.sqlite.semantic import vector_index
 from rifflux.testing import (
@@ -111,8 +111,8 @@ class TestSqliteOwnersOfALargeIndex(OwnerContract, UnitedContract):
 
     @pytest.fixture
     def opened(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-        for module, threshold in ((postings_index, "LEAST"), (vector_index, "LEAST"), (word_index, "LEAST_CHUNKS")):
-            monkeypatch.setattr(module, threshold, 1)
+        for module in (words_index, vector_index):
+            monkeypatch.setattr(module, "LEAST", 1)
         monkeypatch.setattr(BackgroundBuilder, "require", lambda self: None)
         monkeypatch.setattr(BackgroundBuilder, "suggest", lambda self: None)
         store = SqliteStore.open(str(tmp_path / "index.db"))

@@ -10,9 +10,7 @@ import pytest
 import rifflux
 from rifflux.errors import ModelError, RiffluxError
 from rifflux.service.accounts import Accounts
-from rifflux.service.collections import Rights
-from rifflux.store import EVERYONE
-from rifflux.store.sqlite.lexical import postings_index
+from rifflux.store.sqlite.lexical import words_index
 from rifflux.surfaces.http.serve import build
 from rifflux.surfaces.http.service import Caller, Service, ServiceSettings
 from tests.support.embedding_server import embedding_server
@@ -77,15 +75,12 @@ def test_a_model_that_cannot_be_loaded_keeps_no_service_from_starting(
     assert "its file is damaged" in trace.degraded[0].text
 
 
-def test_what_is_shared_is_fast_from_the_first_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postings_index, "LEAST", 1)
+def test_every_search_is_fast_from_the_first_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words_index, "LEAST", 1)
     with rifflux.open(tmp_path / "index.db", model="hash") as index:
         index.add(rifflux.Document("heron", "Herons stand in shallow water."))
         build(index)
-        assert not (tmp_path / "index.db.postings").exists()
-        Rights(index.admin.store.registry).share("library", EVERYONE)
-        build(index)
-        assert (tmp_path / "index.db.postings").exists()
+        assert (tmp_path / "index.db.words").exists()
 
 
 def test_what_cannot_be_built_keeps_no_service_from_starting(

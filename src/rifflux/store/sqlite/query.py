@@ -1,4 +1,4 @@
-"""A query as SQL: its clauses as an FTS5 expression over an owner's terms, its filter as a condition, the best found.
+"""How the full-text tables are asked for the terms of an owner, and what they find.
 
 Terms of a named owner carry the owner's number: `|7|cache`. No analyzer makes a term with a bar, and what comes from
 elsewhere loses it, so no term of one owner can be taken for another's. Every term of an expression is quoted, so
@@ -7,64 +7,63 @@ nothing a user writes is ever read as syntax.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.lexical import VARIANT
-from rifflux.text.dates import parse_time, whole_day_end
-from rifflux.text.properties import TAGS
-from rifflux.types import CREDITS, Bound, Clause, Filter, Ids, Query, Ranking, Scores
+from rifflux.store.lexical import VARIANT, FieldWeights
+from rifflux.store.sqlite.connection.counts import BITS, MOST
+from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
-if TYPE_CHECKING:
-    from rifflux.store.sqlite.connection.engine import GenerationCache
-    from rifflux.store.sqlite.connection.view import OwnerView
-
-Condition = tuple[str, dict[str, object]]
+#: The name of the derived file that holds everybody's terms.
+WORDS = "words"
+#: More alternatives only cost time: no question has as many words, and a pasted page is found by its first ones.
+MOST_CLAUSES = 256
 
 # What FTS5's tokenizer takes for a space, besides spaces.
 _SEPARATORS = re.compile("[\x00-\x20'\"\x7f]+")
-
-PASSING_DOCUMENTS = "select id from document where owner = :owner and {condition}"
-
-LISTED = "with found (number) as ({statement}) select group_concat(number) from found"
-
-#: The name of the derived file that holds everybody's terms.
-POSTINGS = "postings"
-#: More alternatives only cost time: no question has as many words, and a pasted page is found by its first ones.
-MOST_CLAUSES = 256
-#: What ends a term for the word index, and the bar.
+#: What ends a term for the tables, and the bar.
 _NO_TERM = re.compile(r"[\x00-\x1f\x7f'\"|]")
+
+# The index has all of this; in the table, the chunks of one owner lie far apart.
+_CHUNKS = "select id, uid, length from chunk indexed by chunk_owner where owner = :owner order by id"
+
+_DOCUMENTS = "select document from chunk where owner = :owner order by id"
+
+# One number for each place where the term stands: the row, then the field.
+_PLACES = """
+select group_concat((doc << 2) | (case col when 'title' then 0 when 'headings' then 1 else 2 end))
+from temp.{table}_posting where term = :term"""
+_MATCHING = "select rowid, field_counts({table}) from {table} where {table} match :terms"
+_NAMED = "select rowid from {table} where {table} match :terms"
+
+Array = NDArray[Any]
 
 
 class Terms:
     """The terms of one owner, by number; those of owner 0 are as the analyzer made them.
 
-    `table` is that of the word index which holds them, `index` the name of the derived file, `prefix` stands in front.
+    `table` is the full-text table that holds them, `prefix` stands in front.
     """
 
     def __init__(self, owner: int) -> None:
         self.owner = owner
         self.table = "owned_terms" if owner else "chunk_terms"
-        self.index = f"words-{owner}" if owner else "words"
         self.prefix = f"|{owner}|" if owner else ""
 
-    def stored(self, term: str) -> str:
-        """Return a term as the word index has it."""
-        if self.owner:
-            return self.prefix + _NO_TERM.sub("", term)
-        return term
-
     def joined(self, terms: str) -> str:
-        """Join terms by spaces, as the word index has them."""
-        if not self.owner or not terms:
+        """Join terms by spaces, as the table has them."""
+        if not self.owner and not _NO_TERM.search(terms):
             return terms
-        return self.prefix + f" {self.prefix}".join(_NO_TERM.sub("", terms).split())
+        words = _NO_TERM.sub("", terms).split()
+        if not words:
+            return ""
+        return self.prefix + f" {self.prefix}".join(words)
 
     def expression(self, query: Query) -> str:
         """Return what MATCH ranks the query by; empty when it has no term to rank by."""
@@ -80,19 +79,6 @@ class Terms:
         if query.excluded:
             return f"({ranked}) NOT ({self.any_of(query)})"
         return ranked
-
-    def phrases(self, query: Query) -> list[str]:
-        """Return the phrases of the expression, in its order: what FTS5 counts apart."""
-        required = self._phrases([*chain.from_iterable(required_forms(query))])
-        excluded = self._phrases(query.excluded)
-        return [*required, *required, *self.ranked(query), *excluded]
-
-    def worths(self, query: Query) -> list[float]:
-        """Return what each of those phrases counts."""
-        ranked = worths_of(query)
-        fixed = sum(map(len, required_forms(query)))
-        rest = len(self.phrases(query)) - 2 * fixed - len(ranked)
-        return [*[1.0] * (2 * fixed), *ranked, *[1.0] * rest]
 
     def ranked(self, query: Query) -> list[str]:
         """Return the alternatives of a query, each as an expression."""
@@ -113,7 +99,12 @@ class Terms:
 
     def phrase(self, clause: Clause) -> str:
         """Return a clause, quoted."""
-        return '"' + " ".join((self.stored(each) for each in clause) if self.owner else clause).replace('"', '""') + '"'
+        return '"' + " ".join(self.prefix + word for word in plain_words(clause)) + '"'
+
+
+def plain_words(clause: Clause) -> list[str]:
+    """Return the terms of a clause as they are stored, without an owner: in lower case as far as they are ASCII."""
+    return [word for term in clause for word in words_of(_NO_TERM.sub("", term)) if word]
 
 
 def by_table(owners: Iterable[int]) -> list[tuple[str, list[Terms]]]:
@@ -144,106 +135,6 @@ def words_of(text: str) -> list[str]:
     return "".join(char.lower() if char.isascii() else char for char in text).split(" ")
 
 
-#: The first part of a path that has several.
-FOLDER = "substr(document.path, 1, instr(document.path, '/') - 1)"
-
-
-def where(filter: Filter) -> Condition:
-    """Return a condition on `document` and its bound values; empty for a filter that asks nothing."""
-    if not filter:
-        return "", {}
-    conditions = list(_conditions(filter))
-    clause = " and ".join(f"({sql})" for sql, _ in conditions)
-    return clause, {name: value for _, values in conditions for name, value in values.items()}
-
-
-def _conditions(filter: Filter) -> Iterator[Condition]:
-    if filter.paths:
-        sql = "exists (select 1 from json_each(:path) as wanted where document.path glob wanted.value)"
-        yield sql, {"path": json.dumps([_glob(path) for path in filter.paths])}
-    if filter.folders:
-        sql, values = _one_of(f"document.namespace || '/' || {FOLDER}", "folder", filter.folders)
-        yield f"instr(document.path, '/') > 1 and {sql}", values
-    if filter.kinds:
-        yield _one_of("document.kind", "kind", filter.kinds)
-    if filter.namespaces:
-        yield _one_of("document.namespace", "namespace", filter.namespaces)
-    if filter.documents:
-        yield _one_of("document.key", "document", filter.documents)
-    if filter.since:
-        yield "document.time >= :since", {"since": parse_time(filter.since).timestamp()}
-    if filter.until:
-        yield "document.time <= :until", {"until": whole_day_end(filter.until)}
-    for number, (key, value) in enumerate(filter.metadata.items()):
-        yield _metadata(f"facet{number}", key, value)
-    for number, bound in enumerate(filter.bounds):
-        yield _bound(f"bound{number}", bound)
-    for number, key in enumerate(filter.without):
-        yield f"json_extract(document.metadata, :without{number}) is null", {f"without{number}": _path(key)}
-    if filter.tags:
-        # Subjects are typed as they come: math.ag, arXiv:math.AG.
-        value, bound_tags = _one_of("tag.value collate nocase", "tag", filter.tags)
-        whole, _ = _one_of("(tag.scheme || ':' || tag.value) collate nocase", "tag", filter.tags)
-        yield f"exists (select 1 from tag where tag.document = document.id and ({value} or {whole}))", bound_tags
-    for number, kind in enumerate(filter.not_kinds):
-        yield f"document.kind <> :not_kind{number}", {f"not_kind{number}": kind}
-
-
-def _one_of(column: str, name: str, values: Iterable[object]) -> Condition:
-    """Match any of some values. They are bound as one, since SQLite takes thousands of variables at most."""
-    return f"{column} in (select value from json_each(:{name}))", {name: json.dumps([*values])}
-
-
-def _metadata(name: str, key: str, value: object) -> Condition:
-    """Match scalars and any item of a list alike: json_each yields one row for a scalar."""
-    if isinstance(value, list | tuple | set | frozenset):
-        values = list(value)
-    else:
-        values = [value]
-    if key in CREDITS and all(isinstance(each, str) for each in values):
-        sql, bound = _one_of("name", f"{name}_values", values)
-        return f"document.id in (select document from credit where role = :{name} and {sql})", {name: key, **bound}
-    test, bound = _one_of("item.value", f"{name}_values", (_bindable(each) for each in values))
-    if key.lower() in TAGS:
-        # A tag of several levels is found by its upper ones, too; 0 is the character after the slash.
-        below = "item.value >= wanted.value || '/' and item.value < wanted.value || '0'"
-        test = f"{test} or exists (select 1 from json_each(:{name}_values) as wanted where {below})"
-    sql = f"exists (select 1 from json_each(document.metadata, :{name}) as item where {test})"
-    return sql, {name: _path(key), **bound}
-
-
-def _bound(name: str, bound: Bound) -> Condition:
-    number = f"json_extract(document.metadata, :{name})"
-    tests = [
-        f"{number} {sign} :{name}_{end}"
-        for end, sign in (("least", ">="), ("most", "<="))
-        if getattr(bound, end) is not None
-    ]
-    values = {f"{name}_{end}": getattr(bound, end) for end in ("least", "most") if getattr(bound, end) is not None}
-    # Texts are greater than every number, so they must be kept apart.
-    sql = f"typeof({number}) in ('integer', 'real')" + "".join(f" and {test}" for test in tests)
-    return f"{number} is null or {sql}" if bound.missing else sql, {name: _path(bound.field)} | values
-
-
-def _path(key: str) -> str:
-    """Return a metadata field as a JSON path, which has no escape for quotes: such a key is found nowhere."""
-    return '$."' + key.replace('"', "") + '"'
-
-
-def _bindable(value: object) -> object:
-    """Return a value as SQLite reads it from JSON: whole numbers of more than 64 bits as floats."""
-    if isinstance(value, int) and abs(value) >= 1 << 63:
-        return float(value)
-    return value
-
-
-def _glob(pattern: str) -> str:
-    """Turn a pattern into SQLite's, whose star crosses folders already."""
-    if pattern.endswith("/"):
-        pattern += "*"
-    return pattern.replace("**/", "*").replace("**", "*")
-
-
 def best(ids: Ids, scores: Scores, limit: int) -> Ranking:
     """Return the `limit` highest scores in order, ties by id."""
     if len(ids) > limit:
@@ -256,32 +147,155 @@ def best(ids: Ids, scores: Scores, limit: int) -> Ranking:
     return Ranking(ids[order], scores[order])
 
 
-def passing(view: OwnerView, known: GenerationCache[Ids], filter: Filter) -> Ids:
-    """Return the rows of the documents that a filter lets through."""
-    condition, bound = where(filter)
-    statement = PASSING_DOCUMENTS.format(condition=condition)
-    with view.reading() as (connection, owners):
-        key = (owners, condition, repr(bound))
-        generation = view.generation(connection)
-        found = known.get(key, generation)
+# Places of terms
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """The rows that hold a term, a phrase or a prefix, ascending, with its places in all fields and in two of them."""
+
+    rows: Array
+    counts: Array
+    titles: Array
+    headings: Array
+    _saturated: dict[FieldWeights, Scores] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def at(self, places: Array) -> Matches:
+        """Return the rows at some places, or of a mask."""
+        return Matches(self.rows[places], self.counts[places], self.titles[places], self.headings[places])
+
+    def saturated(self, weights: FieldWeights, norms: Scores) -> Scores:
+        """Return what each row adds to BM25, but for the idf, by the norms of all rows; computed once.
+
+        This is the only place that computes it. The operations are in the order of SQLite's bm25(), so that both round
+        alike.
+        """
+        found = self._saturated.get(weights)
         if found is None:
-            found = known.put(key, generation, numbers_of(view, statement, bound))
+            frequencies = weights.body * self.counts.astype(np.float64)
+            frequencies += (weights.title - weights.body) * self.titles
+            if weights.headings != weights.body:
+                frequencies += (weights.headings - weights.body) * self.headings
+            found = frequencies * (weights.k1 + 1.0) / (frequencies + norms[self.rows])
+            self._saturated[weights] = found
         return found
 
 
-def numbers_of(view: OwnerView, statement: str, bound: Mapping[str, object]) -> Ids:
-    """Return the numbers that a statement finds."""
-    # One text is made and read in half the time of a row each.
-    ((listed,),) = view.rows(LISTED.format(statement=statement), bound)
-    if listed:
-        return np.fromstring(listed, np.int64, sep=",")
-    return np.empty(0, np.int64)
+#: No rows.
+NO_MATCHES = Matches(*(np.empty(0, np.int64) for _ in range(4)))
 
 
-def among(wanted: Ids, rows: Ids) -> NDArray[np.bool_]:
-    """Return which rows are among the wanted ones; row numbers are small, so a table is fastest."""
-    if not len(wanted) or not len(rows):
-        return np.zeros(len(rows), np.bool_)
-    table = np.zeros(int(max(wanted.max(), rows.max())) + 1, np.bool_)
-    table[wanted] = True
-    return table.take(rows, mode="clip")
+def joined(parts: Sequence[Matches]) -> Matches:
+    """Return the rows of several parts, each of higher rows than the one before."""
+    if not parts:
+        return NO_MATCHES
+    columns = zip(*((each.rows, each.counts, each.titles, each.headings) for each in parts), strict=True)
+    return Matches(*(np.concatenate(column) for column in columns))
+
+
+def norms(weights: FieldWeights, lengths: Array, total_length: int, chunks: int) -> Scores:
+    """Return what BM25 adds to the frequency of a term, by the length of each chunk and the mean of all."""
+    mean = total_length / max(chunks, 1) or 1.0
+    found: Scores = weights.k1 * (1 - weights.b + weights.b * lengths / mean)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkColumns:
+    """The chunks of some owners, one owner after another, by row number; `order` sorts them by their own."""
+
+    chunks: Ids
+    ids: Ids
+    lengths: Ids
+    order: Ids
+    total_length: int
+    #: What they take in memory.
+    nbytes: int
+
+    @classmethod
+    def read(cls, connection: apsw.Connection, owners: Sequence[int]) -> ChunkColumns:
+        """Read the columns of some owners' chunks."""
+        kinds = np.dtype([("chunk", "<i8"), ("id", "<i8"), ("length", "<i8")])
+        parts = [np.fromiter(connection.execute(_CHUNKS, {"owner": owner}), kinds) for owner in owners]
+        every = np.concatenate(parts) if parts else np.empty(0, kinds)
+        chunks, ids, lengths = (np.ascontiguousarray(every[name]) for name in ("chunk", "id", "length"))
+        order = np.argsort(chunks, kind="stable")
+        return cls(chunks, ids, lengths, order, int(lengths.sum()), 4 * chunks.nbytes)
+
+
+@dataclass(frozen=True)
+class TableWords:
+    """The terms of some owners' chunks as the tables have them at one moment, where no words file covers them."""
+
+    connection: apsw.Connection
+    owners: Sequence[int]
+    columns: ChunkColumns
+    #: The public id of each row.
+    ids: Ids
+    #: The number of chunks.
+    chunks: int
+
+    @property
+    def documents(self) -> Ids:
+        """Return the document of each row."""
+        parts = [self.connection.execute(_DOCUMENTS, {"owner": owner}) for owner in self.owners]
+        return np.fromiter((document for part in parts for (document,) in part), np.int64)
+
+    def norms(self, weights: FieldWeights) -> Scores:
+        """Return for each row what BM25 adds for its length."""
+        return norms(weights, self.columns.lengths, self.columns.total_length, self.chunks)
+
+    def rows_of_ids(self, ids: Ids) -> Ids:
+        """Return the row of each public id; -1 for one that is not seen."""
+        return places_of(ids, self.ids, np.argsort(self.ids))
+
+    def matches(self, clause: Clause, *, prefix: bool = False) -> Matches:
+        """Return the rows that hold a phrase of adjacent terms, or a term that begins so."""
+        words = plain_words(clause)
+        if not words:
+            return NO_MATCHES
+        parts = []
+        for terms in (Terms(owner) for owner in self.owners):
+            if len(words) == 1 and not prefix:
+                statement = _PLACES.format(table=terms.table)
+                listed = self.connection.execute(statement, {"term": terms.prefix + words[0]}).get
+                if not listed:
+                    continue
+                places = np.fromstring(listed, np.int64, sep=",")
+                starts = np.flatnonzero(np.diff(places >> 2, prepend=-1))
+                chunks = places[starts] >> 2
+                counts = np.diff(starts, append=len(places))
+                fields = [places & 3 == 0, places & 3 == 1]
+                titles, headings = np.add.reduceat(fields, starts, axis=1, dtype=np.int64)
+            else:
+                matched = terms.phrase(clause) + (" *" if prefix else "")
+                found = self.connection.execute(_MATCHING.format(table=terms.table), {"terms": matched}).fetchall()
+                chunks, packed = np.array(found, np.int64).reshape(-1, 2).T
+                titles = packed >> 2 * BITS
+                headings = (packed >> BITS) & MOST
+                counts = titles + headings + (packed & MOST)
+            rows = places_of(chunks, self.columns.chunks, self.columns.order)
+            every = Matches(rows, counts, titles, headings)
+            parts.append(every.at(rows >= 0) if np.any(rows < 0) else every)
+        if not parts:
+            return NO_MATCHES
+        return parts[0] if len(parts) == 1 else joined(parts)
+
+
+def named(connection: apsw.Connection, owners: Sequence[int], query: Query) -> Ids:
+    """Return the chunks that MATCH finds for a query, whatever its filter."""
+    found: list[int] = []
+    for terms in (Terms(owner) for owner in owners):
+        if expression := terms.expression(query):
+            rows = connection.execute(_NAMED.format(table=terms.table), {"terms": expression})
+            found += [chunk for (chunk,) in rows]
+    return np.array(found, np.int64)
+
+
+def places_of(wanted: Array, known: Array, order: Array) -> Ids:
+    """Return where in `known`, sorted by `order`, each of the wanted ones is; -1 for one that is not there."""
+    if not len(known):
+        return np.full(len(wanted), -1)
+    places = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
+    rows: Ids = order[places].astype(np.int64)
+    return np.where(known[rows] == wanted, rows, -1)

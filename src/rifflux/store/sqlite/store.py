@@ -23,8 +23,8 @@ from rifflux.store.sqlite.connection.engine import Engine, GenerationCache
 from rifflux.store.sqlite.connection.tables import TABLES, TERM_TABLES
 from rifflux.store.sqlite.connection.view import OWNER, OwnerView
 from rifflux.store.sqlite.lexical.lexical import SqliteLexical
-from rifflux.store.sqlite.lexical.postings_index import PostingsIndex
-from rifflux.store.sqlite.lexical.word_index import WordIndexes
+from rifflux.store.sqlite.lexical.words_index import WordsIndex
+from rifflux.store.sqlite.query import ChunkColumns
 from rifflux.store.sqlite.registry.registry import SqliteRegistry
 from rifflux.store.sqlite.semantic.matrix import Matrix
 from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
@@ -38,6 +38,8 @@ MOST_VECTORS = 256 << 20
 MOST_SAMPLES = 64
 #: Seconds between two looks at what other processes changed.
 FOLLOW_S = 1.0
+#: Columns of chunks that are kept in memory while the tables answer, in bytes.
+MOST_COLUMNS = 64 << 20
 #: Rows that filters let through and that are kept in memory, in bytes.
 MOST_ALLOWED = 32 << 20
 
@@ -65,11 +67,11 @@ class Database:
     """
 
     engine: Engine
-    words: WordIndexes
+    words: WordsIndex | None
     vectors: VectorIndex | None
-    postings: PostingsIndex | None
     state: Engine | None = None
     frequencies: GenerationCache[dict[str, int]] = field(default_factory=GenerationCache)
+    columns: GenerationCache[ChunkColumns] = field(default_factory=lambda: GenerationCache(MOST_COLUMNS))
     matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
     allowed: GenerationCache[Ids] = field(default_factory=lambda: GenerationCache(MOST_ALLOWED))
     samples: GenerationCache[tuple[Ids, Vectors]] = field(default_factory=lambda: GenerationCache(MOST_SAMPLES))
@@ -80,16 +82,11 @@ class Database:
         engine = Engine(location, create=create and not state, only_reads=bool(state))
         try:
             read_only = engine.read_only
-            words = WordIndexes(location, engine.known, read_only=read_only)
-            beside = location != MEMORY
-            if beside:
+            words: WordsIndex | None = None
+            vectors: VectorIndex | None = None
+            if location != MEMORY:
+                words = WordsIndex(location, engine.known, read_only=read_only)
                 vectors = VectorIndex(location, read_only=read_only, way=way)
-            else:
-                vectors = None
-            if beside:
-                postings = PostingsIndex(location, engine.known, read_only=read_only)
-            else:
-                postings = None
             if state:
                 kept = _opened_state(state, engine)
             else:
@@ -97,26 +94,16 @@ class Database:
         except BaseException:
             engine.close()
             raise
-        engine.followers += [words, *([vectors] if vectors else []), *([postings] if postings else [])]
-        return cls(engine, words, vectors, postings, kept)
+        engine.followers += [each for each in (words, vectors) if each]
+        return cls(engine, words, vectors, kept)
 
-    def opened(self) -> list[DerivedFile]:
-        """Return the derived files that were opened."""
-        return [*self.words.opened(), *filter(None, (self.vectors, self.postings))]
-
-    def wanted(self) -> list[DerivedFile]:
-        """Return what is next to the database, or would pay."""
-        with OwnerView(self.engine).reading() as (connection, _):
-            if self.postings and self.postings.is_wanted(connection):
-                known = self.postings
-            else:
-                known = None
-            return [*self.words.wanted(connection), *filter(None, (self.vectors, known))]
+    def derived(self) -> list[DerivedFile]:
+        """Return the derived files; a database in memory has none."""
+        return [each for each in (self.words, self.vectors) if each]
 
     def leave_building(self) -> None:
         """Build nothing in the background from now on."""
-        self.words.elsewhere = True
-        for derived in self.opened():
+        for derived in self.derived():
             derived.elsewhere = True
 
 
@@ -152,7 +139,7 @@ class SqliteStore(Store):
         self.view = view = OwnerView(database.engine, owner, several)
         self.catalog: Catalog = SqliteCatalog(view)
         self.lexical: Lexical = SqliteLexical(
-            view, database.words, database.postings, database.frequencies, database.allowed
+            view, database.words, database.frequencies, database.columns, database.allowed
         )
         self.semantic: Semantic = SqliteSemantic(
             view, database.vectors, database.matrices, database.allowed, database.samples
@@ -249,7 +236,7 @@ class SqliteStore(Store):
     def accelerate(self) -> None:
         if self.owner:
             raise OutOfScope("only the whole index is built: ask who looks after it")
-        for derived in self.database.wanted():
+        for derived in self.database.derived():
             derived.build()
 
     def leave_building(self) -> None:
@@ -261,11 +248,11 @@ class SqliteStore(Store):
         while not stop.wait(FOLLOW_S):
             with self.view.reading() as (connection, _):
                 state = connection.execute(STATE).fetchone()
-                for derived in self.database.wanted() if state != seen else ():
+                for derived in self.database.derived() if state != seen else ():
                     derived.follow(connection)
             seen = state
             former = known
-            known = [f"{each.title} is not used, {each.trouble}" for each in self.database.opened() if each.trouble]
+            known = [f"{each.title} is not used, {each.trouble}" for each in self.database.derived() if each.trouble]
             yield from (each for each in known if each not in former)
 
     def backup(self, target: Path, *, force: bool = False, progress: Progress | None = None) -> None:
@@ -309,7 +296,7 @@ class SqliteStore(Store):
         if self.owner:
             return []
         found = []
-        for derived in self.database.opened():
+        for derived in self.database.derived():
             if derived.trouble:
                 text = f"{derived.title} is not used, {derived.condition}"
                 found.append(Notice("derived_file.not_used", text, Cure.BUILD, {"file": derived.title}))
@@ -333,7 +320,7 @@ class SqliteStore(Store):
             problems = check(connection, self.database.engine.location, analysis)
             if any(problem.unreadable for problem in problems):
                 return problems
-            for derived in self.database.wanted():
+            for derived in self.database.derived():
                 if trouble := derived.check(connection):
                     problems.append(Problem(f"{derived.title} {derived.place} cannot be used: {trouble}", Cure.BUILD))
             return problems
@@ -348,7 +335,7 @@ class SqliteStore(Store):
 
     def _build_anew(self) -> Iterator[str]:
         """Build what is derived from the database and cannot be used."""
-        for derived in self.database.wanted():
+        for derived in self.database.derived():
             with self.view.reading() as (connection, _):
                 trouble = derived.check(connection)
             if trouble:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from time import perf_counter
 
 import numpy as np
 
 from rifflux.retrieve.fuse import Fuse, ReciprocalRank
-from rifflux.retrieve.pipeline import Channel, Outcome, Phase, Plan, Stopwatch, channels, reaching
-from rifflux.retrieve.table import LEXICAL, SCORE, Candidates, joined, stacked
+from rifflux.retrieve.pipeline import Outcome, Phase, Plan, Stopwatch, reaching
+from rifflux.retrieve.table import SCORE, Candidates, joined, stacked
 from rifflux.session.searching import Searcher
-from rifflux.store import FieldWeights, Store
 from rifflux.text.analyzer import idf
-from rifflux.types import Clause, Execution, Query, Ranking
+from rifflux.types import Clause, Execution, Ranking
 from rifflux.works.intent.named import NamedWork, Place
 from rifflux.works.intent.sides import query_of_side
 from rifflux.works.retrieval.score import SCORED, SIDE, SIDES, scored_exactly
@@ -168,43 +166,11 @@ def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]
     return {name: one.get(name, 0) + other.get(name, 0) for name in (*one, *other)}
 
 
-# Channels of retrieval's own, so that equal indexes name equal candidates: derived indexes round lengths to a byte and
-# vectors to sixteen bits, and what was added since they were made would change the last digits
-
-
 #: No channel is read deeper.
 DEEPEST = 200
-#: Name so many more candidates than are kept, so that rounding of the last of them does not matter.
-MORE = 1.5
-#: So few terms give very many passages nearly one score: the tables name them.
-FEW_TERMS = 2
-
-
-@dataclass(frozen=True)
-class ExactLexical:
-    """Rank by words with the scores of the tables: `channel` names more candidates than are wanted, and may round."""
-
-    channel: Channel
-    store: Store
-    fields: FieldWeights
-
-    def __call__(self, query: Query, execution: Execution) -> Ranking:
-        """Return the best chunks for a query by the tables' scores, ties by chunk id."""
-        if len(set(chain.from_iterable(query.clauses))) <= FEW_TERMS:
-            return self.channel(query, replace(execution, exact=True))
-        found = self.channel(query, replace(execution, limit=int(MORE * execution.limit), enough=0)).ids
-        scores = self.store.lexical.bm25_of(query, found, self.fields)
-        order = np.lexsort((found, -scores))[: execution.limit]
-        return Ranking(found[order], scores[order])
 
 
 def sufficient_reach(execution: Execution, fuse: Fuse | None, pool: int) -> Execution:
     """Return the execution whose channels are read as deep as suffices, no deeper even where that costs nothing."""
     execution = reaching(execution, fuse, pool)
     return replace(execution, limit=min(execution.sufficient, DEEPEST))
-
-
-def exact_channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]:
-    """Return the channels of a store, that of words with the scores of the tables."""
-    found = channels(store, weights)
-    return {**found, LEXICAL: ExactLexical(found[LEXICAL], store, weights)}

@@ -40,7 +40,7 @@ from rifflux.works.intent.intents import INTENTS, Intent, adjusted_intents, fitt
 from rifflux.works.intent.similarity import similarity_of
 from rifflux.works.model import display_identifiers
 from rifflux.works.profile import WORKS
-from rifflux.works.retrieval.candidates import CandidateGenerator, exact_channels, sufficient_reach
+from rifflux.works.retrieval.candidates import CandidateGenerator, sufficient_reach
 from rifflux.works.retrieval.packing import evidence_limits, pack_of, page_of
 from rifflux.works.retrieval.score import DIRECT, NEAR, SCORED, SIDE, SIDES, VALUE, intent_of
 from rifflux.works.retrieval.stages import (
@@ -54,11 +54,10 @@ from rifflux.works.retrieval.stages import (
 if TYPE_CHECKING:
     from rifflux.works.retrieval.replay import Replay
 
-#: The profile of a retrieval: its stages in their order, and its exact channels. That of an index adds its analyzer and
+#: The profile of a retrieval: its stages in their order. That of an index adds its analyzer and
 #: its rule of what may be disclosed.
 RETRIEVAL = replace(
     WORKS,
-    channels=exact_channels,
     reach=sufficient_reach,
     stages=(*STAGES[: STAGES.index(FETCH) + 1], candidate_stages, PAGE, work_stages),
 )

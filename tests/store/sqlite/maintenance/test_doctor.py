@@ -15,7 +15,7 @@ import rifflux
 from rifflux import Document, Index
 from rifflux.index.salvage import diagnose
 from rifflux.store.sqlite.connection.tables import TABLES
-from rifflux.store.sqlite.lexical import word_index as words
+from rifflux.store.sqlite.lexical import words_index as words
 from rifflux.store.sqlite.semantic import vector_index
 from rifflux.types import WITHHELD
 from rifflux.works import Work
@@ -399,8 +399,8 @@ class TestMissingTables:
 class TestDerived:
     @pytest.fixture
     def built(self, db: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """That index with its word index and its matrix of packed vectors beside it, as large ones have them."""
-        monkeypatch.setattr(words, "LEAST_CHUNKS", 1)
+        """That index with its words file and its matrix of packed vectors beside it, as large ones have them."""
+        monkeypatch.setattr(words, "LEAST", 1)
         monkeypatch.setattr(vector_index, "LEAST", 1)
         with rifflux.open(db) as index:
             index.admin.accelerate()

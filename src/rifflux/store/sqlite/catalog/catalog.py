@@ -25,7 +25,7 @@ from rifflux.store.catalog import (
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import put_documents
 from rifflux.store.sqlite.connection.view import OwnerView
-from rifflux.store.sqlite.query import where
+from rifflux.store.sqlite.filters import where
 from rifflux.text.properties import searchable_properties
 from rifflux.types import (
     LICENSED,

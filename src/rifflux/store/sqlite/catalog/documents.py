@@ -14,7 +14,7 @@ import apsw
 from rifflux.store.catalog import AnalyzedChunk, Placed
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.connection.tables import PUT_CREDIT
-from rifflux.store.sqlite.query import POSTINGS, Terms
+from rifflux.store.sqlite.query import WORDS, Terms
 from rifflux.text.dates import timestamp
 from rifflux.types import CREDITS, Document
 
@@ -68,7 +68,6 @@ class _Rows:
     contents: list[tuple[int, Document]] = field(default_factory=list)
     chunks: list[_Row] = field(default_factory=list)
     terms: list[_Row] = field(default_factory=list)
-    known_terms: list[_Row] = field(default_factory=list)
 
     def insert(self, connection: apsw.Connection) -> None:
         """Insert them all, parents first."""
@@ -93,8 +92,8 @@ class _Rows:
                 )
         connection.executemany(sql.PUT_CHUNK, self.chunks)
         connection.executemany(sql.PUT_TERMS.format(table=Terms(self.owner).table), self.terms)
-        if connection.execute(sql.ANY_WORD_INDEX, (Terms(self.owner).index, POSTINGS)).get:
-            connection.executemany(sql.PUT_FRESH_TERMS, [*self.terms, *self.known_terms])
+        if connection.execute(sql.ANY_WORDS_FILE, (WORDS,)).get:
+            connection.executemany(sql.PUT_FRESH_TERMS, self.terms)
         if connection.execute(sql.ANY_VECTOR, (self.owner,)).get:
             # A file that was moved, or a text that is elsewhere too, needs no new vector.
             taking = [{"owner": self.owner, "chunk": row[0], "hash": row[_HASH]} for row in self.chunks]
@@ -139,7 +138,6 @@ def _add_chunks(
             if hash_held != each.hash:
                 connection.execute(sql.DROP_STALE_VECTOR, (id,))
             if words_held == words:
-                rows.known_terms.append((id, *[terms.joined(field) for field in fields]))
                 continue
             connection.execute(sql.DROP_TERMS.format(table=terms.table), (id,))
         else:

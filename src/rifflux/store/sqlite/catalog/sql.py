@@ -1,6 +1,6 @@
 """The statements of the catalog, whole and named."""
 
-from rifflux.store.sqlite.query import FOLDER
+from rifflux.store.sqlite.filters import FOLDER
 from rifflux.text.properties import KINDS as SAYING
 
 # Where rows are looked up by id, the plus keeps SQLite from going through all that the owner has.
@@ -160,8 +160,8 @@ where id = ?"""
 
 PUT_TERMS = "insert into {table} (rowid, title, headings, body) values (?, ?, ?, ?)"
 
-# What the word index next to the database needs to follow; without one nothing is kept.
-ANY_WORD_INDEX = "select 1 from derived where name in (?, ?) limit 1"
+# What the words file next to the database needs to follow; without one nothing is kept.
+ANY_WORDS_FILE = "select 1 from derived where name = ?"
 
 PUT_FRESH_TERMS = "insert or replace into fresh_terms (chunk, title, headings, body) values (?, ?, ?, ?)"
 

@@ -26,7 +26,7 @@ from rifflux.errors import (
     RiffluxError,
     UnusableIndex,
 )
-from rifflux.store.sqlite.connection.bm25 import bm25, weighed_count
+from rifflux.store.sqlite.connection.counts import field_counts
 from rifflux.store.sqlite.connection.exchange import WHOLE, finish_interrupted
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
 from rifflux.store.sqlite.connection.tables import SCRIPTS, TABLES, TERM_TABLES, TRIGGERS
@@ -44,8 +44,9 @@ LOG_BYTES = 64 << 20
 #: With less than this free, a disk is full: SQLite's shared memory grows by so much.
 ROOM_BYTES = 32 << 10
 _MAGIC = b"SQLite format 3\0"
-# A view of each full-text table by term. It is temporary, so that an index that cannot be written has it too.
+# Views of each full-text table by term. They are temporary, so that an index that cannot be written has them too.
 _TERM_COUNTS = "create virtual table temp.{table}_count using fts5vocab(main, {table}, row)"
+_POSTINGS = "create virtual table temp.{table}_posting using fts5vocab(main, {table}, instance)"
 _NO_TABLE = re.compile("no such (fts5 )?table")
 #: The location of an index that vanishes when closed.
 MEMORY = ":memory:"
@@ -194,8 +195,8 @@ def _prepared(
         raise DamagedIndex(f"{path} is damaged (no table {', '.join(lost)})", cure=Cure.SALVAGE)
     for table in TERM_TABLES:
         connection.execute(_TERM_COUNTS.format(table=table))
-    connection.register_fts5_function("owner_bm25", bm25)
-    connection.register_fts5_function("weighed_count", weighed_count)
+        connection.execute(_POSTINGS.format(table=table))
+    connection.register_fts5_function("field_counts", field_counts)
     return connection
 
 

@@ -1,7 +1,7 @@
 """Files derived from the database, next to it: never the truth, rebuilt when stale, deleted at any time without harm.
 
-`index.db.vectors`, `index.db.postings` and `index.db.words/` hold what the tables hold, in a shape that is faster to
-search. Each has a name, the part behind the dot, and the same life:
+`index.db.vectors` and `index.db.words` hold what the tables hold, in a shape that is faster to search. Each has a name,
+the part behind the dot, and the same life:
 
 - **Building.** `rebuild` lets one process at a time write a new copy under a temporary name, from one snapshot of the
   database, and puts it in place of the old one by a rename. The lock dies with its owner, what a killed build left is
@@ -13,7 +13,7 @@ search. Each has a name, the part behind the dot, and the same life:
   words or vector were put, changed or dropped, in the transaction that did it. The function `touched` reads the entries
   after the last one that was covered: whatever the copy says of those chunks no longer counts, and the tables say how
   they are now. Before the first build nothing is logged, so that filling an empty index costs nothing. A build trims
-  the entries that it made superfluous, and so does `advance`, for copies that can be changed where they are.
+  the entries that it made superfluous.
 
 So a reader does, in one read transaction: `current`, then map the copy if its stamp fits, then `touched` after what the
 stamp covers; where there is no fitting copy, it answers from the tables and has one built.
@@ -61,9 +61,9 @@ _REGISTER = """
 insert or ignore into derived (name, covered, token)
 values (?, coalesce((select seq from sqlite_sequence where name = 'touched'), 0), '')"""
 
-#: Forgets the words of chunks that every derived file covers.
+#: Forgets the words of chunks that the words file covers.
 FORGET_FRESH = """
-delete from fresh_terms where chunk not in (select chunk from touched where what glob 'words*' or what = 'postings')"""
+delete from fresh_terms where chunk not in (select chunk from touched where what = 'words')"""
 _COVER = "update derived set covered = :covered, token = :token where name = :name"
 _FORGET = "update derived set token = '' where name glob ?"
 # Which copy is being built, so that `forget` reaches that one too.
@@ -342,18 +342,6 @@ def rebuild(
         done = _made(connection, name, format, partial(write, new), lambda: _replace(new, place, old, name))
         _sweep(new, old)
         return done
-
-
-def advance(
-    connection: apsw.Connection, place: Path, name: str, format: int, change: Callable[[Path, StateStamp], None]
-) -> bool:
-    """Have the copy in place follow the log; False if another process or thread is at it.
-
-    `change(path, stamp)` is as in `rebuild`, but changes what is there, in one step that happens or does not. Where it
-    happens and this is killed before the database knows, the copy is not taken for its own: it is rebuilt.
-    """
-    with file_lock(place.with_name(place.name + ".lock")) as mine:
-        return mine and _made(connection, name, format, partial(change, place), lambda: None)
 
 
 def _made(

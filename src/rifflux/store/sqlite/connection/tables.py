@@ -340,9 +340,8 @@ create index member_group on member (user_group);
 
 # What files derived from the database need to follow it (see `derived`): which there are, with the last entry of the
 # log that each covers, and the log itself. Without a derived file nothing is logged; nor are vectors of a model that is
-# not in use, since they change nothing that is found. Every owner may have a word index next to the database, and each
-# follows a log of its own. The full-text tables keep no terms by chunk, so those of chunks that it does not cover yet
-# wait in fresh_terms. What its filters ask for is logged too.
+# not in use, since they change nothing that is found. The full-text tables keep no terms by chunk, so those of chunks
+# that the words file does not cover yet wait in fresh_terms.
 _LOG = """
 create table if not exists derived (
     name text primary key,
@@ -375,28 +374,18 @@ create trigger chunk_row_retired after delete on chunk begin
     update setting set value = max(cast(value as integer), old.id) where name = 'last_dropped_chunk';
 end;
 
-create trigger chunk_put_logged after insert on chunk begin
-    insert into touched (chunk, what)
-    select new.id, name from derived where name in (iif(new.owner, 'words-' || new.owner, 'words'), 'postings');
-end;
+create trigger chunk_put_logged after insert on chunk
+when exists (select 1 from derived where name = 'words')
+begin insert into touched (chunk, what) values (new.id, 'words'); end;
 
 create trigger chunk_changed_logged after update of words on chunk
-when coalesce(old.words, old.hash) <> coalesce(new.words, new.hash) begin
-    insert into touched (chunk, what)
-    select new.id, name from derived where name in (iif(new.owner, 'words-' || new.owner, 'words'), 'postings');
-end;
+when coalesce(old.words, old.hash) <> coalesce(new.words, new.hash)
+    and exists (select 1 from derived where name = 'words')
+begin insert into touched (chunk, what) values (new.id, 'words'); end;
 
-create trigger chunk_dropped_logged after delete on chunk begin
-    insert into touched (chunk, what)
-    select old.id, name from derived where name in (iif(old.owner, 'words-' || old.owner, 'words'), 'postings');
-end;
-
-create trigger document_changed_logged after update of path, kind, time, metadata on document
-when (old.path, old.kind, old.time, old.metadata) is not (new.path, new.kind, new.time, new.metadata) begin
-    insert into touched (chunk, what)
-    select chunk.id, name from derived join chunk on chunk.document = new.id
-    where name in (iif(new.owner, 'words-' || new.owner, 'words'), 'postings');
-end;
+create trigger chunk_dropped_logged after delete on chunk
+when exists (select 1 from derived where name = 'words')
+begin insert into touched (chunk, what) values (old.id, 'words'); end;
 
 create trigger vector_put_logged after insert on vector
 when exists (select 1 from derived where name = 'vectors')

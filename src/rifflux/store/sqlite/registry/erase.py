@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rifflux.store.registry import Erased, LogEntry
 from rifflux.store.sqlite.connection.derived import forget
-from rifflux.store.sqlite.query import POSTINGS, Terms
+from rifflux.store.sqlite.query import WORDS
 from rifflux.store.sqlite.registry.admin_log import append
 from rifflux.store.store import PART
 
@@ -44,7 +44,6 @@ _MEMBERS = "delete from member where user = :user"
 _OWNER = "select id from owner where name = :owner"
 _COLLECTION = "delete from collection where owner = :owner"
 _NAMES = "delete from owner where id in (select value from json_each(:owners))"
-_LOG = "delete from touched where what = ?"
 # A negative number of pages begins with all segments at once.
 _MERGE = "insert into owned_terms (owned_terms, rank) values ('merge', ?)"
 #: Pages that a step of merging writes: a few megabytes.
@@ -105,9 +104,7 @@ def _erased(
             deleted(statement)
         for owner in owners:
             view.engine.touched.add(owner)
-            forget(connection, Terms(owner).index)
-            connection.execute(_LOG, (Terms(owner).index,))
-        forget(connection, POSTINGS)
+        forget(connection, WORDS)
         deleted(_NAMES)
         erased = replace(erased, log=log(connection, erased) or 0)
     if erased.documents:

@@ -11,7 +11,8 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.sqlite.query import among, best
+from rifflux.store.sqlite.filters import among
+from rifflux.store.sqlite.query import best
 from rifflux.types import Ids, Ranking, Vectors
 
 #: Rows read at a time where all are only looked at once.

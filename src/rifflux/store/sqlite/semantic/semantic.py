@@ -15,7 +15,8 @@ from rifflux.errors import Cure, ModelMismatch, OutOfScope
 from rifflux.store.semantic import ModelInfo, Pending, Semantic, State
 from rifflux.store.sqlite.connection.engine import GenerationCache, unmoved
 from rifflux.store.sqlite.connection.view import OwnerView
-from rifflux.store.sqlite.query import Terms, by_table, numbers_of, passing
+from rifflux.store.sqlite.filters import numbers_of, passing
+from rifflux.store.sqlite.query import Terms, by_table
 from rifflux.store.sqlite.semantic.generations import SqliteGenerations
 from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, rounded, rounded_all, scanned
 from rifflux.types import Ids, Query, Ranking, Scores, Vectors

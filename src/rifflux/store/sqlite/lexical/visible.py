@@ -1,0 +1,360 @@
+"""What some owners see of the words file, and of the chunks that changed since it was made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from rifflux.store.lexical import FieldWeights
+from rifflux.store.sqlite.connection.derived import Unfit
+from rifflux.store.sqlite.lexical.words_file import WordsFile, fields_of
+from rifflux.store.sqlite.query import NO_MATCHES, Matches, Terms, joined, norms, plain_words, words_of
+from rifflux.types import Clause, Ids, Scores
+
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
+
+#: So few runs of rows are cut out of the postings one by one.
+FEW_RUNS = 8
+#: Terms and phrases are remembered until so many rows hold them.
+MOST_ROWS = 1 << 21
+
+_CHANGED = """
+select chunk.id, chunk.owner, chunk.uid, chunk.document, chunk.length,
+    fresh_terms.title, fresh_terms.headings, fresh_terms.body
+from json_each(:chunks) as wanted cross join chunk on chunk.id = wanted.value
+    left join fresh_terms on fresh_terms.chunk = chunk.id"""
+
+
+@dataclass(frozen=True, slots=True)
+class FreshChunk:
+    """A chunk whose words are not in the file: they are here, by field and by term."""
+
+    owner: int
+    id: int
+    document: int
+    length: int
+    fields: tuple[Sequence[str], Sequence[str], Sequence[str]]
+    counts: Mapping[str, tuple[int, int, int]]
+
+    @classmethod
+    def of(cls, owner: int, id: int, document: int, length: int, texts: Sequence[str]) -> FreshChunk:
+        """Return a chunk of the words of its fields as they are stored."""
+        skipped = len(Terms(owner).prefix)
+        title, headings, body = ([word[skipped:] for word in words_of(text) if word] for text in texts)
+        counts: dict[str, list[int]] = {}
+        for number, words in enumerate((title, headings, body)):
+            for word in words:
+                counts.setdefault(word, [0, 0, 0])[number] += 1
+        found = {word: (one, two, three) for word, (one, two, three) in counts.items()}
+        return cls(owner, id, document, length, (title, headings, body), found)
+
+    def holding(self, words: Sequence[str], *, prefix: bool) -> tuple[int, int, int]:
+        """Return how often each field holds a phrase, or one whose last word begins so."""
+        if len(words) == 1 and not prefix:
+            return self.counts.get(words[0], (0, 0, 0))
+        whole = words[:-1] if prefix else words
+        if not all(word in self.counts for word in whole):
+            return 0, 0, 0
+        one, two, three = (_times(each, words, prefix=prefix) for each in self.fields)
+        return one, two, three
+
+
+def _times(words: Sequence[str], phrase: Sequence[str], *, prefix: bool) -> int:
+    """Return how often a phrase stands among words."""
+    *whole, last = phrase
+    size = len(whole)
+    return sum(
+        (words[place + size].startswith(last) if prefix else words[place + size] == last)
+        and words[place : place + size] == whole
+        for place in range(len(words) - size)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FreshChunks:
+    """The chunks that changed since a words file was made, up to an entry of the log; None for one that is gone."""
+
+    seen: int
+    version: int = 0
+    chunks: Mapping[int, FreshChunk | None] = field(default_factory=dict)
+
+    def followed(self, connection: apsw.Connection, changed: Sequence[int], latest: int) -> FreshChunks:
+        """Return what there is after further changes. Raises `Unfit` if the words of one are unknown."""
+        if not changed:
+            return FreshChunks(latest, self.version, self.chunks)
+        chunks: dict[int, FreshChunk | None] = {**self.chunks, **dict.fromkeys(changed)}
+        rows: list[Any] = connection.execute(_CHANGED, {"chunks": json.dumps(changed)}).fetchall()
+        for chunk, owner, id, document, length, *texts in rows:
+            if texts[0] is None:
+                raise Unfit("the words of a chunk that changed are not kept")
+            chunks[chunk] = FreshChunk.of(owner, id, document, length, texts)
+        return FreshChunks(latest, self.version + 1, chunks)
+
+
+@dataclass(frozen=True)
+class VisibleWords:
+    """What some owners see: rows of the file in order, one run after another, then the chunks that changed.
+
+    `runs` says which rows of the file, `hidden` which of them count no more.
+    """
+
+    file: WordsFile
+    runs: Sequence[slice]
+    hidden: Ids
+    fresh: Sequence[FreshChunk]
+    _known: dict[tuple[Clause, bool], Matches] = field(default_factory=dict)
+    _norms: dict[FieldWeights, Scores] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, file: WordsFile, fresh: FreshChunks, owners: Sequence[int]) -> VisibleWords:
+        """Return what owners see."""
+        runs: list[slice] = []
+        for run in sorted((file.of(owner) for owner in owners), key=lambda each: each.start):
+            if run.start == run.stop:
+                continue
+            if runs and runs[-1].stop == run.start:
+                runs[-1] = slice(runs[-1].start, run.stop)
+            else:
+                runs.append(run)
+        new = [each for each in fresh.chunks.values() if each and each.owner in owners]
+        changed = file.rows_of_chunks(np.array([*fresh.chunks], np.int64))
+        found = cls(file, runs, np.empty(0, np.int64), new)
+        hidden = found._seen(changed[changed >= 0])
+        return cls(file, runs, np.sort(hidden[hidden >= 0]), new)
+
+    @property
+    def nbytes(self) -> int:
+        """Return about what it takes in memory."""
+        return 32 * len(self.ids) if len(self.runs) > 1 or self.fresh else 8 * len(self.ids)
+
+    @cached_property
+    def _base(self) -> int:
+        return sum(each.stop - each.start for each in self.runs)
+
+    @cached_property
+    def _is_hidden(self) -> Mask | None:
+        if not len(self.hidden):
+            return None
+        mask = np.zeros(self._base, np.bool_)
+        mask[self.hidden] = True
+        return mask
+
+    @cached_property
+    def _places(self) -> Array:
+        """Return for each row of the file the row here, -1 for one that is not seen."""
+        places = np.full(len(self.file), -1, np.int32)
+        begun = 0
+        for run in self.runs:
+            size = run.stop - run.start
+            places[run] = np.arange(begun, begun + size)
+            begun += size
+        return places
+
+    def _column(self, stored: Array, fresh: Sequence[int]) -> Array:
+        """Return a column of the file for the rows here, with that of the chunks that changed."""
+        parts = [stored[run] for run in self.runs]
+        if fresh:
+            parts.append(np.array(fresh, stored.dtype))
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate(parts) if parts else stored[:0]
+
+    @cached_property
+    def ids(self) -> Ids:
+        """Return the public id of each row."""
+        return self._column(self.file.ids, [each.id for each in self.fresh])
+
+    @cached_property
+    def documents(self) -> Ids:
+        """Return the document of each row."""
+        return self._column(self.file.documents, [each.document for each in self.fresh])
+
+    @cached_property
+    def _lengths(self) -> Array:
+        return self._column(self.file.lengths, [each.length for each in self.fresh])
+
+    @property
+    def chunks(self) -> int:
+        """Return the number of chunks."""
+        return len(self.ids) - len(self.hidden)
+
+    @cached_property
+    def _total_length(self) -> int:
+        return int(self._lengths.sum(dtype=np.int64)) - int(self._lengths[self.hidden].sum(dtype=np.int64))
+
+    def norms(self, weights: FieldWeights) -> Scores:
+        """Return for each row what BM25 adds for its length."""
+        known = self._norms.get(weights)
+        if known is None:
+            known = self._norms[weights] = norms(weights, self._lengths, self._total_length, self.chunks)
+        return known
+
+    def rows_of_ids(self, ids: Ids) -> Ids:
+        """Return the row of each public id; -1 for one that is not seen."""
+        rows = self.file.rows_of_ids(ids)
+        rows = np.where(rows >= 0, self._seen(rows), -1)
+        if self._is_hidden is not None:
+            rows = np.where((rows >= 0) & self._is_hidden[rows], -1, rows)
+        if self.fresh:
+            behind = {each.id: self._base + place for place, each in enumerate(self.fresh)}
+            rows = np.array([behind.get(id, row) for id, row in zip(ids.tolist(), rows.tolist(), strict=True)])
+        return rows.astype(np.int64)
+
+    def _seen(self, rows: Array) -> Array:
+        """Return the rows here of rows of the file, -1 for those that are not seen."""
+        if len(self.runs) == 1:
+            (run,) = self.runs
+            return np.where((rows >= run.start) & (rows < run.stop), rows - run.start, -1)
+        if not len(self.file):
+            return rows
+        return self._places[rows]
+
+    def matches(self, clause: Clause, *, prefix: bool = False) -> Matches:
+        """Return the rows that hold a phrase of adjacent terms, or a term that begins so."""
+        key = clause, prefix
+        known = self._known.get(key)
+        if known is None:
+            known = self._matches(plain_words(clause), prefix=prefix)
+            if sum(len(each.rows) for each in self._known.values()) > MOST_ROWS:
+                self._known.clear()
+            self._known[key] = known
+        return known
+
+    def _matches(self, words: Sequence[str], *, prefix: bool) -> Matches:
+        if not words:
+            return NO_MATCHES
+        if len(words) > 1:
+            found = self._of_phrase(words, prefix=prefix)
+        elif prefix:
+            found = self._begun(words[0])
+        else:
+            number = self.file.number(words[0])
+            found = self._of_term(number) if number >= 0 else NO_MATCHES
+        if not self.fresh:
+            return found
+        fresh = np.array([each.holding(words, prefix=prefix) for each in self.fresh], np.int64)
+        held = np.flatnonzero(fresh.sum(axis=1))
+        if not len(held):
+            return found
+        fresh = fresh[held]
+        more = Matches(held + self._base, fresh.sum(axis=1), fresh[:, 0], fresh[:, 1])
+        return joined([found, more])
+
+    def _of_term(self, number: int) -> Matches:
+        """Return the rows of the file that hold a term."""
+        postings = self.file.postings(number)
+        if len(self.runs) > FEW_RUNS:
+            return self._visible(postings)
+        stored = self.file.rows[postings]
+        parts = []
+        begun = 0
+        for run in self.runs:
+            first, last = np.searchsorted(stored, [run.start, run.stop]).tolist()
+            cut = slice(postings.start + first, postings.start + last)
+            rows = stored[first:last]
+            if run.start != begun:
+                rows = rows - (run.start - begun)
+            parts.append(Matches(rows, self.file.counts[cut], self.file.titles[cut], self.file.headings[cut]))
+            begun += run.stop - run.start
+        return self._without_hidden(joined(parts))
+
+    def _visible(self, postings: slice) -> Matches:
+        """Return those postings whose rows are seen, in the order of the postings."""
+        rows = self._seen(self.file.rows[postings])
+        file = self.file
+        every = Matches(rows, file.counts[postings], file.titles[postings], file.headings[postings])
+        return self._without_hidden(every.at(rows >= 0))
+
+    def _without_hidden(self, found: Matches) -> Matches:
+        if self._is_hidden is None or not len(found.rows):
+            return found
+        return found.at(~self._is_hidden[found.rows])
+
+    def _begun(self, start: str) -> Matches:
+        """Return the rows of the file with words that begin so."""
+        numbers = self.file.beginning(start)
+        postings = slice(int(self.file.starts[numbers.start]), int(self.file.starts[numbers.stop]))
+        found = self._visible(postings)
+        rows, places = np.unique(found.rows, return_inverse=True)
+        columns = (found.counts, found.titles, found.headings)
+        return Matches(rows, *(np.bincount(places, each, len(rows)).astype(np.int64) for each in columns))
+
+    def _of_phrase(self, words: Sequence[str], *, prefix: bool) -> Matches:
+        """Return the rows of the file that hold words next to each other, of which the last may only begin so."""
+        *whole, last = words
+        numbers = [[self.file.number(word)] for word in whole]
+        if prefix:
+            begun = self.file.beginning(last)
+            numbers.append([*range(begun.start, begun.stop)])
+        else:
+            numbers.append([self.file.number(last)])
+        if any(-1 in each for each in numbers):
+            return NO_MATCHES
+        rows: Array | None = None
+        for each in sorted(numbers, key=len):
+            held = _union([self._of_term(number).rows for number in each])
+            rows = held if rows is None else np.intersect1d(rows, held, assume_unique=True)
+        assert rows is not None, "a phrase has words"
+        stored = self._stored(rows)
+        found: Array | None = None
+        for place, each in enumerate(numbers):
+            occurrences = _union([self._occurrences(number, stored) for number in each]) - place
+            found = occurrences if found is None else np.intersect1d(found, occurrences, assume_unique=True)
+        assert found is not None, "a phrase has words"
+        phrase_rows, fields = fields_of(found)
+        holding, places = np.unique(phrase_rows, return_inverse=True)
+        counts, titles, headings = (
+            np.bincount(places, mask, len(holding)).astype(np.int64)
+            for mask in (np.ones(len(places)), fields == 0, fields == 1)
+        )
+        return Matches(self._seen(holding), counts, titles, headings)
+
+    def _occurrences(self, number: int, stored: Ids) -> Array:
+        """Return where those of some rows of the file that hold a term hold it."""
+        held = np.isin(stored, self.file.rows[self.file.postings(number)])
+        return self.file.occurrences(number, stored[held])
+
+    def _stored(self, rows: Array) -> Ids:
+        """Return the rows of the file that rows here stand for."""
+        stored = rows.astype(np.int64)
+        begun = 0
+        for run in self.runs:
+            here = (rows >= begun) & (rows < begun + run.stop - run.start)
+            stored[here] = rows[here] - begun + run.start
+            begun += run.stop - run.start
+        return stored
+
+    def vocabulary(
+        self, start: str, shortest: int, longest: int, like: Callable[[str], bool] | None = None
+    ) -> dict[str, int]:
+        """Count the chunks of each term, as `Lexical.vocabulary` does; terms of other chunks are left out."""
+        counts = {}
+        for term, number in self.file.terms(start, shortest, longest):
+            if (like is None or like(term)) and (count := len(self._of_term(number).rows)):
+                counts[term] = count
+        for term in self._fresh_terms(start):
+            if shortest <= len(term) <= longest and (like is None or like(term)):
+                counts[term] = counts.get(term, 0) + 1
+        return counts
+
+    def _fresh_terms(self, start: str) -> Iterator[str]:
+        """Yield the terms that begin so of each chunk that changed."""
+        for each in self.fresh:
+            for term in each.counts:
+                if term.startswith(start):
+                    yield term
+
+
+def _union(arrays: Sequence[Array]) -> Array:
+    """Return the numbers of ascending arrays that have none in common, ascending."""
+    if len(arrays) == 1:
+        return arrays[0]
+    return np.unique(np.concatenate(arrays)) if arrays else np.empty(0, np.int64)

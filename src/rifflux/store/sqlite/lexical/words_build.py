@@ -1,0 +1,184 @@
+"""Making the words file: from the full-text tables, or from the file before and what changed since."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from rifflux.store.sqlite.connection.derived import Unfit
+from rifflux.store.sqlite.connection.tables import TERM_TABLES
+from rifflux.store.sqlite.lexical.words_file import WordsFile, encoded, smallest
+from rifflux.store.sqlite.query import Terms, words_of
+
+#: Terms that are read at a time.
+BATCH = 4096
+
+# One number for each place where a term stands: they sort as the chunks, their fields and the places in these do.
+_PLACES = """
+select term, group_concat(
+    (doc << 28) | ((case col when 'title' then 0 when 'headings' then 1 else 2 end) << 26) | "offset"
+)
+from temp.{table}_posting group by term"""
+_DOC = 28
+_FIELD = 26
+_PLACE = (1 << _FIELD) - 1
+
+_CHUNKS = "select owner, id, uid, document, length from chunk order by owner, id"
+_FRESH = """
+select chunk.id, chunk.owner, fresh_terms.title, fresh_terms.headings, fresh_terms.body
+from json_each(:chunks) as wanted cross join chunk on chunk.id = wanted.value
+    left join fresh_terms on fresh_terms.chunk = chunk.id"""
+
+Array = NDArray[Any]
+
+
+@dataclass(slots=True)
+class _Postings:
+    """Postings as they are found: of a term by its number, in a chunk, with places by field."""
+
+    terms: dict[str, int] = field(default_factory=dict)
+    numbers: list[Array] = field(default_factory=list)
+    chunks: list[Array] = field(default_factory=list)
+    counts: list[Array] = field(default_factory=list)
+    titles: list[Array] = field(default_factory=list)
+    headings: list[Array] = field(default_factory=list)
+    places: list[Array] = field(default_factory=list)
+
+    def add(self, numbers: Array, occurrences: Array) -> None:
+        """Add the occurrences of terms, sorted by term and then as numbers."""
+        if not len(numbers):
+            return
+        chunks = occurrences >> _DOC
+        fields = (occurrences >> _FIELD) & 3
+        runs = np.flatnonzero((np.diff(numbers, prepend=-1) != 0) | (np.diff(chunks, prepend=-1) != 0))
+        self.numbers.append(numbers[runs].astype(np.int32))
+        self.chunks.append(chunks[runs])
+        self.counts.append(smallest(np.diff(runs, append=len(numbers))))
+        self.titles.append(smallest(np.add.reduceat((fields == 0).astype(np.int64), runs)))
+        self.headings.append(smallest(np.add.reduceat((fields == 1).astype(np.int64), runs)))
+        self.places.append(smallest(occurrences & _PLACE))
+
+
+def from_tables(connection: apsw.Connection) -> dict[str, Array]:
+    """Return the sections of a file of all that the full-text tables hold."""
+    found = _Postings()
+    for table in TERM_TABLES:
+        listed = connection.execute(_PLACES.format(table=table))
+        while some := list(islice(listed, BATCH)):
+            # Terms of a named owner begin with a bar, the owner's number and a bar.
+            plain = [term.split("|", 2)[2] if table == "owned_terms" else term for term, _ in some]
+            occurrences = np.fromstring(",".join(each for _, each in some), np.int64, sep=",")
+            many = [each.count(",") + 1 for _, each in some]
+            numbers = np.repeat([found.terms.setdefault(term, len(found.terms)) for term in plain], many)
+            # The places of a term come as they are stored, but two owners' terms may be the same.
+            found.add(numbers, occurrences)
+    return _sections(connection, found)
+
+
+def from_former(connection: apsw.Connection, former: WordsFile, changed: Sequence[int]) -> dict[str, Array]:
+    """Return the sections of a file that follows a former one. Raises `Unfit` if the words of a change are unknown."""
+    found = _Postings()
+    spellings = [former.spelling(number).decode("utf-8", "surrogatepass") for number in range(len(former.ends))]
+    found.terms = {term: number for number, term in enumerate(spellings)}
+    numbers = np.repeat(np.arange(len(spellings), dtype=np.int32), np.diff(former.starts))
+    gone = np.zeros(len(former), np.bool_)
+    rows = former.rows_of_chunks(np.array(changed, np.int64))
+    gone[rows[rows >= 0]] = True
+    kept = ~gone[former.rows]
+    found.numbers.append(numbers[kept])
+    found.chunks.append(former.chunks[former.rows[kept]])
+    for name in ("counts", "titles", "headings"):
+        getattr(found, name).append(getattr(former, name)[kept])
+    found.places.append(former.places[np.repeat(kept, former.counts)])
+    _add_fresh(connection, found, changed)
+    return _sections(connection, found)
+
+
+def _add_fresh(connection: apsw.Connection, found: _Postings, changed: Sequence[int]) -> None:
+    """Add the words of the chunks that changed and are still there."""
+    numbers: list[int] = []
+    occurrences: list[int] = []
+    for chunk, owner, *fields in connection.execute(_FRESH, {"chunks": json.dumps(changed)}):
+        if fields[0] is None:
+            raise Unfit("the words of a chunk that changed are not kept")
+        skipped = len(Terms(owner).prefix)
+        for number, text in enumerate(fields):
+            for place, word in enumerate(filter(None, words_of(text))):
+                numbers.append(found.terms.setdefault(word[skipped:], len(found.terms)))
+                occurrences.append((chunk << _DOC) | (number << _FIELD) | place)
+    every = np.array(occurrences, np.int64)
+    order = np.lexsort((every, np.array(numbers, np.int64)))
+    found.add(np.array(numbers, np.int64)[order], every[order])
+
+
+def _sections(connection: apsw.Connection, found: _Postings) -> dict[str, Array]:
+    """Return the sections of a file that holds what was found."""
+    kinds = [(name, "<i8") for name in ("owner", "chunk", "id", "document", "length")]
+    chunks = np.fromiter(connection.execute(_CHUNKS), np.dtype(kinds))
+    held = _joined(found.chunks)
+    row_of = np.full(max(int(chunks["chunk"].max(initial=0)), int(held.max(initial=0))) + 1, -1, np.int32)
+    row_of[chunks["chunk"]] = np.arange(len(chunks))
+    rows = row_of[held]
+    numbers = _joined(found.numbers)
+    # What the tables hold of no chunk is damage that a check reports.
+    there = rows >= 0
+    present = np.zeros(len(found.terms), np.bool_)
+    present[numbers[there]] = True
+    spelled = sorted((encoded(term), number) for term, number in found.terms.items() if present[number])
+    rank = np.full(len(found.terms), -1, np.int64)
+    rank[[number for _, number in spelled]] = np.arange(len(spelled))
+    size = max(len(chunks), 1)
+    keys = rank[numbers] * size + rows
+    keys[~there] = -1
+    order: Array | slice = slice(None)
+    if len(keys) and (np.any(keys[1:] < keys[:-1]) or not there.all()):
+        order = np.argsort(keys, kind="stable")[np.count_nonzero(~there) :]
+    keys = keys[order]
+    counts = _joined(found.counts)
+    places = _joined(found.places)
+    if not isinstance(order, slice):
+        places = _moved(places, counts, order)
+    counts = counts[order]
+    owners, first = np.unique(chunks["owner"], return_index=True)
+    starts = np.searchsorted(keys, np.arange(len(spelled) + 1) * size)
+    ends_of_places = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    return {
+        "owners": np.stack([owners, first], axis=1).astype("<i8"),
+        "chunks": chunks["chunk"].astype("<i8"),
+        "ids": chunks["id"].astype("<i8"),
+        "documents": chunks["document"].astype("<i8"),
+        "by_id": np.argsort(chunks["id"]).astype("<i4"),
+        "by_chunk": np.argsort(chunks["chunk"]).astype("<i4"),
+        "lengths": chunks["length"].astype("<i4"),
+        "spelled": np.frombuffer(b"".join(term for term, _ in spelled), "u1"),
+        "ends": np.cumsum([len(term) for term, _ in spelled], dtype="<i8"),
+        "starts": starts.astype("<i8"),
+        "place_starts": ends_of_places[starts].astype("<i8"),
+        "rows": rows[order].astype("<i4"),
+        "counts": smallest(counts),
+        "titles": smallest(_joined(found.titles)[order]),
+        "headings": smallest(_joined(found.headings)[order]),
+        "places": smallest(places),
+    }
+
+
+def _moved(places: Array, counts: Array, order: Array) -> Array:
+    """Return the places of postings in another order."""
+    firsts = np.cumsum(counts, dtype=np.int64) - counts
+    wanted = counts[order].astype(np.int64)
+    within = np.arange(int(wanted.sum())) - np.repeat(np.cumsum(wanted) - wanted, wanted)
+    found: Array = places[np.repeat(firsts[order], wanted) + within]
+    return found
+
+
+def _joined(arrays: Sequence[Array]) -> Array:
+    if arrays:
+        return np.concatenate(arrays)
+    return np.empty(0, np.int64)

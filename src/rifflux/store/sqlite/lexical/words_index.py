@@ -1,0 +1,192 @@
+"""The words file of a database as this process has it mapped, with what changed since, made again in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from rifflux.store.sqlite.connection.derived import FORGET_FRESH, DerivedFile, StateStamp, Unfit, rebuild, touched
+from rifflux.store.sqlite.connection.engine import Current, GenerationCache, current, unmoved
+from rifflux.store.sqlite.query import WORDS
+
+if TYPE_CHECKING:
+    from rifflux.store.sqlite.lexical.visible import FreshChunks, VisibleWords
+    from rifflux.store.sqlite.lexical.words_file import WordsFile
+
+#: From so many chunks on the file is made without being asked for.
+LEAST = 512
+#: Changed chunks whose words are read one by one before the file is made again: so many, and this share of all chunks.
+FEW_FRESH = 256
+FEW_SHARE = 1 / 1000
+#: Where more chunks changed, the full-text tables answer.
+MOST_FRESH = 2000
+#: A log of more than this share of all chunks is not followed: reading the tables again is faster.
+MOST_FOLLOWED = 0.5
+#: What is kept in memory of what some owners see, in bytes.
+MOST_SEEN = 128 << 20
+
+_STATE = """
+select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token
+from derived where name = :name"""
+_HIGHEST = "select coalesce(max(id), 0) from chunk"
+_COUNT = "select count(*) from chunk"
+_BEHIND = """
+select count(*) from (
+    select distinct chunk from touched where what = :name
+    and seq > (select covered from derived where name = :name) limit :most
+)"""
+
+#: Reads the first row of a statement on a connection, or gives what it read before in the same search.
+Known = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """A mapped file with what changed since."""
+
+    file: WordsFile
+    fresh: FreshChunks
+
+
+class WordsIndex(DerivedFile):
+    """Maps the words of the database at `location` on first use, follows its changes, and has them written in time."""
+
+    title = "the words file"
+
+    def __init__(self, location: str, known: Known, *, read_only: bool) -> None:
+        super().__init__(location, WORDS, read_only=read_only)
+        self._known = known
+        self._open: _Snapshot | None = None
+        self._seen: GenerationCache[VisibleWords] = GenerationCache(MOST_SEEN)
+
+    def visible(self, connection: apsw.Connection, owners: tuple[int, ...]) -> VisibleWords | None:
+        """Return what owners see of the words; None where there are none, or they cover far too little."""
+        if connection.in_transaction:
+            return None
+        state = self._known(connection, _STATE, name=WORDS)
+        if state is None or not state[2] or state[2] == self._refused[0]:
+            if self._known(connection, _HIGHEST)[0] >= LEAST:
+                self.suggest()
+            return None
+        found = self._open
+        if found is None or found.file.stamp.token != state[2] or found.fresh.seen != state[0]:
+            with unmoved(connection):
+                found = self._followed(connection)
+        if found is None:
+            return None
+        from rifflux.store.sqlite.lexical.visible import VisibleWords
+
+        version = (found.file.stamp.token, found.fresh.version)
+        seen = self._seen.get(owners, version)
+        if seen is None:
+            seen = self._seen.put(owners, version, VisibleWords.of(found.file, found.fresh, owners))
+        return seen
+
+    def _followed(self, connection: apsw.Connection) -> _Snapshot | None:
+        """Return the snapshot of this moment, made from the former one where the file is still the same."""
+        from rifflux.store.sqlite.lexical.visible import FreshChunks
+        from rifflux.store.sqlite.lexical.words_file import WordsFile
+
+        known = current(connection, WORDS)
+        if known is None or not known.token:
+            return None
+        former = self._open
+        try:
+            if former and former.file.stamp.token == known.token:
+                file = former.file
+                fresh = former.fresh
+            else:
+                file = WordsFile.open(self.place, known)
+                fresh = FreshChunks(known.covered)
+                self._refused = "", ""
+            changed = touched(connection, WORDS, fresh.seen)
+            behind = len(fresh.chunks.keys() | {*changed})
+            if behind > _few(len(file)):
+                self.suggest()
+            if behind > MOST_FRESH:
+                return None
+            found = _Snapshot(file, fresh.followed(connection, changed, known.latest))
+        except Unfit as error:
+            self._open = None
+            self._set_aside(known.token, error)
+            self.suggest()
+            return None
+        self._open = found
+        return found
+
+    def _is_behind(self, connection: apsw.Connection) -> bool:
+        known = current(connection, WORDS)
+        if known and known.token:
+            return self._behind(connection) > _few(self._known(connection, _HIGHEST)[0])
+        return known is not None or self._known(connection, _HIGHEST)[0] >= LEAST
+
+    def erased(self, owners: Collection[int], *, documents: bool) -> None:
+        """Keep nothing of owners of whom all was deleted."""
+        if documents:
+            self._open = None
+            self._seen = GenerationCache(MOST_SEEN)
+            self.place.unlink(missing_ok=True)
+
+    def _behind(self, connection: apsw.Connection, most: int = MOST_FRESH) -> int:
+        return int(connection.execute(_BEHIND, {"name": WORDS, "most": most}).get)
+
+    def _keep(self, connection: apsw.Connection) -> bool:
+        former = self._former(connection, current(connection, WORDS))
+        if former and not self._behind(connection, 1):
+            return True
+        try:
+            done = self._rebuild(connection, former)
+        except Unfit:
+            done = self._rebuild(connection, None)
+        if done:
+            connection.execute(FORGET_FRESH)
+        return done
+
+    def _rebuild(self, connection: apsw.Connection, former: WordsFile | None) -> bool:
+        """Write the file again: what changed since the former one, or all of it."""
+        from rifflux.store.sqlite.lexical.words_build import from_former, from_tables
+        from rifflux.store.sqlite.lexical.words_file import FORMAT, write
+
+        def make(path: Path, stamp: StateStamp) -> None:
+            if former:
+                sections = from_former(connection, former, self._changed_since(connection, former))
+            else:
+                sections = from_tables(connection)
+            write(path, stamp, sections)
+
+        return rebuild(connection, self.place, WORDS, FORMAT, make)
+
+    def _former(self, connection: apsw.Connection, known: Current | None) -> WordsFile | None:
+        """Return the file that the log leads on from; None if it is better made of the tables."""
+        from rifflux.store.sqlite.lexical.words_file import WordsFile
+
+        if known is None or not known.token or known.token == self._refused[0]:
+            return None
+        most = int(MOST_FOLLOWED * connection.execute(_COUNT).get)
+        if self._behind(connection, most + 1) > most:
+            return None
+        try:
+            return WordsFile.open(self.place, known)
+        except Unfit:
+            return None
+
+    def _changed_since(self, connection: apsw.Connection, former: WordsFile) -> list[int]:
+        """Return the chunks that changed since a file was made. Raises `Unfit` if another was made meanwhile."""
+        known = current(connection, WORDS)
+        if known is None or known.token != former.stamp.token:
+            raise Unfit("another file was made meanwhile")
+        return touched(connection, WORDS, known.covered)
+
+    def _verify(self, connection: apsw.Connection, known: Current) -> None:
+        from rifflux.store.sqlite.lexical.words_file import WordsFile
+
+        WordsFile.open(self.place, known)
+
+
+def _few(chunks: int) -> int:
+    """Return how many changed chunks are read one by one."""
+    return min(FEW_FRESH + int(FEW_SHARE * chunks), MOST_FRESH)
