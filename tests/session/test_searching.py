@@ -70,11 +70,12 @@ class TestTimes:
         assert (best["d"].relevance or 0) > (best["a"].relevance or 0)
         assert not any("is a time" in note.text for note in plain.trace.notes)
 
-    def test_the_year_of_a_long_question_moves_next_to_nothing(self, minutes: Index) -> None:
-        text = "which committee approved a budget for chairs, curtains, lamps and carpets in 2016?"
-        factors = [why.detail["2016"] for hit in minutes.search(text) if (why := hit.because("moments"))]
+    def test_a_mention_of_the_year_of_a_long_question_moves_next_to_nothing(self, minutes: Index) -> None:
+        minutes.add(*(Document(f"report{number}", f"Report {number} of May 2014.") for number in range(3)))
+        text = "which committee approved a budget for chairs, curtains, lamps and carpets in 2014?"
+        factors = [why.detail["2014"] for hit in minutes.search(text) if (why := hit.because("moments"))]
         assert factors
-        assert max(factors) < 1.3
+        assert max(factors) < 1.15
 
     def test_a_document_of_another_time_is_not_named(self, index: Index) -> None:
         index.add(

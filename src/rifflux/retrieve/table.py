@@ -70,11 +70,18 @@ SCORE = declare("score", "of the last step", "the score that the rows are ordere
 LIFT = declare(
     "lift", "factor", "the product of all that an anchor lifted the candidate by but its title's name, not capped"
 )
-NAMED = declare("named", "1 or 0", "1 if the question names the candidate by its title, last heading or identifier")
+NAMED = declare(
+    "named",
+    "share",
+    "how far the question is a name of the candidate: its title, last heading or identifier, from 0 to 1",
+)
 BEGINS = declare("begins", "1 or 2", "1 if the title or key of the record begins with what was asked, 2 if it is that")
 OUTRIGHT = declare("outright", "1 or 0", "1 if the question asks for the candidate's identifier, or what it defines")
 CREDITED = declare("credited", "factor", "how much more the candidate counts by whom the question names")
-MOMENT = declare("moment", "share", "how surely the candidate is of a time that the question names, from 0 to 1")
+MOMENT = declare("moment", "share", "how far the question asks for a time that the candidate is of, from 0 to 1")
+BOOSTED = declare(
+    "boosted", "factor", "the factor of the score for evidence that the reranker `features` weighs by itself"
+)
 RELEVANCE = declare("relevance", "probability", "the calibrated probability that the passage answers the question")
 RANK = "rank"
 OTHERS = "others"

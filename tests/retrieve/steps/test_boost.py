@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from rifflux.retrieve.steps.boost import explained_share, factor, strength
+import rifflux
+from rifflux import Document, Index
+from rifflux.retrieve.steps.anchors import explained_share, factor, strength
 from rifflux.types import Clause, Scores
 
 SHARES = st.floats(0, 1)
@@ -16,21 +20,22 @@ SHARES = st.floats(0, 1)
 
 def test_what_is_the_question_explains_all_of_it() -> None:
     weights: dict[Clause, float] = {("250.1725",): 7.0}
-    assert explained_share(weights, ("250.1725",)) == 1.0
+    assert explained_share(weights, weights, ("250.1725",)) == 1.0
 
 
 def test_a_year_explains_little_of_a_long_question() -> None:
     weights: dict[Clause, float] = {("journal",): 5.0, ("brain",): 6.0, ("atla",): 8.0, ("2023",): 1.0}
-    assert explained_share(weights, ("2023",)) == pytest.approx(0.075)
+    assert explained_share(weights, weights, ("2023",)) == pytest.approx(0.075)
 
 
 def test_a_question_without_words_is_not_explained() -> None:
-    assert explained_share({}, ("2023",)) == 0.0
+    assert explained_share((), {}, ("2023",)) == 0.0
 
 
-def test_a_phrase_counts_only_as_a_whole() -> None:
-    weights: dict[Clause, float] = {("cache", "ttl"): 4.0, ("redi",): 4.0}
-    assert explained_share(weights, ("cache",)) == 0.0
+def test_a_word_that_is_read_as_several_counts_once() -> None:
+    weights: dict[Clause, float] = {("websocket",): 4.0, ("web",): 4.0, ("socket",): 4.0, ("server",): 4.0}
+    share = explained_share([("websocket", "web", "socket"), ("server",)], weights, ("websocket", "web", "socket"))
+    assert share == pytest.approx(0.75)
 
 
 def test_evidence_that_is_the_question_keeps_its_weight_however_many_share_it() -> None:
@@ -50,3 +55,51 @@ def test_evidence_that_more_candidates_share_is_worth_no_more(explained: float, 
     few = strength(explained, (np.arange(20) < holders).astype(np.float64))
     many = strength(explained, (np.arange(20) < holders + 1).astype(np.float64))
     assert many[0] <= few[0]
+
+
+def test_a_rival_that_holds_more_of_the_question_makes_a_name_a_mention() -> None:
+    weights: dict[Clause, float] = {("websocket",): 3.0, ("class",): 2.0, ("server",): 4.0}
+    alone = explained_share(weights, weights, ("websocket",), lambda: np.array([0.2]))
+    mentioned = explained_share(weights, weights, ("websocket",), lambda: np.array([1.0]))
+    assert alone == 1.0
+    assert mentioned == pytest.approx(0.5)
+
+
+def test_a_doubtful_match_counts_less_than_a_sure_one() -> None:
+    sure, doubtful = strength(0.5, np.array([1.0, 0.9, 0.0]))[:2].tolist()
+    assert doubtful < sure < 1
+
+
+@pytest.fixture
+def handbook() -> Iterator[Index]:
+    """A handbook in which one page is called what another page only needs a word of."""
+    with rifflux.open(":memory:", model="hash") as index:
+        index.add(
+            Document("socket", "Opens and closes a connection.", title="WebSocket"),
+            Document("server", "Class representing a WebSocket server that accepts clients.", title="Listening"),
+            Document("path", "You know the way to a place.", title="Find the Path"),
+            *(Document(f"page{number}", f"Page {number} of other things, in 2023.") for number in range(20)),
+        )
+        yield index
+
+
+def test_a_name_that_a_sentence_mentions_does_not_lift_what_is_called_so(handbook: Index) -> None:
+    assert handbook.search("Class representing a WebSocket server")[0].key == "server"
+
+
+def test_a_name_amid_words_that_nothing_answers_to_is_meant(handbook: Index) -> None:
+    assert handbook.search("my colleague mentioned Find the Path during the meeting on Tuesday")[0].key == "path"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "2023", "June 2015, 2016-05-12 and 2017", "the of and to", "WebSocket", "WebSocket Find the Path",
+        "words of a page " * 125, "Welche Seite beschreibt den Server, der Verbindungen annimmt?",
+    ],
+)  # fmt: skip
+def test_no_question_breaks_a_boost_or_exceeds_its_bound(handbook: Index, question: str) -> None:
+    for hit in handbook.search(question):
+        for stage in ("anchors", "moments"):
+            if why := hit.because(stage):
+                assert all(1 <= value <= 8 for value in why.detail.values())

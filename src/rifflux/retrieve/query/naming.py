@@ -224,22 +224,25 @@ class Titles:
             self._weights[key] = known
         return known
 
-    def named(self, question: Sequence[Atom], text: str) -> Collection[str]:
-        """Return the titles that a question names: those that agree with it, are it to the letter, or stand in it.
+    def named(self, question: Sequence[Atom], text: str) -> tuple[Collection[str], bool]:
+        """Return the titles that a question names, and True if they are the question rather than stand in it.
 
-        `question` are the atoms of what is asked for, `text` is the question as it was typed.
+        They are it if they agree with it, or have its letters. `question` are the atoms of what is asked for, `text` is
+        the question as it was typed.
         """
         question = [*(self._known(each) for each in question)]
         agreeing, holding = self._agreeing(question)
         spelt = letters_of(text)
         same = [name for name in (holding if question else self.read) if letters_of(name) == spelt]
-        found = [*dict.fromkeys((*agreeing, *same))] or self._written(text) or self._standing(question)
+        found = [*dict.fromkeys((*agreeing, *same))]
+        whole = bool(found)
+        found = found or [*(self._written(text) or self._standing(question))]
         # What is called so as a whole is meant before parts of others that are.
         found = [name for name in found if name in self.wholes] or found
         for order in (str, _sorted) if len(found) > 1 else ():
             if same := [name for name in found if order(letters_of(name)) == order(spelt)]:
-                return same
-        return [name for name in found if f" {letters_of(name)} " in f" {spelt} "] or found
+                return same, whole
+        return [name for name in found if f" {letters_of(name)} " in f" {spelt} "] or found, whole
 
     def _known(self, atom: Atom) -> Atom:
         """Return a word that no title has as one of them spells it."""

@@ -13,7 +13,9 @@ from itertools import takewhile
 
 import numpy as np
 
+from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.pipeline import Plan
+from rifflux.retrieve.steps.anchors import AMID, Bearing
 from rifflux.retrieve.table import NAMED, OUTRIGHT, SCORE, Candidates, declare, product
 from rifflux.store import CodePiece, Store
 from rifflux.types import Hit, Query, Scores
@@ -94,7 +96,7 @@ class Definitions:
         if not seen:
             return table
         pieces = [_Piece(seen[id]) if id in seen else None for id in table.ids[:_LOOKED_AT].tolist()]
-        factors = self._factors(plan.query, pieces)
+        factors, defining = self._factors(Bearing(plan, table.ids[:_LOOKED_AT], weights_of(self.store, plan)), pieces)
         scores = table[SCORE] * product(factors.values(), len(table))
         scores, factors = self._without_twins(pieces, scores, factors)
         before = scores.copy()
@@ -105,32 +107,47 @@ class Definitions:
             return table
         named = np.nan_to_num(table[NAMED])
         outright = np.nan_to_num(table[OUTRIGHT])
-        for column in (named, outright):
-            column[: len(pieces)][np.isfinite(factors["defines"])] = 1.0
-        return table.with_column(NAMED, named).with_column(OUTRIGHT, outright).factored(STAGE, factors, scores)
+        named[: len(pieces)] = np.maximum(named[: len(pieces)], defining)
+        outright[: len(pieces)][defining > 0] = 1.0
+        table = table.with_column(NAMED, named).with_column(OUTRIGHT, outright)
+        return table.factored(STAGE, factors, scores)
 
-    def _factors(self, query: Query, pieces: Sequence[_Piece | None]) -> dict[str, Scores]:
+    def _factors(self, evidence: Bearing, pieces: Sequence[_Piece | None]) -> tuple[dict[str, Scores], Scores]:
+        """Return the factors of the pieces by reason, and how far the question is a name that each defines."""
+        query = evidence.plan.query
         asked = _names_in(query)
         runs = _runs(query.semantic_text or query.text)
         columns = {
             name: np.full(len(pieces), np.nan) for name in ("defines", "spelling", "named", "quoted", "aside", "twin")
         }
+        found = [{name: written for name in asked if piece and (written := piece.defines(name))} for piece in pieces]
+        defining = np.zeros(len(pieces))
+        bearing = np.zeros(len(pieces))
+        for name in asked:
+            holders = [name in each for each in found]
+            called = [piece is not None and piece.is_under(name) for piece in pieces]
+            terms = query.words[name]
+            if name == (query.semantic_text or query.text):
+                sureness = 1.0
+            else:
+                sureness = AMID
+            defining = np.maximum(defining, evidence.strength(terms, evidence.ids[holders], sureness))
+            bearing = np.maximum(bearing, evidence.strength(terms, evidence.ids[called], sureness))
         for place, piece in enumerate(pieces):
             if piece is None:
                 continue
-            found = {name: written for name in asked if (written := piece.defines(name))}
-            if found:
-                under = any(piece.is_under(each) for each in found)
-                columns["defines"][place] = self.defining if under else self.inside
-                if not found.keys().isdisjoint(found.values()):
-                    columns["spelling"][place] = self.exact
-            elif any(piece.is_under(each) for each in asked):
-                columns["named"][place] = self.bearing
+            if found[place]:
+                under = any(piece.is_under(each) for each in found[place])
+                columns["defines"][place] = 1 + ((self.defining if under else self.inside) - 1) * defining[place]
+                if not found[place].keys().isdisjoint(found[place].values()):
+                    columns["spelling"][place] = 1 + (self.exact - 1) * defining[place]
+            elif bearing[place]:
+                columns["named"][place] = 1 + (self.bearing - 1) * bearing[place]
             if runs and (share := piece.shared(runs)) >= _LEAST_QUOTED:
                 columns["quoted"][place] = 1 + self.quoting * share
             if piece.place.aside:
                 columns["aside"][place] = self.aside
-        return columns
+        return columns, defining
 
     def _without_twins(
         self, pieces: Sequence[_Piece | None], scores: Scores, factors: dict[str, Scores]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -10,9 +9,9 @@ import numpy as np
 
 from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.pipeline import Plan
-from rifflux.retrieve.steps.boost import explained_share, factor, strength
+from rifflux.retrieve.steps.anchors import boosted, explained_share, factor, strength
 from rifflux.retrieve.table import MOMENT, SCORE, Candidates, declare
-from rifflux.store import ChunkNames, Store
+from rifflux.store import Store
 from rifflux.text.dates import timestamp
 from rifflux.text.moments import dates_in
 from rifflux.types import Hit, Moment
@@ -28,7 +27,7 @@ class Moments:
     """Candidates of a time that the question names count up to `greatest` times more.
 
     A candidate is of a time by the date of its document, by a date in its path, title or headings, and, a little less,
-    by one in its text. What that is worth follows from the rule for all boosts (`retrieve/steps/boost.py`): the year in
+    by one in its text. What that is worth follows from the rule for all boosts (see `anchors`): the year in
     a question about events of a year moves next to nothing, the month in `notes of June 2015` all that it can. The best
     `top` candidates are looked at.
     """
@@ -40,11 +39,12 @@ class Moments:
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Lift the scores of candidates of the time; a column for each time that some candidate is of."""
         weights = weights_of(self.store, plan)
+        words = [terms for _, terms in plan.query.tokens]
         strengths = {}
         for each in plan.query.times:
             sureness = np.array([share(each, hit) for hit in table.passages])
             if sureness.any():
-                explained = explained_share(weights, plan.query.words[each.words])
+                explained = explained_share(words, weights, plan.query.words[each.words])
                 strengths[each.words] = strength(explained, sureness)
         if not strengths:
             return table
@@ -52,7 +52,7 @@ class Moments:
         # A leading space keeps what is typed apart from the columns `rank` and `score`.
         factors = {f" {words}": factor(self.greatest, values) for words, values in strengths.items()}
         lifted = np.nan_to_num(factor(self.greatest, best), nan=1.0)
-        return table.with_column(MOMENT, best).factored(STAGE, factors, table[SCORE] * lifted)
+        return boosted(table.with_column(MOMENT, best), lifted).factored(STAGE, factors, table[SCORE] * lifted)
 
 
 def share(moment: Moment, hit: Hit) -> float:
@@ -69,15 +69,6 @@ def share(moment: Moment, hit: Hit) -> float:
     if _says(moment, hit.text):
         return MENTIONED
     return 0.0
-
-
-def is_of_another_time(times: Sequence[Moment], names: ChunkNames) -> bool:
-    """Return True if the title or key of a document has a date, and none of the times of a question.
-
-    `Roof committee April 2013` is no name of the file `2013-11-24 Roof committee`.
-    """
-    dates = [*dates_in(f"{names.key}\n{names.title}")]
-    return bool(dates) and not any(moment.covers(since, until) for moment in times for since, until in dates)
 
 
 def _says(moment: Moment, text: str) -> bool:

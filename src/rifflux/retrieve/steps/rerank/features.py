@@ -18,7 +18,7 @@ from rifflux.retrieve.fuse.base import Weights, weighed
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.calibrate import PassageTerms, terms_of
 from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
-from rifflux.retrieve.table import LEXICAL, MOMENT, NAMED, SCORE, SEMANTIC, Candidates
+from rifflux.retrieve.table import BOOSTED, LEXICAL, MOMENT, NAMED, SCORE, SEMANTIC, Candidates
 from rifflux.text.analyzer import fold, tokens
 from rifflux.text.dates import timestamp
 from rifflux.types import Scores, Vectors
@@ -48,7 +48,7 @@ WEIGHTS = Weights(
         "phrase": 0.5,
         "title": 0.2,
         "identifier": 0.3,
-        "named": 3.0,
+        "named": 4.0,
         "moment": 1.0,
         "centroid": 0.15,
         "expansion": 0.25,
@@ -62,16 +62,16 @@ WEIGHTS = Weights(
 class Features:
     """Scores a hit by the weighted mean of its components, each in [0, 1]; so the score is too.
 
-    `fused`       the score that the hit came with, scaled from the least to the greatest of the candidates; that of a
-                  passage of a few words is lowered first
+    `fused`       the score that the hit came with, scaled from the least to the greatest of the candidates, without
+                  what `named` and `moment` count; that of a passage of a few words is lowered first
     `lexical`     BM25, as a share of the greatest
     `semantic`    cosine, scaled as `fused` is; a hit that the semantic channel did not rank counts as the least
     `coverage`    how much of the question the hit holds, each term counted by how rare it is (idf)
     `phrase`      how many pairs of neighbouring terms of the question are neighbours in the hit, by idf too
     `title`       how much of the title and headings is in the question
     `identifier`  how many codes of the question (`D40`, `250.1725`, `cache_ttl`) the hit holds, whole
-    `named`       1 if the question names the hit, by its title, last heading or identifier
-    `moment`      1 if the hit is of a time that the question names, less if only its text names it
+    `named`       how far the question is a name of the hit: its title, last heading or identifier
+    `moment`      how far the question asks for a time that the hit is of, less if only its text names it
     `centroid`    cosine with the best of the other candidates, scaled as `fused` is
     `expansion`   how much it holds of what the best of the other candidates say besides the question, scaled likewise
     `freshness`   halved with every `half_life_days` since the hit was made or changed
@@ -177,7 +177,8 @@ def fused(inputs: FeatureInput) -> Scores:
     else:
         usual = STUB
     short = np.maximum(0.0, 1 - np.array(lengths, np.float64) / usual) * (np.nan_to_num(inputs.table[NAMED]) == 0)
-    return spread(inputs.table[SCORE] * (1 - LOWERED * short))
+    own = inputs.table[SCORE] / np.nan_to_num(inputs.table[BOOSTED], nan=1.0)
+    return spread(own * (1 - LOWERED * short))
 
 
 def lexical(inputs: FeatureInput) -> Scores:
@@ -229,23 +230,27 @@ def title(inputs: FeatureInput) -> Scores:
 
 
 def identifier(inputs: FeatureInput) -> Scores:
-    """Return the share of the question's codes that each hit holds on token boundaries: `D4` is not in `D40`."""
+    """Return the share of the question's codes that each hit holds on token boundaries: `D4` is not in `D40`.
+
+    The year of a time is none: what it is worth is that of the time.
+    """
     typed = [token for token, _ in inputs.plan.query.tokens] or tokens(
         inputs.plan.query.semantic_text or inputs.plan.query.text
     )
-    codes = {*(fold(each) for each in filter(is_code, typed))}
+    times = {fold(token) for each in inputs.plan.query.times for token in tokens(each.words)}
+    codes = {fold(each) for each in filter(is_code, typed)} - times
     if not codes:
         return np.zeros(len(inputs.passages))
     return np.array([len(codes & terms) / len(codes) for terms in inputs.terms_by_hit])
 
 
 def named(inputs: FeatureInput) -> Scores:
-    """Return 1 for hits that the question names: nothing else is meant by a name."""
+    """Return how far the question is a name of each hit: nothing else is meant by a name that is the question."""
     return np.nan_to_num(inputs.table[NAMED])
 
 
 def moment(inputs: FeatureInput) -> Scores:
-    """Return how surely each hit is of a time that the question names."""
+    """Return how far the question asks for a time that each hit is of."""
     return np.nan_to_num(inputs.table[MOMENT])
 
 
