@@ -82,7 +82,7 @@ MOMENT = declare("moment", "share", "how far the question asks for a time that t
 BOOSTED = declare(
     "boosted", "factor", "the factor of the score for evidence that the reranker `features` weighs by itself"
 )
-RELEVANCE = declare("relevance", "probability", "the calibrated probability that the passage answers the question")
+RELEVANCE = declare("relevance", "probability", "of questions with such a passage, the share that have an answer here")
 RANK = "rank"
 OTHERS = "others"
 declare("*/score", "of the stage", "the score that a channel or step gave; BM25 of lexical, cosine of semantic")
