@@ -7,9 +7,11 @@ nothing a user writes is ever read as syntax.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import apsw
@@ -35,10 +37,13 @@ _CHUNKS = "select id, uid, length from chunk indexed by chunk_owner where owner 
 
 _DOCUMENTS = "select document from chunk where owner = :owner order by id"
 
-# One number for each place where the term stands: the row, then the field.
+# One number for each place where a term stands: the row, then the field. All terms in one statement: a pasted page has
+# hundreds of them.
 _PLACES = """
-select group_concat((doc << 2) | (case col when 'title' then 0 when 'headings' then 1 else 2 end))
-from temp.{table}_posting where term = :term"""
+select (
+    select group_concat((doc << 2) | (case col when 'title' then 0 when 'headings' then 1 else 2 end))
+    from temp.{table}_posting where term = wanted.value)
+from json_each(:terms) as wanted"""
 _MATCHING = "select rowid, field_counts({table}) from {table} where {table} match :terms"
 _NAMED = "select rowid from {table} where {table} match :terms"
 
@@ -122,6 +127,13 @@ def worths_of(query: Query) -> list[float]:
     return [*asked, *variants][:MOST_CLAUSES]
 
 
+def single_words(query: Query) -> list[str]:
+    """Return the words of a query that stand alone, each once, as far as they are searched."""
+    clauses = (*chain.from_iterable(required_forms(query)), *(*query.clauses, *query.variants)[:MOST_CLAUSES])
+    every = (plain_words(clause) for clause in clauses)
+    return [*dict.fromkeys(words[0] for words in every if len(words) == 1)]
+
+
 def required_forms(query: Query) -> list[tuple[Clause, ...]]:
     """Return the clauses that must match, each with its forms in other languages, of which one suffices."""
     return [(clause, *query.languages.forms.get(clause, ())) for clause in query.required[:MOST_CLAUSES]]
@@ -189,6 +201,8 @@ def joined(parts: Sequence[Matches]) -> Matches:
     """Return the rows of several parts, each of higher rows than the one before."""
     if not parts:
         return NO_MATCHES
+    if len(parts) == 1:
+        return parts[0]
     columns = zip(*((each.rows, each.counts, each.titles, each.headings) for each in parts), strict=True)
     return Matches(*(np.concatenate(column) for column in columns))
 
@@ -234,6 +248,8 @@ class TableWords:
     ids: Ids
     #: The number of chunks.
     chunks: int
+    #: The rows that hold single words, as far as they were read.
+    known: dict[str, Matches] = field(default_factory=dict)
 
     @property
     def documents(self) -> Ids:
@@ -254,32 +270,43 @@ class TableWords:
         words = plain_words(clause)
         if not words:
             return NO_MATCHES
+        if len(words) == 1 and not prefix:
+            if words[0] not in self.known:
+                self.read(words)
+            return self.known[words[0]]
         parts = []
         for terms in (Terms(owner) for owner in self.owners):
-            if len(words) == 1 and not prefix:
-                statement = _PLACES.format(table=terms.table)
-                listed = self.connection.execute(statement, {"term": terms.prefix + words[0]}).get
+            matched = terms.phrase(clause) + (" *" if prefix else "")
+            found = self.connection.execute(_MATCHING.format(table=terms.table), {"terms": matched}).fetchall()
+            chunks, packed = np.array(found, np.int64).reshape(-1, 2).T
+            titles = packed >> 2 * BITS
+            headings = (packed >> BITS) & MOST
+            parts.append(self._seen(chunks, titles + headings + (packed & MOST), titles, headings))
+        return joined(parts)
+
+    def read(self, words: Sequence[str]) -> None:
+        """Read the rows that hold each of some words."""
+        parts: dict[str, list[Matches]] = {word: [] for word in words}
+        for terms in (Terms(owner) for owner in self.owners):
+            bound = {"terms": json.dumps([terms.prefix + word for word in words])}
+            rows: Any = self.connection.execute(_PLACES.format(table=terms.table), bound)
+            for word, (listed,) in zip(words, rows, strict=True):
                 if not listed:
                     continue
                 places = np.fromstring(listed, np.int64, sep=",")
                 starts = np.flatnonzero(np.diff(places >> 2, prepend=-1))
-                chunks = places[starts] >> 2
-                counts = np.diff(starts, append=len(places))
                 fields = [places & 3 == 0, places & 3 == 1]
                 titles, headings = np.add.reduceat(fields, starts, axis=1, dtype=np.int64)
-            else:
-                matched = terms.phrase(clause) + (" *" if prefix else "")
-                found = self.connection.execute(_MATCHING.format(table=terms.table), {"terms": matched}).fetchall()
-                chunks, packed = np.array(found, np.int64).reshape(-1, 2).T
-                titles = packed >> 2 * BITS
-                headings = (packed >> BITS) & MOST
-                counts = titles + headings + (packed & MOST)
-            rows = places_of(chunks, self.columns.chunks, self.columns.order)
-            every = Matches(rows, counts, titles, headings)
-            parts.append(every.at(rows >= 0) if np.any(rows < 0) else every)
-        if not parts:
-            return NO_MATCHES
-        return parts[0] if len(parts) == 1 else joined(parts)
+                counts = np.diff(starts, append=len(places))
+                parts[word].append(self._seen(places[starts] >> 2, counts, titles, headings))
+        for word, found in parts.items():
+            self.known[word] = joined(found)
+
+    def _seen(self, chunks: Array, counts: Array, titles: Array, headings: Array) -> Matches:
+        """Return the rows of chunks, without those that the owners do not have."""
+        rows = places_of(chunks, self.columns.chunks, self.columns.order)
+        every = Matches(rows, counts, titles, headings)
+        return every.at(rows >= 0) if np.any(rows < 0) else every
 
 
 def named(connection: apsw.Connection, owners: Sequence[int], query: Query) -> Ids:

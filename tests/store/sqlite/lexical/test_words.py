@@ -11,7 +11,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -583,3 +585,16 @@ def test_damage_that_a_search_finds_is_mended_in_the_background(
     eventually(lambda: used(store))
     assert (store.troubles(), store.check()) == ([], [])
     store.close()
+
+
+def test_threads_that_ask_at_once_are_answered_alike(filled: SqliteStore) -> None:
+    asked = [words(f"{word} river {other} {place}") for place, (word, other) in enumerate(pairwise(VOCABULARY * 40))]
+    expected = [answers_by_tables(filled, query, ("",)) for query in asked[:20]]
+    lexical = filled.united([""]).lexical
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    with ThreadPoolExecutor(8) as pool:
+        counts = [*pool.map(lambda place: lexical.document_frequencies(["river", f"none{place}"]), range(5000))]
+    sys.setswitchinterval(interval)
+    assert counts == [counts[0]] * len(counts)
+    assert [answers(filled, query, ("",)) for query in asked[:20]] == expected

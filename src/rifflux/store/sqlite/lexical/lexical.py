@@ -34,6 +34,7 @@ from rifflux.store.sqlite.query import (
     named,
     plain_words,
     required_forms,
+    single_words,
     worths_of,
 )
 from rifflux.text.analyzer import okapi_idf
@@ -263,7 +264,7 @@ class SqliteLexical(Lexical):
 
     def match(self, query: Query, limit: int, weights: FieldWeights, *, named_by_tables: bool = False) -> Ranking:
         """Rank the best `limit` chunks by BM25 over the query's terms; scores equal SQLite's bm25(), negated."""
-        with self._words() as words:
+        with self._words(query) as words:
             documents = passing(self.view, self.allowed, query.filter) if query.filter else None
             scorer = Bm25Scorer(words, query, weights, documents)
             if not named_by_tables:
@@ -272,11 +273,11 @@ class SqliteLexical(Lexical):
             return scorer.best_of(rows[rows >= 0], limit)
 
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:
-        with self._words() as words:
+        with self._words(query) as words:
             return Bm25Scorer(words, query, weights).scores_of(ids)
 
     @contextmanager
-    def _words(self) -> Iterator[TermSource]:
+    def _words(self, query: Query) -> Iterator[TermSource]:
         """Lend the words of what the owners have: those of the file, or of the tables at one moment."""
         with self.view.reading() as (connection, owners):
             seen = self._seen(connection, owners)
@@ -288,7 +289,9 @@ class SqliteLexical(Lexical):
                 columns = self.columns.get(owners, generation)
                 if columns is None:
                     columns = self.columns.put(owners, generation, ChunkColumns.read(connection, owners))
-                yield TableWords(connection, owners, columns, columns.ids, len(columns.ids))
+                words = TableWords(connection, owners, columns, columns.ids, len(columns.ids))
+                words.read(single_words(query))
+                yield words
 
     def _seen(self, connection: apsw.Connection, owners: tuple[int, ...]) -> VisibleWords | None:
         """Return what the owners see of the words file; None where the tables have to answer."""
@@ -337,7 +340,8 @@ class SqliteLexical(Lexical):
         known = self.frequencies.get(owners, generation)
         if known is None or len(known) > MOST_TERMS:
             known = self.frequencies.put(owners, generation, {})
-        unknown = sorted({*words} - known.keys())
+        # Other threads add to it meanwhile.
+        unknown = sorted({word for word in words if word not in known})
         if unknown:
             counts: Counter[str] = Counter(dict.fromkeys(unknown, 0))
             for table, every in by_table(owners):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -99,6 +100,28 @@ class FreshChunks:
         return FreshChunks(latest, self.version + 1, chunks)
 
 
+class MatchCache:
+    """Remembers the rows of terms and phrases for all threads, until `MOST_ROWS` rows are remembered."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Clause, bool], Matches] = {}
+        self._rows = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[Clause, bool]) -> Matches | None:
+        """Return what is remembered of a term or phrase."""
+        return self._found.get(key)
+
+    def put(self, key: tuple[Clause, bool], matches: Matches) -> None:
+        """Remember the rows of a term or phrase; forget all others if they are too many."""
+        with self._lock:
+            if self._rows > MOST_ROWS:
+                self._found = {}
+                self._rows = 0
+            self._found[key] = matches
+            self._rows += len(matches.rows)
+
+
 @dataclass(frozen=True)
 class VisibleWords:
     """What some owners see: rows of the file in order, one run after another, then the chunks that changed.
@@ -110,7 +133,7 @@ class VisibleWords:
     runs: Sequence[slice]
     hidden: Ids
     fresh: Sequence[FreshChunk]
-    _known: dict[tuple[Clause, bool], Matches] = field(default_factory=dict)
+    _known: MatchCache = field(default_factory=MatchCache)
     _norms: dict[FieldWeights, Scores] = field(default_factory=dict)
 
     @classmethod
@@ -223,9 +246,7 @@ class VisibleWords:
         known = self._known.get(key)
         if known is None:
             known = self._matches(plain_words(clause), prefix=prefix)
-            if sum(len(each.rows) for each in self._known.values()) > MOST_ROWS:
-                self._known.clear()
-            self._known[key] = known
+            self._known.put(key, known)
         return known
 
     def _matches(self, words: Sequence[str], *, prefix: bool) -> Matches:
