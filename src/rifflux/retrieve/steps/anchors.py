@@ -312,7 +312,10 @@ class Bearing:
             return np.zeros(len(holding))
         words = [terms for _, terms in self.plan.query.tokens]
         rivals = partial(self.plan.evidence.coverage, self.ids[~holding])
-        explained = explained_share(words, self.weights, terms, rivals)
+        if any(self.weights.values()):
+            explained = explained_share(words, self.weights, terms, rivals)
+        else:
+            explained = 1.0  # nothing but beginnings of words was asked: there is nothing else to explain
         return strength(explained, np.where(holding, sureness, 0.0))
 
 
