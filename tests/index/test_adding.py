@@ -34,7 +34,7 @@ def test_an_index_without_documents_is_still_one(index: Index) -> None:
 
 
 def test_a_text_is_no_path(index: Index) -> None:
-    with pytest.raises(NotFound, match=r"Document\('key', text\)"):
+    with pytest.raises(NotFound, match=r"Document\(KEY, TEXT\)"):
         index.add("some text about herons")
 
 

@@ -15,7 +15,10 @@ from tests.support.commands import PATIENCE
 
 #: Runs the command line, and reports when it begins, which is when a test may end it.
 STARTED = """
-import importlib, sys
+import importlib, signal, sys
+# A shell may have started the tests deaf to some of them.
+for number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 main = importlib.import_module("rifflux.surfaces.cli.main")
 run = main._run
 def reported():
