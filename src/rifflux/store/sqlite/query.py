@@ -11,14 +11,13 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.lexical import VARIANT, FieldWeights
+from rifflux.store.lexical import FieldWeights
 from rifflux.store.sqlite.connection.counts import BITS, MOST
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
@@ -120,20 +119,6 @@ def by_table(owners: Iterable[int]) -> list[tuple[str, list[Terms]]]:
     return [*found.items()]
 
 
-def worths_of(query: Query) -> list[float]:
-    """Return the weight of each optional clause, then of each variant, as far as they are searched."""
-    asked = [query.worths.get(clause, 1.0) for clause in query.clauses]
-    variants = [query.worths.get(clause, VARIANT) for clause in query.variants]
-    return [*asked, *variants][:MOST_CLAUSES]
-
-
-def single_words(query: Query) -> list[str]:
-    """Return the words of a query that stand alone, each once, as far as they are searched."""
-    clauses = (*chain.from_iterable(required_forms(query)), *(*query.clauses, *query.variants)[:MOST_CLAUSES])
-    every = (plain_words(clause) for clause in clauses)
-    return [*dict.fromkeys(words[0] for words in every if len(words) == 1)]
-
-
 def required_forms(query: Query) -> list[tuple[Clause, ...]]:
     """Return the clauses that must match, each with its forms in other languages, of which one suffices."""
     return [(clause, *query.languages.forms.get(clause, ())) for clause in query.required[:MOST_CLAUSES]]
@@ -201,8 +186,6 @@ def joined(parts: Sequence[Matches]) -> Matches:
     """Return the rows of several parts, each of higher rows than the one before."""
     if not parts:
         return NO_MATCHES
-    if len(parts) == 1:
-        return parts[0]
     columns = zip(*((each.rows, each.counts, each.titles, each.headings) for each in parts), strict=True)
     return Matches(*(np.concatenate(column) for column in columns))
 
@@ -281,32 +264,32 @@ class TableWords:
             chunks, packed = np.array(found, np.int64).reshape(-1, 2).T
             titles = packed >> 2 * BITS
             headings = (packed >> BITS) & MOST
-            parts.append(self._seen(chunks, titles + headings + (packed & MOST), titles, headings))
-        return joined(parts)
+            rows = places_of(chunks, self.columns.chunks, self.columns.order)
+            every = Matches(rows, titles + headings + (packed & MOST), titles, headings)
+            parts.append(every.at(rows >= 0) if np.any(rows < 0) else every)
+        return parts[0] if len(parts) == 1 else joined(parts)
 
     def read(self, words: Sequence[str]) -> None:
         """Read the rows that hold each of some words."""
         parts: dict[str, list[Matches]] = {word: [] for word in words}
         for terms in (Terms(owner) for owner in self.owners):
             bound = {"terms": json.dumps([terms.prefix + word for word in words])}
-            rows: Any = self.connection.execute(_PLACES.format(table=terms.table), bound)
-            for word, (listed,) in zip(words, rows, strict=True):
+            found: Any = self.connection.execute(_PLACES.format(table=terms.table), bound)
+            for word, (listed,) in zip(words, found, strict=True):
                 if not listed:
                     continue
                 places = np.fromstring(listed, np.int64, sep=",")
                 starts = np.flatnonzero(np.diff(places >> 2, prepend=-1))
                 fields = [places & 3 == 0, places & 3 == 1]
                 titles, headings = np.add.reduceat(fields, starts, axis=1, dtype=np.int64)
-                counts = np.diff(starts, append=len(places))
-                parts[word].append(self._seen(places[starts] >> 2, counts, titles, headings))
-        for word, found in parts.items():
-            self.known[word] = joined(found)
-
-    def _seen(self, chunks: Array, counts: Array, titles: Array, headings: Array) -> Matches:
-        """Return the rows of chunks, without those that the owners do not have."""
-        rows = places_of(chunks, self.columns.chunks, self.columns.order)
-        every = Matches(rows, counts, titles, headings)
-        return every.at(rows >= 0) if np.any(rows < 0) else every
+                rows = places_of(places[starts] >> 2, self.columns.chunks, self.columns.order)
+                every = Matches(rows, np.diff(starts, append=len(places)), titles, headings)
+                parts[word].append(every.at(rows >= 0) if np.any(rows < 0) else every)
+        for word, matches in parts.items():
+            if len(matches) > 1:
+                self.known[word] = joined(matches)
+            else:
+                self.known[word] = matches[0] if matches else NO_MATCHES
 
 
 def named(connection: apsw.Connection, owners: Sequence[int], query: Query) -> Ids:

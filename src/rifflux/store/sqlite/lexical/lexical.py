@@ -18,7 +18,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from rifflux.store.lexical import FieldWeights, Lexical
+from rifflux.store.lexical import VARIANT, FieldWeights, Lexical
 from rifflux.store.sqlite.connection.engine import GenerationCache, unmoved
 from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.filters import among, passing
@@ -34,8 +34,6 @@ from rifflux.store.sqlite.query import (
     named,
     plain_words,
     required_forms,
-    single_words,
-    worths_of,
 )
 from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
@@ -141,7 +139,9 @@ class Bm25Scorer:
         optional = [self.words.matches(each) for each in (*query.clauses, *query.variants)[:MOST_CLAUSES]]
         prefixes = [self.words.matches((each,), prefix=True) for each in query.prefixes[:MOST_CLAUSES]]
         every = [*required, *required, *optional, *prefixes]
-        worths = [*[1.0] * (2 * len(required)), *worths_of(query), *[1.0] * len(prefixes)]
+        worths = [query.worths.get(clause, 1.0) for clause in query.clauses]
+        worths += [query.worths.get(clause, VARIANT) for clause in query.variants]
+        worths = [*[1.0] * (2 * len(required)), *worths[:MOST_CLAUSES], *[1.0] * len(prefixes)]
         chunks = self.words.chunks
         return [(worth * okapi_idf(chunks, len(each.rows)), each) for worth, each in zip(worths, every, strict=True)]
 
@@ -290,7 +290,9 @@ class SqliteLexical(Lexical):
                 if columns is None:
                     columns = self.columns.put(owners, generation, ChunkColumns.read(connection, owners))
                 words = TableWords(connection, owners, columns, columns.ids, len(columns.ids))
-                words.read(single_words(query))
+                clauses = [*chain.from_iterable(required_forms(query)), *query.clauses, *query.variants]
+                read = [plain_words(clause) for clause in clauses[: 2 * MOST_CLAUSES]]
+                words.read([*dict.fromkeys(found[0] for found in read if len(found) == 1)])
                 yield words
 
     def _seen(self, connection: apsw.Connection, owners: tuple[int, ...]) -> VisibleWords | None:
