@@ -2,8 +2,8 @@
 
 The one rule for boosts: what a piece of evidence is worth is in proportion to what it explains of the question.
 
-Names, identifiers, definitions, times and authors lift candidates by a factor. It is a bounded likelihood ratio, made
-of three shares:
+Names, identifiers, definitions and times lift candidates by a factor. It is a bounded likelihood ratio, made of three
+shares:
 
     explained   how much of the question the evidence explains: the idf of its terms, of that of all that some other
                 candidate holds. A year in a question of twelve words explains little of it, a code that is the question
