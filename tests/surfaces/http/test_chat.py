@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
+from rifflux import AnswerEvent, Failed, RiffluxError
+from rifflux.surfaces.http.streaming import Events
 from tests.support.commands import PATIENCE
 from tests.support.server import Running, serving
 from tests.support.stream_server import HANG, StreamServer, frame, frames, stream_server
@@ -268,7 +271,8 @@ def test_a_model_is_stopped_when_the_reader_leaves(client: Any, server: StreamSe
     assert server.left.wait(PATIENCE)
     assert held is not None
     server.says = lambda body: frames(RIGHT)
-    for _ in range(50):  # the lease is given back as soon as the thread has ended
+    given_up = time.monotonic() + PATIENCE
+    while time.monotonic() < given_up:  # the lease is given back as soon as the thread has ended
         answer = client.post("/chat", json={"question": QUESTION, "stream": False})
         if answer.status_code == 200:
             break
@@ -297,3 +301,24 @@ def test_answers_are_paid_for_within_the_budget_of_all_workers(run: Any, server:
     )
     assert row["cost"] <= 2
     assert row["calls"] == by.count("gpt")
+
+
+def test_who_has_the_last_event_may_ask_again_at_once() -> None:
+    """The right to an answer under way is given back before its end can be read, however long giving back takes."""
+    given_back = threading.Event()
+    waiting = threading.Event()
+
+    def begin(gone: Callable[[], bool]) -> Iterator[AnswerEvent]:
+        yield Failed("no model", RiffluxError("no model"))
+        waiting.wait(PATIENCE)
+
+    async def last() -> None:
+        events = Events(begin, given_back.set)
+        events.start()
+        asyncio.get_running_loop().call_later(0.05, waiting.set)
+        event = await events.next(PATIENCE)
+        assert isinstance(event, Failed)
+        assert given_back.is_set()
+        assert await events.next(PATIENCE) is None
+
+    asyncio.run(last())

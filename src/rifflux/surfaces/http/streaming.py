@@ -13,7 +13,7 @@ import structlog
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from rifflux import AnswerEvent, Failed, RiffluxError
+from rifflux import AnswerEvent, Done, Failed, RiffluxError
 from rifflux.surfaces.http.connections import STOPPING, ending_of
 from rifflux.surfaces.http.cures import all_noticed
 from rifflux.surfaces.http.problems import Refused, problem_json
@@ -34,7 +34,8 @@ log = structlog.get_logger("rifflux.http")
 class Events:
     """The events of an answer, which a thread of its own brings about; `ended` is called when that is over.
 
-    `begin` gets a function that says that nobody waits any more, and gives the events.
+    `begin` gets a function that says that nobody waits any more, and gives the events. The last of them can be had
+    only after `ended`: who has read it may ask again at once.
     """
 
     begin: Callable[[Callable[[], bool]], Iterator[AnswerEvent]]
@@ -64,16 +65,21 @@ class Events:
         return found
 
     def _run(self, put: Callable[..., object]) -> None:
-        last: BaseException | None = None
+        last: list[AnswerEvent | BaseException | None] = []
         try:
             for event in self.begin(self._gone.is_set):
-                put(self._waiting.put_nowait, event)
+                if isinstance(event, Done | Failed):
+                    last.append(event)
+                else:
+                    put(self._waiting.put_nowait, event)
+            last.append(None)
         except Exception as error:  # whatever nobody foresaw: the request answers for it
-            last = error
+            last.append(error)
         finally:
             self.ended()
             with suppress(RuntimeError):  # the service is being stopped
-                put(self._waiting.put_nowait, last)
+                for event_or_end in last:
+                    put(self._waiting.put_nowait, event_or_end)
 
 
 class EventStream(StreamingResponse):
