@@ -12,6 +12,7 @@ Exit status 1 where the slowest of twenty (p95) is over the limit.
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from rifflux.evaluate import read_beir
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 LIMIT_MS = 100.0
 #: Questions that are typed before times are taken.
 WARM_UP = 5
@@ -55,7 +57,7 @@ def measured(url: str, questions: list[str], key_ms: float) -> list[float]:
 
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-dev-shm-usage"]
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=flags)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
         page = browser.new_page()
         page.goto(url)
         page.wait_for_selector(".hits", state="attached")
