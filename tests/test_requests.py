@@ -12,16 +12,9 @@ import pytest
 import rifflux
 from rifflux.errors import InvalidArgument
 from rifflux.requests import (
-    AnswerRequest,
-    ConversationChanges,
     FilterSettings,
-    MemoryChanges,
-    MessageChanges,
-    MessageRequest,
     Param,
-    RetrieveRequest,
     SearchRequest,
-    declared,
     takes,
 )
 from rifflux.surfaces.cli.app import option
@@ -51,10 +44,24 @@ def test_a_value_out_of_bounds_is_refused_where_the_request_is_made(wrong: dict[
         SearchRequest("cache", **wrong)  # type: ignore[arg-type]
 
 
-def test_a_method_that_takes_a_request_has_its_settings_as_arguments() -> None:
-    from rifflux import Index
-
-    assert {"query", "top_k", "filter", "symbol"} <= set(inspect.signature(Index.search).parameters)
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [
+        (rifflux.Index.search, {"query", "top_k", "filter", "symbol"}),
+        (rifflux.Index.answer, {"question", "history", "filter", "extract"}),
+        (rifflux.Index.answering, {"question", "history", "filter", "gone"}),
+        (WorksRetriever.__call__, {"query", "top_k", "filter", "cite"}),
+        (rifflux.Memories.edit, {"id", "text", "importance"}),
+        (rifflux.Conversations.edit, {"id", "title"}),
+        (rifflux.Conversations.add_message, {"conversation_id", "text", "embed"}),
+        (rifflux.Conversations.edit_message, {"conversation_id", "id", "role", "embed"}),
+    ],
+    ids=lambda each: getattr(each, "__qualname__", ""),
+)
+def test_a_method_that_takes_a_request_has_its_settings_as_arguments(
+    method: Callable[..., object], settings: set[str]
+) -> None:
+    assert settings <= set(inspect.signature(method).parameters)
 
 
 def test_a_signature_shows_the_types_that_callers_pass() -> None:
@@ -99,27 +106,3 @@ def test_a_new_field_is_a_setting_of_every_surface() -> None:
     assert query_parameter(setting).default == 3
     with pytest.raises(InvalidArgument, match="patience must be a whole number from 1 to 9"):
         Caller().search("cache", patience=10)
-
-
-#: Methods with arguments before the settings of their request; the other arguments that they have besides.
-BESIDES: tuple[tuple[Callable[..., object], type, set[str]], ...] = (
-    (rifflux.Index.answer, AnswerRequest, {"question", "history"}),
-    (rifflux.Index.answering, AnswerRequest, {"question", "history", "gone"}),
-    (WorksRetriever.__call__, RetrieveRequest, set()),
-    (rifflux.Memories.edit, MemoryChanges, {"id"}),
-    (rifflux.Conversations.edit, ConversationChanges, {"id"}),
-    (rifflux.Conversations.add_message, MessageRequest, {"conversation_id", "embed"}),
-    (rifflux.Conversations.edit_message, MessageChanges, {"conversation_id", "id", "embed"}),
-)
-
-
-@pytest.mark.parametrize(("method", "request_type", "more"), BESIDES, ids=lambda each: getattr(each, "__name__", ""))
-def test_a_signature_beside_a_request_has_its_settings_and_defaults(
-    method: Callable[..., object], request_type: type, more: set[str]
-) -> None:
-    parameters = {name: each for name, each in inspect.signature(method).parameters.items() if name != "self"}
-    settings = {each.name: each for each in (declared if "answer" in method.__name__ else leaves)(request_type)}
-    assert parameters.keys() == settings.keys() | more
-    for name, setting in settings.items():
-        if not setting.required:
-            assert (parameters[name].default or None) == (setting.default or None)

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rifflux.text.stopwords import stop_words
+from rifflux.text.lexicon import stop_words
 from rifflux.works.importers.latex.terms import DEFINITION, defined_terms
 
 SEED = 20260222

@@ -29,7 +29,7 @@ from rifflux.evaluate import read_beir
 from rifflux.evaluate.measures import Bootstrap, measured
 from rifflux.index import Index
 from rifflux.session.searching import Searcher
-from rifflux.text.stopwords import stop_words
+from rifflux.text.lexicon import stop_words
 from rifflux.works import Work
 from rifflux.works.retrieval.stages import RetrievalSettings
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, replace
 from functools import cache, wraps
 from types import NoneType, SimpleNamespace, UnionType
@@ -19,12 +19,14 @@ from typing import (
     Any,
     Concatenate,
     ForwardRef,
+    Generic,
     ParamSpec,
     TypeVar,
     Union,
     get_args,
     get_origin,
     get_type_hints,
+    overload,
 )
 
 from rifflux.errors import InvalidArgument
@@ -73,9 +75,10 @@ class Param:
 
     `noun` is what messages call one of the `choices`; `aliases` are further choices that are not advertised everywhere.
     `least` and `most` are numbers of characters or entries; they bound what an HTTP body may hold. `parts` is the
-    dataclass of settings that this one stands for: an object in an HTTP body, single settings elsewhere; `body_only`
-    ones exist in bodies alone. `option` is the spelling on the command line, where a `switch` takes no value and a
-    `configured` setting defaults to the one of that name in the configuration.
+    dataclass of settings that this one stands for: an object in an HTTP body, single settings elsewhere. A `body_only`
+    setting exists in bodies alone, a `python_only` one in signatures alone. `option` is the spelling on the command
+    line, where a `switch` takes no value and a `configured` setting defaults to the one of that name in the
+    configuration.
     """
 
     help: str = ""
@@ -90,6 +93,7 @@ class Param:
     examples: tuple[Any, ...] = ()
     parts: type | None = None
     body_only: bool = False
+    python_only: bool = False
     option: str = ""
     metavar: str | None = None
     switch: bool = False
@@ -178,7 +182,8 @@ class Request:
             param = each.param
             if value == each.default and not isinstance(value, bool):
                 continue
-            if param.choices and isinstance(value, str) and value not in (*param.choices, *param.aliases):
+            # A callable is a reranker of one's own.
+            if param.choices and not callable(value) and value not in (*param.choices, *param.aliases):
                 choices = ", ".join((*param.choices, *param.aliases))
                 raise InvalidArgument(f"no {param.noun or each.name} {value!r}; choose one of {choices}")
             if set(each.types) <= {bool, NoneType} and not isinstance(value, bool | None):
@@ -227,26 +232,44 @@ def _without_notes(annotation: str) -> str:
     return ast.unparse(_PlainTypes().visit(ast.parse(annotation, mode="eval")))
 
 
-def takes(
-    request: Callable[P, RequestType],
-) -> Callable[[Callable[[Caller, RequestType], R]], Callable[Concatenate[Caller, P], R]]:
-    """Return a decorator for a method of a request: callers pass the request's settings as arguments."""
+class takes(Generic[P, RequestType]):  # noqa: N801
+    """Decorate a method of a request: callers pass the request's settings as arguments.
 
-    def decorate(method: Callable[[Caller, RequestType], R]) -> Callable[Concatenate[Caller, P], R]:
+    The method may have names before the request, which callers pass first.
+    """
+
+    def __init__(self, request: Callable[P, RequestType]) -> None:
+        self._request = request
+
+    @overload
+    def __call__(self, method: Callable[[Caller, RequestType], R]) -> Callable[Concatenate[Caller, P], R]: ...
+
+    @overload
+    def __call__(self, method: Callable[[Caller, str, RequestType], R]) -> Callable[Concatenate[Caller, str, P], R]: ...
+
+    @overload
+    def __call__(
+        self, method: Callable[[Caller, str, str, RequestType], R]
+    ) -> Callable[Concatenate[Caller, str, str, P], R]: ...
+
+    def __call__(self, method: Callable[..., R]) -> Callable[..., R]:
+        """Return the method with the settings of the request in place of it."""
+        request: Callable[..., RequestType] = self._request
+        signature = inspect.signature(method)
+        *first, _ = signature.parameters.values()
+        count = len(first)
+
         @wraps(method)
-        def call(self: Caller, /, *values: P.args, **named: P.kwargs) -> R:
-            return method(self, request(*values, **named))
+        def call(*values: Any, **named: Any) -> R:
+            return method(*values[:count], request(*values[count:], **named))
 
-        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        names = [each.replace(kind=inspect.Parameter.POSITIONAL_ONLY) for each in first]
         settings = [
             each.replace(annotation=_without_notes(each.annotation))
             for each in inspect.signature(request).parameters.values()
         ]
-        returns = inspect.signature(method).return_annotation
-        call.__signature__ = inspect.Signature([first, *settings], return_annotation=returns)  # type: ignore[attr-defined]
+        call.__signature__ = signature.replace(parameters=[*names, *settings])  # type: ignore[attr-defined]
         return call
-
-    return decorate
 
 
 # Types and settings that several requests share
@@ -500,15 +523,28 @@ class WorkFilterSettings(Request):
     year: Year = None
     collections: Collections = ()
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of a retrieval. Raises `InvalidArgument` for dates that are given twice."""
-        settings = dict(vars(self))
-        dates = settings.pop("date_range")
-        if dates and (self.since or self.until):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        dates = self.date_range
+        if dates is None:
+            return
+        if self.since or self.until:
             raise InvalidArgument("date_range is since and until: send it, or those")
-        if dates:
-            settings |= {"since": dates.start, "until": dates.end}
-        return settings
+        for name, value in (("since", dates.start), ("until", dates.end), ("date_range", None)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(cls, filter: WorkFilterSettings | Mapping[str, Any] | None) -> WorkFilterSettings:
+        """Return the filter of an argument: a mapping has its fields as keys. Raises `InvalidArgument`."""
+        if isinstance(filter, WorkFilterSettings):
+            return filter
+        if not isinstance(filter, Mapping | None):
+            raise InvalidArgument(f"filter must be a mapping, as in {{'subjects': ['math.AG']}}, not {filter!r}")
+        kind: Any = cls
+        known = [each.name for each in declared(kind) if not each.param.body_only]
+        if unknown := [name for name in filter or () if name not in known]:
+            raise InvalidArgument(f"no filter {unknown[0]!r} of works; choose from {', '.join(known)}")
+        return cls(**(filter or {}))
 
 
 @dataclass(frozen=True)
@@ -524,7 +560,9 @@ class RetrieveRequest(Request):
         ),
     ]
     _: KW_ONLY
-    filter: Annotated[WorkFilterSettings | None, Param(help="What works must satisfy", parts=WorkFilterSettings)] = None
+    filter: Annotated[
+        WorkFilterSettings | Mapping[str, Any] | None, Param(help="What works must satisfy", parts=WorkFilterSettings)
+    ] = None
     mode: Annotated[
         str | None,
         Param(
@@ -551,12 +589,6 @@ class RetrieveRequest(Request):
     works_only: Annotated[bool, Param(help="Leave out files, notes and uploads")] = False
     deadline_ms: Deadline = None
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of a retrieval. Raises `InvalidArgument`."""
-        settings = dict(vars(self))
-        filter = settings.pop("filter") or WorkFilterSettings()
-        return settings | filter.arguments() | {"cite": self.cite or ""}
-
 
 @dataclass(frozen=True)
 class AnswerRequest(Request):
@@ -570,6 +602,22 @@ class AnswerRequest(Request):
     max_tokens: Annotated[int, Param(help="Most tokens of evidence", ge=100, le=20_000)] = 3_000
     deadline_ms: Deadline = None
     extract: Annotated[bool, Param(help="Quote sentences, even where a chat model could write")] = False
+
+
+@dataclass(frozen=True)
+class QuestionRequest(AnswerRequest):
+    """A question to answer, with the turns of the conversation before it."""
+
+    question: str
+    history: Iterable[Mapping[str, Any] | Sequence[str]] = ()
+
+
+@dataclass(frozen=True)
+class StreamRequest(QuestionRequest):
+    """A question whose answer is streamed until `gone` returns true."""
+
+    _: KW_ONLY
+    gone: Callable[[], bool] | None = None
 
 
 # Conversations and memories
@@ -613,6 +661,9 @@ MessageText = Annotated[str, Param(help="What is said", most=500_000)]
 RoleName = Annotated[str, Param(least=1, most=100, examples=("user",))]
 NewId = Annotated[Name | None, Param(least=1, most=1_000)]
 Dated = Annotated[str | None, Param(help="ISO 8601 date", most=40, examples=("2026-01-01",))]
+EmbedNow = Annotated[
+    bool | None, Param(help="Wait for its vectors, or make none; by default wait a moment", python_only=True)
+]
 
 
 @dataclass(frozen=True)
@@ -655,6 +706,7 @@ class MessageRequest(Request):
     created_at: Dated = None
     source: Annotated[str, Param(most=1_000)] = ""
     id: NewId = None
+    embed: EmbedNow = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -666,6 +718,7 @@ class MessageChanges(Request):
     speaker: Annotated[str | None, Param(most=1_000)] = None
     created_at: Dated = None
     source: Annotated[str | None, Param(most=1_000)] = None
+    embed: EmbedNow = None
 
 
 MemoryText = Annotated[

@@ -292,10 +292,15 @@ ARGUMENTS = st.fixed_dictionaries(
         "mode": st.sampled_from(["lookup", "survey", "compare", "prereq", "related"]),
         "top_k": st.integers(1, 12),
         "offset": st.integers(0, 12),
-        "since": st.sampled_from(["1991", "1995-01-01"]),
-        "subjects": st.sampled_from(["math.AG", ("math.AG", "math.AT")]),
+        "filter": st.fixed_dictionaries(
+            {},
+            optional={
+                "since": st.sampled_from(["1991", "1995-01-01"]),
+                "subjects": st.sampled_from(["math.AG", ("math.AG", "math.AT")]),
+            },
+        ),
         "max_tokens": st.integers(1, 500),
-        "cite": st.sampled_from(["", "csl"]),
+        "cite": st.sampled_from([None, "csl"]),
         "min_relevance": st.sampled_from([0, 0.2, 0.9]),
     },
 )
@@ -421,8 +426,8 @@ def test_numbers_are_compared_to_six_digits_and_nothing_else_is() -> None:
 
 
 def test_a_pack_is_as_it_was_written(index: Index) -> None:
-    found = index.retrieve(QUESTION, subjects="math.AG", cite="csl").evidence
+    found = index.retrieve(QUESTION, filter={"subjects": "math.AG"}, cite="csl").evidence
     assert read_pack(json.dumps(noun_json(found))) == found
     assert found.asked
     assert read_pack(json.dumps(noun_json(found))).asked == found.asked
-    assert found.asked.arguments == {"subjects": "math.AG", "cite": "csl"}
+    assert found.asked.arguments == {"filter": {"subjects": "math.AG"}, "cite": "csl"}

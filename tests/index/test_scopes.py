@@ -144,7 +144,7 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "view.resources": lambda w, a: counted(w.ann.admin.view.resources, a.question),
     "index.search in": lambda w, a: w.ann.search(a.question, filter={"collections": [a.collection]}),
     "index.search typed": lambda w, a: w.ann.search(f"{a.question} collection:{a.collection}"),
-    "index.retrieve in": lambda w, a: w.ann.retrieve(a.question, collections=a.collection).reranked,
+    "index.retrieve in": lambda w, a: w.ann.retrieve(a.question, filter={"collections": a.collection}).reranked,
     "index.everything in": lambda w, a: w.ann.everything(a.question, filter={"collections": [a.collection]}),
     "index.document in": lambda w, a: w.ann.document(f"{a.collection}/{a.key}"),
     "index.documents": lambda w, a: pages(w.ann, 3),

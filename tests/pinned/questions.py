@@ -78,7 +78,7 @@ def retrieve(name: str, query: str, user: str = "", db: str = WORKS, **options: 
     body = {each: value for each, value in given.items() if each not in filters}
     return Case(
         name,
-        lambda w: w.index(db, user).retrieve(query, **given),
+        lambda w: w.index(db, user).retrieve(query, **body, filter=filters),
         ("retrieve", query, *_words(flags), *(("--user", user) if user else ())),
         ("POST", "/retrieve", {"query": query, **body, "filter": filters}),
         None if user else ("retrieve", {"query": query, **_listed(given)}),

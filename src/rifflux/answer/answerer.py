@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rifflux.answer.extract import MOST, Candidate, Quotation, chosen, compares, numbered, ranked
 from rifflux.answer.gather import Evidence, gather
@@ -17,7 +17,8 @@ from rifflux.answer.support import SourcePassage
 from rifflux.answer.writing import Draft, quoted, written
 from rifflux.errors import ModelError, RiffluxError
 from rifflux.evidence.pack import Citing, sealed
-from rifflux.session.arguments import checked_budget, checked_deadline, checked_filter, checked_query, checked_whole
+from rifflux.requests import QuestionRequest
+from rifflux.session.arguments import checked_deadline, checked_filter, checked_query
 from rifflux.session.federation import Source
 from rifflux.session.searching import Searcher
 from rifflux.types import Filter, Notice
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from rifflux.models.chat import ChatModel
     from rifflux.models.streamed import Streaming
 
-#: The most documents that an answer is taken from, and the passages that a refused one is given with.
-MOST_DOCUMENTS = 10
+#: The passages that a refused answer is given with.
 NEAREST = 3
 #: The probability of an answer from which on a chat model is asked for what is refused without one.
 POSSIBLE = 0.1
@@ -50,34 +50,28 @@ class Answerer:
     citing: Citing
     chat: ChatModel | None = None
 
-    def answer(self, question: str, history: Iterable[Any] = (), **how: Any) -> Answer:
-        """Return an answer; see `answering`. Raises what made it fail."""
-        for event in self.answering(question, history, **how):
+    def answer(self, request: QuestionRequest) -> Answer:
+        """Return an answer. Raises what made it fail."""
+        for event in self.answering(request):
             if isinstance(event, Failed):
                 raise event.error
             if isinstance(event, Done):
                 return event.answer
         raise AssertionError("the last event is an answer or an error")
 
-    def answering(
-        self,
-        question: str,
-        history: Iterable[Turn | Mapping[str, Any] | Sequence[str]] = (),
-        *,
-        filter: Filter | Mapping[str, Any] | None = None,
-        top_k: int = 8,
-        max_tokens: int = 3_000,
-        deadline_ms: float | None = None,
-        extract: bool = False,
-        gone: Callable[[], bool] | None = None,
-    ) -> Iterator[AnswerEvent]:
-        """Give the events of an answer as it comes about; the last one is `Done` or `Failed`."""
-        checked_query(question)
-        checked_whole("top_k", top_k, 1, MOST_DOCUMENTS)
-        checked_budget(max_tokens)
-        turns, notes = checked_history(history)
-        asked = _AnswerInput(question, turns, checked_filter(filter), top_k, max_tokens, checked_deadline(deadline_ms))
-        run = _Run(self, asked, None if extract else self.chat, gone or (lambda: False), notes)
+    def answering(self, request: QuestionRequest, gone: Callable[[], bool] | None = None) -> Iterator[AnswerEvent]:
+        """Stream the events of an answer; the last one is `Done` or `Failed`."""
+        checked_query(request.question)
+        turns, notes = checked_history(request.history)
+        asked = _AnswerInput(
+            question=request.question,
+            history=turns,
+            filter=checked_filter(request.filter),
+            top_k=request.top_k,
+            max_tokens=request.max_tokens,
+            deadline=checked_deadline(request.deadline_ms),
+        )
+        run = _Run(self, asked, None if request.extract else self.chat, gone or (lambda: False), notes)
         return run.events()
 
 

@@ -35,8 +35,11 @@ from rifflux.errors import Conflict, Cure, InvalidArgument, NotFound, NothingImp
 from rifflux.requests import (
     HYBRID,
     LEXICAL,
+    ConversationChanges,
     ConversationRequest,
     ConversationsRequest,
+    MessageChanges,
+    MessageRequest,
     MessagesRequest,
     takes,
 )
@@ -104,13 +107,12 @@ class Conversations:
             self._put(conversation_row(conversation))
         return conversation
 
-    def edit(
-        self, id: str, *, title: str | None = None, project: str | None = None, archived: bool | None = None
-    ) -> Conversation:
-        """Change what is given of a conversation; importing it again leaves that as it is. Raises `NotFound`."""
+    @takes(ConversationChanges)
+    def edit(self, id: str, request: ConversationChanges) -> Conversation:
+        """Change the given fields of a conversation; a later import leaves it as it is. Raises `NotFound`."""
         with self._store.transaction():
             known = self.get(id)
-            wanted = checked_conversation(_changed(known, title=title, project=project, archived=archived))
+            wanted = checked_conversation(_changed(known, **vars(request)))
             if wanted != known:
                 self._put(as_edited(conversation_row(wanted), self._row(id)))
                 self._messages().retitle(wanted)
@@ -168,51 +170,36 @@ class Conversations:
             raise NotFound(f"no message {id!r} in a conversation {conversation_id!r}: take its id from a search")
         return message_of(row, conversation_id)
 
-    def add_message(
-        self,
-        conversation_id: str,
-        text: str,
-        *,
-        role: str = "user",
-        speaker: str = "",
-        created_at: str | None = None,
-        source: str = "",
-        id: str | None = None,
-        embed: bool | None = None,
-    ) -> WrittenMessage:
+    @takes(MessageRequest)
+    def add_message(self, conversation_id: str, request: MessageRequest) -> WrittenMessage:
         """Add a message to a conversation, dated now if no date is given.
 
-        Raises `NotFound` for an unknown conversation and `InvalidArgument` for an id in use.
+        Raises `NotFound` for an unknown conversation and `Conflict` for an id in use.
         """
-        id = id or secrets.token_hex(8)
-        created_at = created_at or _now()
-        message = checked_message(Message(id, conversation_id, text, role, speaker, created_at, source))
+        id = request.id or secrets.token_hex(8)
+        created_at = request.created_at or _now()
+        message = checked_message(
+            Message(id, conversation_id, request.text, request.role, request.speaker, created_at, request.source)
+        )
         with self._store.transaction():
             conversation = self.get(conversation_id)
             if self._store.catalog.document(conversation_id, id):
                 raise Conflict(f"there is a message {id!r} already: edit it, or leave out the id")
             _, changes = self._messages().put(conversation, [message], as_edited)
-        return WrittenMessage.of(message, self._embed(changes, embed).degraded)
+        return WrittenMessage.of(message, self._embed(changes, request.embed).degraded)
 
-    def edit_message(
-        self,
-        conversation_id: str,
-        id: str,
-        *,
-        text: str | None = None,
-        role: str | None = None,
-        speaker: str | None = None,
-        created_at: str | None = None,
-        source: str | None = None,
-        embed: bool | None = None,
-    ) -> WrittenMessage:
-        """Change what is given of a message. Only windows that it stands in are embedded again. Raises `NotFound`."""
+    @takes(MessageChanges)
+    def edit_message(self, conversation_id: str, id: str, request: MessageChanges) -> WrittenMessage:
+        """Change the given fields of a message; only the windows that contain it are embedded again.
+
+        Raises `NotFound`.
+        """
+        changes = dict(vars(request))
+        embed = changes.pop("embed")
         with self._store.transaction():
-            known = self.message(conversation_id, id)
-            wanted = _changed(known, text=text, role=role, speaker=speaker, created_at=created_at, source=source)
-            message = checked_message(wanted)
-            _, changes = self._messages().put(self.get(conversation_id), [message], as_edited)
-        return WrittenMessage.of(message, self._embed(changes, embed).degraded)
+            message = checked_message(_changed(self.message(conversation_id, id), **changes))
+            _, rows = self._messages().put(self.get(conversation_id), [message], as_edited)
+        return WrittenMessage.of(message, self._embed(rows, embed).degraded)
 
     def delete_message(self, conversation_id: str, id: str, *, embed: bool | None = None) -> None:
         """Delete a message. Raises `NotFound`."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rifflux.errors import Cure, OutOfScope
+from rifflux.requests import QuestionRequest, StreamRequest, takes
 from rifflux.session.profile import Profile
 from rifflux.session.reading import Feedback, Reader
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView, ValueCache, delegated
 from rifflux.session.writing import Writer
-from rifflux.types import Filter, IndexReport, Scope
+from rifflux.types import IndexReport, Scope
 
 if TYPE_CHECKING:
     from rifflux.answer import Answerer
@@ -123,63 +124,26 @@ class Index:
     judge = delegated(Feedback, Feedback.judge)
     note = delegated(Feedback, Feedback.note)
 
-    def answer(
-        self,
-        question: str,
-        history: Iterable[Mapping[str, Any] | Sequence[str]] = (),
-        *,
-        filter: Filter | Mapping[str, Any] | None = None,
-        top_k: int = 8,
-        max_tokens: int = 3_000,
-        deadline_ms: float | None = None,
-        extract: bool = False,
-    ) -> Answer:
+    @takes(QuestionRequest)
+    def answer(self, request: QuestionRequest) -> Answer:
         """Answer a question from what the caller may read, each sentence with its citations.
 
         Without a chat model, or with `extract`, sentences are quoted word for word; a model's sentences are kept as far
-        as they stand in a source. Evidence is of at most `top_k` documents and `max_tokens` tokens: of documents and
-        works, and in a scope of the user's own messages and memories too. `history` holds the turns before, each with
-        `role` and `content`: a question that leans on them is completed, and `searched` says how. What models have not
-        done within `deadline_ms` of the call is left out. Where little speaks for any passage, the answer is `refused`,
-        with the nearest ones. Raises `InvalidArgument`.
+        as a source supports them. Evidence comes from at most `top_k` documents and `max_tokens` tokens: from documents
+        and works, and in a scope from the user's own messages and memories too. `history` holds the turns before, each
+        with `role` and `content`: a question that depends on them is completed, and `searched` says how. What models
+        have not done within `deadline_ms` of the call is left out. Where no passage is likely to answer, the answer is
+        `refused`, with the nearest passages. Raises `InvalidArgument`.
         """
-        return self._answerer.answer(
-            question,
-            history,
-            filter=filter,
-            top_k=top_k,
-            max_tokens=max_tokens,
-            deadline_ms=deadline_ms,
-            extract=extract,
-        )
+        return self._answerer.answer(request)
 
-    def answering(
-        self,
-        question: str,
-        history: Iterable[Mapping[str, Any] | Sequence[str]] = (),
-        *,
-        filter: Filter | Mapping[str, Any] | None = None,
-        top_k: int = 8,
-        max_tokens: int = 3_000,
-        deadline_ms: float | None = None,
-        extract: bool = False,
-        gone: Callable[[], bool] | None = None,
-    ) -> Iterator[AnswerEvent]:
-        """Give the events of an answer as it comes about: its `Sources`, then its text, `Done` or `Failed` at the end.
+    @takes(StreamRequest)
+    def answering(self, request: StreamRequest) -> Iterator[AnswerEvent]:
+        """Stream the events of an answer: its `Sources`, its text, and finally `Done` or `Failed`.
 
-        The arguments are those of `answer`, which puts them together. Once `gone` returns true, or the iterator is
-        closed, the model is stopped.
+        The arguments are those of `answer`. The model is stopped once `gone` returns true or the iterator is closed.
         """
-        return self._answerer.answering(
-            question,
-            history,
-            filter=filter,
-            top_k=top_k,
-            max_tokens=max_tokens,
-            deadline_ms=deadline_ms,
-            extract=extract,
-            gone=gone,
-        )
+        return self._answerer.answering(request, request.gone)
 
     def watch(
         self,

@@ -6,7 +6,6 @@ import math
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from rifflux.memories.model import (
     memory_row,
 )
 from rifflux.memories.profile import Recall
-from rifflux.requests import MemoriesRequest, MemoryRequest, RecallRequest, takes
+from rifflux.requests import MemoriesRequest, MemoryChanges, MemoryRequest, RecallRequest, takes
 from rifflux.retrieve.steps.diversity import resemblance
 from rifflux.retrieve.steps.rerank.stage import Rerank
 from rifflux.session.arguments import checked_share, checked_text, checked_whole
@@ -92,39 +91,25 @@ class Memories:
         self.purge()
         return Saved(SAVED, saved, degraded=degraded)
 
-    def edit(
-        self,
-        id: str,
-        *,
-        text: str | None = None,
-        category: str | None = None,
-        importance: int | None = None,
-        confidence: float | None = None,
-        expires_at: str | float | None = None,
-        source: str | None = None,
-    ) -> Memory:
-        """Change what is given of a memory, in force or not, and return it.
+    @takes(MemoryChanges)
+    def edit(self, id: str, request: MemoryChanges) -> Memory:
+        """Change the given fields of a memory, in force or not, and return it.
 
-        `expires_at` is as in `add`; `never` takes an expiry away. Nothing is judged by the rules again: a memory of
-        less confidence is kept, and not recalled. Raises `NotFound` and `InvalidArgument`.
+        `expires_at` is as in `add`; `never` removes an expiry. The rules are not applied again: a memory of less
+        confidence is kept, and not recalled. Raises `NotFound` and `InvalidArgument`.
         """
-        given: dict[str, Any] = {
-            "text": text,
-            "category": category,
-            "importance": importance,
-            "confidence": confidence,
-        }
+        given = {name: value for name, value in vars(request).items() if value is not None}
+        if request.expires_at is not None:
+            given["expires_at"] = self._moment(request.expires_at)
         with self._store.transaction():
             known = self.get(id)
-            wanted = replace(known, **{name: value for name, value in given.items() if value is not None})
+            wanted = replace(known, **given)
             checked_memory(wanted.text, wanted.category, wanted.importance, wanted.confidence)
             wanted = replace(
                 wanted,
                 text=wanted.text.strip(),
                 category=wanted.category.strip(),
                 confidence=float(wanted.confidence),
-                source=known.source if source is None else source,
-                expires_at=known.expires_at if expires_at is None else self._moment(expires_at),
             )
             if wanted == known:
                 return known

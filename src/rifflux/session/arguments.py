@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rifflux.errors import InvalidArgument
-from rifflux.requests import DATE, HYBRID, HYBRID_RERANK, LEXICAL, MODES, MOST_RESULTS, SEMANTIC
+from rifflux.requests import DATE, HYBRID, HYBRID_RERANK, LEXICAL, MODES, SEMANTIC, WorkFilterSettings
 from rifflux.retrieve.fuse import Fuse
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import LONGEST_TITLE, Bound, Document, Filter, Link, Results
@@ -47,12 +47,6 @@ def checked_query(query: str) -> None:
         raise InvalidArgument(f"the query must be text, not {type(query).__name__}: say what to look for")
     if not query.strip():
         raise InvalidArgument("the query is empty: say what to look for")
-
-
-def checked_search(query: str, top_k: int) -> None:
-    """Refuse what cannot be searched for."""
-    checked_query(query)
-    checked_whole("top_k", top_k, 1, MOST_RESULTS)
 
 
 def checked_whole(name: str, value: int, least: int, most: int) -> None:
@@ -170,21 +164,18 @@ def checked_period(since: object, until: object) -> tuple[str | None, str | None
     return first, last
 
 
-def checked_works(
-    since: object,
-    until: object,
-    subjects: object,
-    sources: object,
-    authors: str | Iterable[str] = (),
-    venues: str | Iterable[str] = (),
-    year: str | int | None = None,
-) -> Filter:
-    """Return the filter of works: dates, subjects, names of lists that were imported, authors, venues and years."""
-    since, until = checked_period(since, until)
-    lists = _named("sources", sources)
-    listed = {"sources": list(lists)} if lists else {}
-    given = Filter(since=since, until=until, metadata=listed, tags=_named("subjects", subjects))
-    found = given.of_works(authors, venues, year)
+def checked_works(given: WorkFilterSettings) -> Filter:
+    """Return the filter of works. Raises `InvalidArgument`."""
+    since, until = checked_period(given.since, given.until)
+    sources = _named("sources", given.sources)
+    filter = Filter(
+        since=since,
+        until=until,
+        metadata={"sources": [*sources]} if sources else {},
+        tags=_named("subjects", given.subjects),
+        collections=_strings("collections", given.collections),
+    )
+    found = filter.of_works(given.authors, given.venues, given.year)
     checked_period(found.since, found.until)
     return found
 
@@ -195,12 +186,6 @@ def _named(what: str, value: object) -> tuple[str, ...]:
     if not all(names):
         raise InvalidArgument(f"filter {what!r} holds an empty name: leave it out")
     return tuple(names)
-
-
-def checked_budget(tokens: int) -> None:
-    """Refuse what is no number of tokens."""
-    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
-        raise InvalidArgument(f"max_tokens must be a whole number above 0, not {tokens!r}")
 
 
 def _bounds(value: Any) -> tuple[Bound, ...]:

@@ -24,7 +24,6 @@ from rifflux.session.arguments import (
     checked_filter,
     checked_mode,
     checked_query,
-    checked_search,
     checked_text,
     chosen_fusion,
     finish_of,
@@ -410,7 +409,7 @@ class Searcher:
 
     def hybrid_plan(self, query: str, *, top_k: int = 10, filter: Filter | Mapping[str, Any] | None = None) -> Plan:
         """Return a hybrid search ready to run, with its stages apart: for measuring and tuning them."""
-        checked_search(query, top_k)
+        checked_query(query)
         limits = checked_filter(filter)
         searcher = self.scoped_to((*limits.collections, *collections_in(query)))
         return searcher.plan(searcher.parse(query, limits), top_k)

@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Generic, TypeVar
 
 from rifflux.errors import InvalidArgument
-from rifflux.text.stopwords import stop_words
+from rifflux.text.lexicon import stop_words
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

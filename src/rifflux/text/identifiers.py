@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import dropwhile
 
-from rifflux.text.lexicon import word_lists
-from rifflux.text.stopwords import stop_words
+from rifflux.text.lexicon import stop_words, word_lists
 from rifflux.types import Span
 
 _NUMBERED = r"(?=[^\W_]{0,40}\d)[^\W_]{1,40}(?:[.\-/:][^\W_]+)+|(?:[^\W\d_]+\d|\d+[^\W\d_])[^\W_]*"

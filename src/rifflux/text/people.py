@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
-from rifflux.text.stopwords import stop_words
+from rifflux.text.lexicon import stop_words
 from rifflux.text.titles import plain
 from rifflux.types import AUTHORS, VENUE
 

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from rifflux.text.lexicon import word_lists
-from rifflux.text.stopwords import stop_words
+from rifflux.text.lexicon import stop_words, word_lists
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 #: What a formula, a name or a path has next to its letters, and a sentence has not.

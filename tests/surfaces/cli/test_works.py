@@ -191,7 +191,7 @@ def test_works_and_evidence_are_laid_out_for_the_terminal(
         index.policies.set("facts", "nobody")
         found = index.retrieve("cohomology of sheaves", cite="bibtex", min_relevance=0.0)
         print_retrieval(found, index.profile.analyzer)
-        nothing = index.retrieve("cohomology", sources=["nowhere"])
+        nothing = index.retrieve("cohomology", filter={"sources": ["nowhere"]})
         told = capsys.readouterr()
         print_retrieval(nothing, index.profile.analyzer)
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in told.out.splitlines()]

@@ -224,7 +224,9 @@ def test_subjects_of_a_record_are_its_subjects_in_any_form(index: Index, write: 
         Tag("keyword", "knot theory"),
         Tag("msc", "57M25"),
     }
-    found = {subject: index.retrieve("knots", subjects=subject) for subject in ("math.GT", "20F36", "hep-th")}
+    found = {
+        subject: index.retrieve("knots", filter={"subjects": subject}) for subject in ("math.GT", "20F36", "hep-th")
+    }
     titles = {subject: {hit.title for hit in each.reranked} for subject, each in found.items()}
     assert titles == {
         "math.GT": {"Links and knots", "Braids and knots"},

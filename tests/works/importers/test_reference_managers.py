@@ -118,7 +118,9 @@ def test_answers_of_crossref_are_read(index: Index, write: Write, message: objec
     found = index.works.get("10.5555/z")
     assert (found.work.authors, found.work.author_ids) == (("C. Crane",), ("orcid:0000-0001-2345-6789",))
     assert (found.work.license, [hit.title for hit in found.cites]) == ("CC-BY-4.0", ["Deep things"])
-    assert [hit.title for hit in index.retrieve("text", authors="0000-0001-2345-6789").reranked] == ["Cross"]
+    assert [hit.title for hit in index.retrieve("text", filter={"authors": "0000-0001-2345-6789"}).reranked] == [
+        "Cross"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -126,20 +126,22 @@ def test_why_tells_that_a_work_about_somebody_is_not_by_them(index: Index) -> No
 @pytest.mark.parametrize("author", ["Dijkstra", "Dijkstra, E. W.", "edsger dijkstra", "E. W. Dijkstra"])
 def test_filters_take_authors_in_any_spelling(index: Index, author: str) -> None:
     expected = HIS
-    assert set(titles(index.retrieve("systems", authors=author).reranked)) == expected
+    assert set(titles(index.retrieve("systems", filter={"authors": author}).reranked)) == expected
     assert set(titles(index.search("systems", filter=Filter().of_works(author)).hits)) == expected
     assert set(titles(index.search("systems", filter={"metadata": {"authors": author}}).hits)) == expected
     assert {each.title for each in index.works.all(authors=author)} == expected
 
 
 def test_filters_take_venues_and_years(index: Index) -> None:
-    assert set(titles(index.retrieve("theory", venues="Acta Math.").reranked)) == {
+    assert set(titles(index.retrieve("theory", filter={"venues": "Acta Math."}).reranked)) == {
         "Zur Theorie der Gruppen",
         "Über formal unentscheidbare Sätze",
     }
-    early = index.retrieve("systems", venues="cacm", year="1968-1971")
+    early = index.retrieve("systems", filter={"venues": "cacm", "year": "1968-1971"})
     assert set(titles(early.reranked)) == {"Go To Statement Considered Harmful", "Virtual memory"}
-    assert titles(index.retrieve("systems", authors="Dijkstra", year=1974).reranked) == ["Self-stabilizing Systems"]
+    assert titles(index.retrieve("systems", filter={"authors": "Dijkstra", "year": 1974}).reranked) == [
+        "Self-stabilizing Systems"
+    ]
     assert titles(index.search("venue:CACM author:Gray memory").hits) == ["Virtual memory"]
     assert {each.title for each in index.works.all(venues="CACM", year="-1970")} == {
         "Go To Statement Considered Harmful"
@@ -149,11 +151,11 @@ def test_filters_take_venues_and_years(index: Index) -> None:
 @pytest.mark.parametrize("year", ["then", "19", "1975-1970", True, "-"])
 def test_years_that_cannot_be_are_refused(index: Index, year: str) -> None:
     with pytest.raises(InvalidArgument, match="year"):
-        index.retrieve("systems", year=year)
+        index.retrieve("systems", filter={"year": year})
 
 
 def test_an_unknown_author_is_told_as_that(index: Index) -> None:
-    found = index.retrieve("systems", authors="Nobody")
+    found = index.retrieve("systems", filter={"authors": "Nobody"})
     assert not found.reranked
     assert any("Nobody" in note.text for note in found.trace.notes)
 
@@ -169,7 +171,7 @@ def test_identifiers_of_authors_lead_to_their_works(index: Index) -> None:
         other.works.add(Work("Mine", "A text.", ("A. Smith", "B. Jones"), author_ids=ids, license="CC0-1.0"))
         other.works.add(Work("Another's", "A text.", ("A. Smith",), license="CC0-1.0", year=1990))
         for written in ("0000-0002-1825-0097", "orcid:0000-0002-1825-0097", "https://orcid.org/0000-0002-1825-0097"):
-            assert "Mine" in titles(other.retrieve("a text", authors=written).reranked)
+            assert "Mine" in titles(other.retrieve("a text", filter={"authors": written}).reranked)
 
 
 def test_works_whose_facts_are_not_told_are_not_found_by_their_authors() -> None:
@@ -181,8 +183,8 @@ def test_works_whose_facts_are_not_told_are_not_found_by_their_authors() -> None
         found = index.retrieve("papers by Quillfeather")
         assert not [note for note in found.trace.notes if "Quillfeather" in note.text and note.text.startswith("by:")]
         for author in ("Quillfeather", "Ida Quillfeather"):
-            assert titles(index.retrieve("things", authors=author).reranked) == []
-        assert titles(index.retrieve("things", venues="Annals of Vexation").reranked) == []
+            assert titles(index.retrieve("things", filter={"authors": author}).reranked) == []
+        assert titles(index.retrieve("things", filter={"venues": "Annals of Vexation"}).reranked) == []
         assert titles(index.search("things", filter={"metadata": {"authors": "Ida Quillfeather"}}).hits) == []
         assert not index.works.all(authors="Quillfeather")
 

@@ -157,12 +157,12 @@ class TestRanking:
         assert first.evidence == second.evidence
 
     def test_filters_hold_for_what_is_cited_too(self, index: Index) -> None:
-        late = index.retrieve("cohomology", since="2000")
+        late = index.retrieve("cohomology", filter={"since": "2000"})
         assert set(titles(late.reranked)) == {"Sheaf cohomology", "Etale cohomology"}
-        tagged = index.retrieve("cohomology", subjects=["math.AG"])
+        tagged = index.retrieve("cohomology", filter={"subjects": ["math.AG"]})
         assert set(titles(tagged.reranked)) == {"Sheaf cohomology", "Etale cohomology"}
-        assert index.retrieve("cohomology", subjects=["arxiv:math.AG"]).reranked == tagged.reranked
-        assert index.retrieve("cohomology", sources=["nowhere"]).reranked == ()
+        assert index.retrieve("cohomology", filter={"subjects": ["arxiv:math.AG"]}).reranked == tagged.reranked
+        assert index.retrieve("cohomology", filter={"sources": ["nowhere"]}).reranked == ()
 
     def test_a_comparison_finds_both_sides(self, index: Index) -> None:
         found = index.retrieve("heapsort versus etale cohomology")
@@ -240,14 +240,16 @@ class TestRanking:
     @pytest.mark.parametrize(
         ("wrong", "told"),
         [
-            ({"since": 1970}, "since"),
-            ({"since": "the seventies"}, "seventies"),
-            ({"since": "1990", "until": "1980"}, "from 1990 to 1980: give the earlier one first"),
-            ({"max_tokens": "100"}, "whole number above 0, not '100'"),
+            ({"filter": {"since": 1970}}, "since"),
+            ({"filter": {"since": "the seventies"}}, "seventies"),
+            ({"filter": {"since": "1990", "until": "1980"}}, "from 1990 to 1980: give the earlier one first"),
+            ({"max_tokens": "100"}, "whole number from 1 to 100000, not '100'"),
             ({"max_tokens": True}, "not True"),
-            ({"subjects": [1]}, "'subjects' must be a string or a sequence of strings"),
-            ({"sources": [""]}, "'sources' holds an empty name"),
-            ({"cite": ["bibtex"]}, "choose bibtex or csl"),
+            ({"filter": {"subjects": [1]}}, "'subjects' must be a string or a sequence of strings"),
+            ({"filter": {"sources": [""]}}, "'sources' holds an empty name"),
+            ({"cite": ["bibtex"]}, "choose one of bibtex, csl"),
+            ({"filter": {"tags": "math.AG"}}, "no filter 'tags' of works; choose from since, until"),
+            ({"filter": "math.AG"}, "filter must be a mapping"),
         ],
     )
     def test_what_cannot_be_meant_is_refused(self, index: Index, wrong: dict[str, Any], told: str) -> None:
@@ -255,12 +257,12 @@ class TestRanking:
             index.retrieve("cohomology", **wrong)
 
     def test_subjects_are_compared_without_case_and_unknown_ones_are_told(self, index: Index) -> None:
-        wanted = index.retrieve("cohomology", subjects=["math.AG"])
+        wanted = index.retrieve("cohomology", filter={"subjects": ["math.AG"]})
         for spelt in ("MATH.ag", "arXiv:math.AG", ["ARXIV:math.ag"]):
-            assert index.retrieve("cohomology", subjects=spelt).reranked == wanted.reranked
-        nothing: dict[str, Any] = {"subjects": None, "sources": None, "since": None, "until": None}
-        assert index.retrieve("cohomology", **nothing).reranked
-        found = index.retrieve("cohomology", subjects=["math.AG", "math.XX"], sources="nowhere")
+            assert index.retrieve("cohomology", filter={"subjects": spelt}).reranked == wanted.reranked
+        nothing = {"subjects": None, "sources": None, "since": None, "until": None}
+        assert index.retrieve("cohomology", filter=nothing).reranked
+        found = index.retrieve("cohomology", filter={"subjects": ["math.AG", "math.XX"], "sources": "nowhere"})
         notes = [note.text for note in found.trace.notes]
         assert {"no work here has the subject 'math.XX'", "no work here is from a source 'nowhere'"} <= set(notes)
         assert not any("'math.AG'" in note for note in notes)
@@ -365,7 +367,7 @@ class TestEvidence:
 
     @pytest.mark.parametrize("style", ["bibtex", "csl"])
     def test_cited_works_come_as_a_bibliography_where_it_is_asked_for(self, index: Index, style: str) -> None:
-        plain, cited = (index.retrieve("etale cohomology", cite=each).evidence for each in ("", style))
+        plain, cited = (index.retrieve("etale cohomology", cite=each).evidence for each in (None, style))
         assert plain.bibliography == {}
         assert set(cited.bibliography) == {item.citation_key for item in cited.items}
         assert replace(cited, bibliography={}) == plain
@@ -376,7 +378,7 @@ class TestEvidence:
         assert SECRET not in str(cited.bibliography)
 
     def test_a_bibliography_in_no_known_format_is_refused(self, index: Index) -> None:
-        with pytest.raises(InvalidArgument, match="bibtex or csl"):
+        with pytest.raises(InvalidArgument, match="bibtex, csl"):
             index.retrieve("cohomology", cite="endnote")
 
     def test_a_question_without_answer_is_uncertain(self, index: Index) -> None:
@@ -435,7 +437,7 @@ class TestEvidence:
         ):
             assert problem in verify(replace(pack, bibliography=entries), index.admin.store)[0]
         assert "items are missing" in verify(replace(pack, items=(), bibliography={}))[0]
-        empty = index.retrieve("cohomology", sources=["nowhere"]).evidence
+        empty = index.retrieve("cohomology", filter={"sources": ["nowhere"]}).evidence
         assert verify(empty, index.admin.store) == []
 
     @pytest.mark.parametrize(

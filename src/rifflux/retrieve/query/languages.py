@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rifflux.text.analyzer import Analyzer
-from rifflux.text.stopwords import stop_words
+from rifflux.text.lexicon import stop_words
 from rifflux.types import Clause, Query
 
 _EDGES = ".,;:!?()[]{}'\"-*"

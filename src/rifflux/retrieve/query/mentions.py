@@ -11,9 +11,9 @@ from itertools import pairwise
 
 from rifflux.store import Store
 from rifflux.text.analyzer import Analyzer
+from rifflux.text.lexicon import stop_words
 from rifflux.text.people import Named, Word, is_particle, is_venue, named, spoken, venue_keys
 from rifflux.text.question_words import asks_only
-from rifflux.text.stopwords import stop_words
 from rifflux.types import AUTHORS, VENUE, Clause
 
 #: Whether the facts of a work of a namespace under a license are told.

@@ -43,7 +43,7 @@ def retrieve(request: RetrieveRequest, here: CommonOptions, synonyms: Synonyms =
     No text is shown of works without a license that permits it.
     """
     with here.opened(user, synonyms=synonyms) as index:
-        found = index.retrieve(**request.arguments())
+        found = index.retrieve(**vars(request))
         if here.json:
             show.print_json(retrieval_json(found))
         else:

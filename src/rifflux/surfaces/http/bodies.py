@@ -72,7 +72,7 @@ def query_parameter(setting: Declared) -> inspect.Parameter:
 @cache
 def model_of(request: type, *more: Declared) -> type[Body]:
     """Return the model of a body with the settings of a request and `more`."""
-    settings = {each.name: _field(each) for each in (*declared(request), *more)}
+    settings = {each.name: _field(each) for each in (*declared(request), *more) if not each.param.python_only}
     return create_model(request.__name__, __base__=Body, __doc__=request.__doc__, **settings)  # type: ignore[call-overload, no-any-return]
 
 
@@ -80,6 +80,8 @@ def request_of(request: type, sent: Body) -> Any:
     """Return the request of a body. Raises `InvalidArgument`."""
     values = {}
     for each in declared(request):
+        if each.param.python_only:
+            continue
         values[each.name] = getattr(sent, each.name)
         if each.param.parts and values[each.name] is not None:
             values[each.name] = settled(request_of(each.param.parts, values[each.name]))

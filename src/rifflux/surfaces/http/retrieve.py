@@ -22,7 +22,7 @@ router = make_router(tags=["works"])
 @router.post("/retrieve", summary="Find works, and evidence to cite", response_model=RetrievalShape)
 def retrieve(request: RetrieveRequest, service: Asked, caller: User) -> Response:
     """Search by words, meaning and citations; the intent of the question, or `mode`, decides their weights."""
-    found = service.of(caller).retrieve(**request.arguments())
+    found = service.of(caller).retrieve(**vars(request))
     service.note_question(caller, request.query)
     service.counters.retrieved(found)
     # Written here and not by the framework, which would do it where all requests wait for it.

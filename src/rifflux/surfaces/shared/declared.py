@@ -59,7 +59,7 @@ def is_request(annotation: Any) -> bool:
 def leaves(request: type) -> Iterator[Declared]:
     """Yield the settings of a request, those of its parts in place of each part."""
     for each in declared(request):
-        if each.param.body_only:
+        if each.param.body_only or each.param.python_only:
             continue
         if each.param.parts:
             yield from leaves(each.param.parts)
@@ -71,7 +71,7 @@ def built(request: type, values: Mapping[str, Any]) -> Any:
     """Return the request of the values of its leaves; None stands for the default."""
     arguments = {}
     for each in declared(request):
-        if each.param.body_only:
+        if each.param.body_only or each.param.python_only:
             continue
         if each.param.parts:
             arguments[each.name] = settled(built(each.param.parts, values))

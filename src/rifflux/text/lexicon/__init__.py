@@ -25,6 +25,12 @@ def phrase_lists(name: str) -> Mapping[str, tuple[str, ...]]:
     return {key: tuple(phrase.strip() for phrase in text.split(";")) for key, text in _entries(name).items()}
 
 
+@cache
+def stop_words(language: str) -> frozenset[str]:
+    """Return the stop words of a Snowball language, case-folded, with diacritics; empty for one without a list."""
+    return word_lists("stop_words").get("english" if language == "porter" else language, frozenset())
+
+
 def _entries(name: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in FOLDER.joinpath(f"{name}.txt").read_text("utf-8").splitlines():

@@ -6,8 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, partial
-from inspect import signature
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -16,25 +15,16 @@ import numpy as np
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.evidence.pack import EvidencePack, Packer, PackRequest, digest, sealed
 from rifflux.models.guarded import CachingEmbedder
-from rifflux.requests import FURTHEST, HYBRID
+from rifflux.requests import HYBRID, RetrieveRequest, WorkFilterSettings, declared, takes
 from rifflux.retrieve.pipeline import Phase, Stopwatch
 from rifflux.retrieve.table import SCORE, Candidates, page
-from rifflux.session.arguments import (
-    checked_budget,
-    checked_deadline,
-    checked_filter,
-    checked_query,
-    checked_search,
-    checked_share,
-    checked_whole,
-    checked_works,
-)
+from rifflux.session.arguments import checked_deadline, checked_query, checked_works
 from rifflux.session.profile import CREDITS, EXPANSION, FETCH, PAGE, STAGES
 from rifflux.session.searching import NO_QUERY_VECTOR, Searcher
 from rifflux.session.session import IndexView
 from rifflux.types import LICENSED, Filter, Hit, Trace, parted
 from rifflux.types.document import UNTOLD
-from rifflux.works.export import CITING, style_of
+from rifflux.works.export import CITING
 from rifflux.works.intent.classify import IntentDecision, Question, read_question
 from rifflux.works.intent.intents import INTENTS, Intent, adjusted_intents, fitted_intents
 from rifflux.works.intent.similarity import similarity_of
@@ -104,59 +94,37 @@ class WorksRetriever:
         intents = adjusted_intents(own.tuning.intents, intents=fitted_intents(own.tuning.components))
         return cls(Searcher(replace(view, profile=profile)), intents=intents)
 
-    def __call__(
-        self,
-        query: str,
-        *,
-        mode: str | None = None,
-        top_k: int = 10,
-        since: str | None = None,
-        until: str | None = None,
-        subjects: str | Sequence[str] = (),
-        sources: str | Sequence[str] = (),
-        authors: str | Sequence[str] = (),
-        venues: str | Sequence[str] = (),
-        year: str | int | None = None,
-        max_tokens: int = 4_000,
-        cite: str = "",
-        collections: str | Sequence[str] = (),
-        deadline_ms: float | None = None,
-        offset: int = 0,
-        min_relevance: float | None = None,
-        works_only: bool = False,
-    ) -> Retrieval:
-        """Answer a question with at most `top_k` works and evidence of at most `max_tokens` tokens.
+    @takes(RetrieveRequest)
+    def __call__(self, request: RetrieveRequest) -> Retrieval:
+        """Find works for a question, with evidence to cite.
 
-        `mode` is `lookup`, `survey`, `compare`, `prereq`, `related`, `generic` or `keywords`; without it, the wording
-        decides. `since` and `until` are the first and the last date, both inclusive; `subjects` are tags, whatever
-        their case, `sources` names of lists that were imported. `authors` and `venues` are names in any spelling, of
-        which one suffices, `year` is one or several: `1974`, `1970-1979`, `1970-`. `cite` adds the cited works to the
-        evidence, in `bibtex` or as `csl` (CSL-JSON). `collections` narrows to works of these. What a model has not done
-        within `deadline_ms` of the call is left out. `offset` leaves out so many works: a page of the same `top_k`
-        continues the one before it. Works of less relevance than `min_relevance`, from 0 to 1, are no evidence; the
-        intent says how little by default. With `works_only`, other documents of the index are left out: files, notes,
-        uploads.
-        Raises `InvalidArgument`.
+        Without a `mode`, the wording decides the intent. `filter` has the keys `since` and `until` (both inclusive),
+        `subjects` (tags, whatever their case), `sources` (imported lists), `authors` and `venues` in any spelling,
+        `year` (`1974`, `1970-1979`, `1970-`) and `collections`; of several values of one key, one suffices.
+        `max_tokens` limits the evidence, and works of less relevance than `min_relevance` are none: the intent has a
+        default. `cite` adds the cited works in that format. What a model has not done within `deadline_ms` of the call
+        is left out. Raises `InvalidArgument`.
         """
-        arguments = _given(locals())
-        checked_search(query, top_k)
-        checked_budget(max_tokens)
-        checked_whole("offset", offset, 0, FURTHEST)
-        if min_relevance is not None:
-            checked_share("min_relevance", min_relevance)
-        if cite:
-            style_of(str(cite))
-        filter = checked_works(since, until, subjects, sources, authors, venues, year)
+        query = request.query
+        checked_query(query)
+        limits = WorkFilterSettings.of(request.filter)
+        filter = checked_works(limits)
         clock = Stopwatch()
-        deadline = checked_deadline(deadline_ms)
-        searcher = self.searcher.refreshed(query, checked_filter({"collections": collections}).collections)
-        if works_only:
+        deadline = checked_deadline(request.deadline_ms)
+        searcher = self.searcher.refreshed(query, filter.collections)
+        filter = replace(filter, collections=())
+        if request.works_only:
             names = [parted(each)[0] for each in searcher.store.catalog.namespaces()]
             filter = replace(
                 filter, namespaces=tuple(each for each in names if each.startswith(LICENSED)) or (LICENSED,)
             )
         now = datetime.fromtimestamp(searcher.view.session.now(), UTC)
-        request = PackRequest(arguments, now.isoformat(timespec="seconds"), searcher.store.contents(), self.configured)
+        pack_request = PackRequest(
+            _given(request, limits),
+            now.isoformat(timespec="seconds"),
+            searcher.store.contents(),
+            self.configured,
+        )
         # What is embedded to understand the question is not embedded again to search for it.
         view = searcher.view.embedding_once
         if NO_QUERY_VECTOR in self.settings.skip and isinstance(embedder := view.embedder, CachingEmbedder):
@@ -164,9 +132,14 @@ class WorksRetriever:
         searcher = Searcher(view)
         with searcher.store.memoized():
             start = perf_counter()
-            question = self._read(searcher, query, filter, mode, clock, deadline)
+            question = self._read(searcher, query, filter, request.mode, clock, deadline)
             packer = Packer(
-                CITING, evidence_limits(question, min_relevance), max_tokens, listed=top_k, style=cite, offset=offset
+                CITING,
+                evidence_limits(question, request.min_relevance),
+                request.max_tokens,
+                listed=request.top_k,
+                style=request.cite or "",
+                offset=request.offset,
             )
             options = WorksOptions(
                 HYBRID,
@@ -185,9 +158,9 @@ class WorksRetriever:
             listed = page_of(works, found, searcher, options)
             pack = pack_of(listed, candidates, found, searcher, options)
             clock.add("pack", start)
-            pack = sealed(replace(pack, asked=request))
+            pack = sealed(replace(pack, asked=pack_request))
             trace = found.plan.completed_trace()
-            retrieval = _retrieval(question, candidates, listed.head(top_k), pack, trace, view)
+            retrieval = _retrieval(question, candidates, listed.head(request.top_k), pack, trace, view)
             if found.plan.variants:
                 variants = searcher.variant_notes(found.plan, retrieval.reranked)
                 retrieval = replace(retrieval, trace=replace(trace, notes=(*variants, *trace.notes)))
@@ -221,7 +194,8 @@ class WorksRetriever:
     def again(self, pack: EvidencePack, settings: RetrievalSettings) -> Retrieval:
         """Repeat the request of a pack, within the settings. Raises `InvalidArgument`."""
         arguments = pack.asked.arguments if pack.asked else {}
-        if unknown := sorted(set(arguments) - set(_defaults())):
+        known = [each.name for each in declared(RetrieveRequest)]
+        if unknown := sorted(set(arguments) - {*known}):
             raise InvalidArgument(f"its argument {unknown[0]!r} is not one of retrieve")
         return replace(self, settings=settings)(pack.query, **arguments)
 
@@ -299,17 +273,16 @@ def _components(table: Candidates) -> list[Mapping[str, float]]:
     return [{name: float(column[row]) for name, column in values.items()} for row in range(len(table))]
 
 
-@cache
-def _defaults() -> Mapping[str, Any]:
-    """Return the arguments of a retrieval with what they are by default."""
-    return {name: each.default for name, each in signature(WorksRetriever.__call__).parameters.items()}
-
-
-def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call that differ from the defaults, as JSON values, without the deadline."""
-    given = {name: value for name, value in arguments.items() if name not in ("self", "query", "deadline_ms")}
-    return {
-        name: value if isinstance(value, str | int | float) else [*value]
-        for name, value in given.items()
-        if value is not None and value not in ("", (), []) and _defaults()[name] != value
+def _given(request: RetrieveRequest, limits: WorkFilterSettings) -> dict[str, Any]:
+    """Return the settings that differ from their defaults, as JSON, without the question and the deadline."""
+    given = {
+        each.name: getattr(request, each.name)
+        for each in declared(RetrieveRequest)
+        if each.name not in ("query", "filter", "deadline_ms") and getattr(request, each.name) != each.default
     }
+    narrowed = {name: value for name, value in vars(limits).items() if value is not None and value not in ("", (), [])}
+    if narrowed:
+        given["filter"] = {
+            name: value if isinstance(value, str | int) else [*value] for name, value in narrowed.items()
+        }
+    return given
