@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rifflux.answer.blocks import blocks, grown
+from rifflux.text.turns import turn_lead
 
 SETTINGS = "cache.size\n\nThe number of entries. The default is 500.\n\ncache.ttl\n\nSeconds that an entry lives."
 
@@ -80,3 +81,32 @@ def test_a_block_grows_within_its_section() -> None:
     first = next(block for block in blocks(text) if block.text == "Uploads are limited.")
     assert grown(text, first).text == "Uploads are limited.\n\nThe limit is 20 MB."
     assert grown(text, first, longest=10) == first
+
+
+def test_a_question_of_a_conversation_leads_to_its_answer() -> None:
+    text = "Ann: The hall is booked.\nBob: What does it cost?\nAnn: 240 a day.\nBob: Who pays?\nAnn: I do.\nBob: Fine."
+    found = [block.text for block in blocks(text, lead=turn_lead(text))]
+    assert "Ann: 240 a day." in found
+    assert any(each.startswith("Bob: What does it cost?\n\nAnn: 240 a day.") for each in found)
+
+
+def test_a_directive_of_restructuredtext_is_a_term_with_its_description() -> None:
+    text = (
+        ".. confval:: cache/ttl\n\n    Seconds that an\n    entry lives. See :ref:`limits`.\n\n    The default is 600."
+    )
+    assert "cache/ttl\n\nSeconds that an entry lives. See limits.\n\nThe default is 600." in texts(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        (".. note::\n\n    It waits.", "It waits."),
+        (".. code-block:: sh\n\n    make run\n", "```\nmake run\n```"),
+        (".. _label:\n\nIt holds.", "It holds."),
+        (".. include:: a.rst\n\nIt holds.", "It holds."),
+        ("See `the page <b.html>`_ and :meth:`~a.B.run`.", "See the page and run."),
+    ],
+    ids=["note", "code", "label", "include", "roles"],
+)
+def test_directives_are_read_and_not_quoted(text: str, quoted: str) -> None:
+    assert texts(text) == [quoted]

@@ -21,6 +21,7 @@ from rifflux.requests import QuestionRequest
 from rifflux.session.arguments import checked_deadline, checked_filter, checked_query
 from rifflux.session.federation import Source
 from rifflux.session.searching import Searcher
+from rifflux.text.turns import TurnLead, turn_lead
 from rifflux.types import Filter, Notice
 
 if TYPE_CHECKING:
@@ -282,10 +283,16 @@ class _Run:
 def _passages(evidence: Evidence) -> list[SourcePassage]:
     """Return the passages of the pack that have a text, as sentences are compared with them."""
     found: list[SourcePassage] = []
+    leads: dict[str, TurnLead | None] = {}
     for item in evidence.pack.items:
-        if item.text:
-            source = evidence.found_of(item)
-            hit = next((hit for hit in source.hits if hit.id == item.chunk_id), None)
-            analyzer = source.searcher.analyzer.beside(source.query.languages.stands_for, hit.language if hit else "")
-            found.append(SourcePassage(item, analyzer, is_code=hit is not None and hit.kind == "code"))
+        if not item.text:
+            continue
+        source = evidence.found_of(item)
+        hit = next((hit for hit in source.hits if hit.id == item.chunk_id), None)
+        analyzer = source.searcher.analyzer.beside(source.query.languages.stands_for, hit.language if hit else "")
+        is_code = hit is not None and hit.kind == "code"
+        document = source.documents.get(hit.place) if hit and not is_code else None
+        if document and document.text not in leads:
+            leads[document.text] = turn_lead(document.text)
+        found.append(SourcePassage(item, analyzer, is_code, leads[document.text] if document else None))
     return found

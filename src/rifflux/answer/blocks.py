@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import dropwhile, groupby, pairwise
 from textwrap import dedent
 
 from rifflux.text.sentences import PROSE as SENTENCE
 from rifflux.text.sentences import flowing, pieces
+from rifflux.text.turns import TurnLead, turns
 from rifflux.types import Span
 
 #: What a unit is.
@@ -25,6 +26,7 @@ PROSE = "prose"
 ITEM = "item"
 CODE = "code"
 ROW = "row"
+TURN = "turn"
 #: Characters of a block of several units, and of a paragraph that is quoted whole.
 LONGEST = 900
 LONGEST_PARAGRAPH = 600
@@ -39,6 +41,7 @@ _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*\Z")
 _BULLET = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)])\s+(?=\S)")
 _ENDS = re.compile(r"[.!?:;,…。！？][\"'”’»)\]*_`]*\s*\Z")
 _LEADS = re.compile(r"[:：][\"'”’»)\]*_`]*\s*\Z")
+_ASKS = re.compile(r"[?？][\"'”’»)\]*_`]*\s*\Z")
 _PROMPT = re.compile(r"\s*(?:\$|%|>>>|C:\\>)\s+\S")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 #: Lines that say nothing: rules, comments and tags alone, definitions of links, directives, pictures.
@@ -53,6 +56,16 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _RULE_OF_TABLE = re.compile(r"[\s|:+-]+\Z")
 _IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _LINK = re.compile(r"\[([^\[\]]+)\](?:\([^()\s]*(?:\s+\"[^\"]*\")?\)|\[[^\[\]]*\])")
+#: Directives of reStructuredText: their argument is a term that their body describes, except where it is code.
+_DIRECTIVE = re.compile(r"\s*\.\. ([\w:-]+)::(?:\s+(.*))?")
+_LITERAL = re.compile(r".*code.*|.*literal|prompt|console.*|math|graphviz|doctest|productionlist", re.IGNORECASE)
+#: Directives that only build a page, and labels and comments.
+_BUILDING = re.compile(
+    r"(?:literal)?include|image|figure|contents|toctree|(?:current)?module|index|highlight|raw|only|auto\w+|role|meta"
+)
+_LABEL = re.compile(r"\s*\.\.(?:\s(?![\w:-]+::).*)?")
+_OPTION = re.compile(r"\s*:[\w-]+:(?:\s.*)?")
+_ROLE = re.compile(r":[\w:+.-]+:`(?:~?[\w.]*\.)?([^`<]*?)(?:\s*<[^`>]*>)?`|`([^`<>]+?)(?:\s*<[^`>]*>)?`__?(?!\w)")
 _PAGE_LINK = re.compile(r"\[\[(?:[^\[\]|]+\|)?([^\[\]|]+)\]\]")
 
 
@@ -77,13 +90,18 @@ class AnswerBlock:
     is_plain: bool = False
 
 
-def blocks(text: str, headings: Sequence[str] = (), *, code: bool = False) -> list[AnswerBlock]:
-    """Return the blocks of a passage in their order; of `code`, the whole. A line that is one of `headings` is none."""
+def blocks(
+    text: str, headings: Sequence[str] = (), *, code: bool = False, lead: TurnLead | None = None
+) -> list[AnswerBlock]:
+    """Return the blocks of a passage in their order; of `code`, the whole. A line that is one of `headings` is none.
+
+    `lead` is how the turns of a conversation begin.
+    """
     if code:
         body = text.strip("\n")
         return [AnswerBlock(CODE, (0, len(text)), f"```\n{body}\n```")] if body.strip() else []
     found: dict[tuple[Span, str], AnswerBlock] = {}
-    for is_heading, group in groupby(units(text, headings), lambda unit: unit.kind == HEADING):
+    for is_heading, group in groupby(units(text, headings, lead), lambda unit: unit.kind == HEADING):
         if not is_heading:
             for block in _section(text, list(group)):
                 if re.search(r"[^\W_]", block.text):
@@ -91,12 +109,19 @@ def blocks(text: str, headings: Sequence[str] = (), *, code: bool = False) -> li
     return sorted(found.values(), key=lambda block: block.span)
 
 
-def grown(text: str, block: AnswerBlock, headings: Sequence[str] = (), *, longest: int = GROWN) -> AnswerBlock:
+def grown(
+    text: str,
+    block: AnswerBlock,
+    headings: Sequence[str] = (),
+    *,
+    lead: TurnLead | None = None,
+    longest: int = GROWN,
+) -> AnswerBlock:
     """Return a block with what follows it in its section, then with what stands before it, as far as that is short.
 
     What a sentence asks for often stands in the next one: the value, the command, the exception.
     """
-    for is_heading, group in groupby(units(text, headings), lambda unit: unit.kind == HEADING):
+    for is_heading, group in groupby(units(text, headings, lead), lambda unit: unit.kind == HEADING):
         own = list(group)
         inside = [place for place, unit in enumerate(own) if _contains(block.span, unit.span)]
         if is_heading or not inside:
@@ -140,6 +165,9 @@ def _contains(outer: Span, inner: Span) -> bool:
 
 def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
     """Give the blocks of a section."""
+    if any(unit.kind == TURN for unit in own):
+        yield from _turns(text, own)
+        return
     kinds = [unit.kind for unit in own]
     if len(own) > 1 and own[-1].span[1] - own[0].span[0] <= LONGEST and TERM not in kinds[1:] and kinds != [TERM]:
         yield _block("section", text, own)
@@ -169,6 +197,22 @@ def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
             continue
         if not first:
             yield from _paragraph(text, term, unit)
+
+
+def _turns(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
+    """Give each turn, each with those beside it, and each that asks with those that follow up to the next question."""
+    asks = [bool(_ASKS.search(_of(text, unit))) for unit in own]
+    for place, unit in enumerate(own):
+        yield _block(unit.kind, text, [unit])
+        if unit.kind != TURN:
+            continue
+        last = place + 1
+        while last < len(own) and own[last].span[1] - unit.span[0] <= RUN:
+            if asks[last] and not asks[last - 1] and last > place + 1:
+                break
+            last += 1
+        if last > place + 1:
+            yield _block(TURN, text, own[place:last])
 
 
 def _definition(text: str, term: Sequence[Unit], rest: Sequence[Unit]) -> Iterator[AnswerBlock]:
@@ -277,14 +321,20 @@ def _clean(text: str) -> str:
     """Return prose without links, pictures and what only builds a page."""
     text = _IMAGE.sub("", text)
     text = _PAGE_LINK.sub(r"\1", text)
+    text = _ROLE.sub(r"\1\2", text)
     return _LINK.sub(r"\1", text).strip()
 
 
 # What each line is
 
 
-def units(text: str, headings: Sequence[str] = ()) -> list[Unit]:
-    """Return the units of a text in their order; a line that is one of `headings` is a heading."""
+def units(text: str, headings: Sequence[str] = (), lead: TurnLead | None = None) -> list[Unit]:
+    """Return the units of a text in their order; a line that is one of `headings` is a heading.
+
+    `lead` is how the turns of a conversation begin.
+    """
+    if lead and (spans := turns(text, lead)):
+        return [*units(text[: spans[0][0]], headings), *(Unit(TURN, span) for span in spans)]
     lines = _lines(text)
     found = [
         Unit(HEADING, unit.span) if unit.kind == PROSE and _of(text, unit) in headings else unit
@@ -326,6 +376,12 @@ def _units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
         elif _HASHES.match(line):
             yield Unit(HEADING, (start, end))
             place += 1
+        elif _LABEL.fullmatch(line):
+            place = _behind_body(text, lines, place)
+        elif directive := _DIRECTIVE.fullmatch(line):
+            behind = _behind_body(text, lines, place)
+            yield from _directive_units(text, lines[place + 1 : behind], directive)
+            place = behind
         elif _SILENT.fullmatch(line):
             place += 1
         else:
@@ -340,9 +396,48 @@ def _units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
             place = last + 1
 
 
+def _behind_body(text: str, lines: Sequence[Span], place: int) -> int:
+    """Return the place behind the lines that are indented below a line."""
+    start, end = lines[place]
+    indent = _indent(text[start:end])
+    place += 1
+    while place < len(lines) and (not _of_line(text, lines[place]) or _indent(_of_line(text, lines[place])) > indent):
+        place += 1
+    return place
+
+
+def _directive_units(text: str, lines: Sequence[Span], directive: re.Match[str]) -> Iterator[Unit]:
+    """Give the units of a directive with the lines of its body."""
+    name = directive[1]
+    if _BUILDING.fullmatch(name):
+        return
+    body = [*dropwhile(lambda line: not _of_line(text, line) or _OPTION.fullmatch(_of_line(text, line)), lines)]
+    while body and not _of_line(text, body[-1]):
+        body.pop()
+    if _LITERAL.fullmatch(name):
+        if body:
+            yield Unit(CODE, (body[0][0], body[-1][1]))
+        return
+    if directive[2]:
+        end = lines[0][0] - 1 if lines else len(text)
+        start = text.rindex(directive[2] if directive[2][0].isalpha() else name, 0, end + 1)
+        yield Unit(TERM, (start, end))
+    if body:
+        indent = min(_indent(_of_line(text, line)) for line in body if _of_line(text, line))
+        yield from _units(text, [(min(start + indent, end), end) for start, end in body])
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _of_line(text: str, line: Span) -> str:
+    return text[slice(*line)]
+
+
 def _parts(line: str) -> bool:
     """Return True if a line is no part of the paragraph before it."""
-    return bool(_SILENT.fullmatch(line) or _HASHES.match(line) or _FENCE.match(line))
+    return bool(_SILENT.fullmatch(line) or _HASHES.match(line) or _FENCE.match(line) or _DIRECTIVE.fullmatch(line))
 
 
 def _paragraph_units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:

@@ -14,12 +14,13 @@ from rifflux.answer.gather import Evidence, Found
 from rifflux.answer.support import SourcePassage
 from rifflux.errors import ModelError
 from rifflux.retrieve.fuse.base import weights_of
+from rifflux.retrieve.query.expand import VARIANTS
 from rifflux.retrieve.query.reading import Words
 from rifflux.retrieve.steps.rerank.maxsim import TokenEmbedder, token_weights
-from rifflux.types import Clause, Notice, Scores, Span, Vectors
+from rifflux.types import Notice, Scores, Span, Vectors
 
 #: Blocks that are compared by meaning, and the characters of one that are read for that.
-COMPARED = 16
+COMPARED = 24
 READ_OF_BLOCK = 400
 #: The tokens of a question that fit worst into a block, whose mean says what it does not speak of.
 WORST = 2
@@ -116,7 +117,7 @@ class Candidate:
         """Return the block as it is quoted: with what belongs to it, below the headings that say something more."""
         block = self.block
         if not self.passage.is_code:
-            block = grown(self.passage.item.text, block, self.headings)
+            block = grown(self.passage.item.text, block, self.headings, lead=self.passage.lead)
         label = " > ".join(self.headings[-NAMED:])
         analyzer = self.passage.analyzer
         if set(analyzer.terms(label)) <= set(analyzer.terms(block.text)):
@@ -209,11 +210,11 @@ def _repeats(one: Quotation, other: Quotation) -> bool:
 def _candidates(evidence: Evidence, passage: SourcePassage, place: int, follow_up: str) -> list[Candidate]:
     """Return the blocks of a passage with the share of the question that each holds."""
     found = evidence.found_of(passage.item)
-    weights = _weights(weights_of(found.searcher.store, found.plan), frozenset(passage.analyzer.terms(follow_up)))
+    weights = _weights(found, frozenset(passage.analyzer.terms(follow_up)))
     above = frozenset(passage.analyzer.terms(" ".join(_above(passage))))
     candidates: list[Candidate] = []
     headings = passage.item.heading_path.split(" > ")
-    for block in blocks(passage.item.text, headings, code=passage.is_code):
+    for block in blocks(passage.item.text, headings, code=passage.is_code, lead=passage.lead):
         terms = frozenset(passage.analyzer.terms(block.text))
         if terms:
             shares = {term: weight for term, weight in weights.items() if term in terms}
@@ -222,17 +223,36 @@ def _candidates(evidence: Evidence, passage: SourcePassage, place: int, follow_u
     return candidates
 
 
-def _weights(weights: Mapping[Clause, float], new: frozenset[str]) -> dict[str, float]:
-    """Return the share of each term in all that a question says; where some are `new`, the others count less."""
+def _weights(found: Found, new: frozenset[str]) -> dict[str, float]:
+    """Return the share of each term in all that a question says; where some are `new`, the others count less.
+
+    What stands for a word, such as another spelling of one that occurs nowhere, counts what the word does.
+    """
     single: dict[str, float] = {}
-    for clause, weight in weights.items():
+    for clause, weight in weights_of(found.searcher.store, found.plan).items():
         for term in clause:
             worth = OLD * weight if new and term not in new else weight
             single[term] = max(single.get(term, 0.0), worth)
     total = sum(single.values())
-    if total:
-        return {term: weight / total for term, weight in single.items()}
-    return {}
+    if not total:
+        return {}
+    for variant in found.plan.variants:
+        if len(variant.clause) == len(variant.beside) == 1:
+            single.setdefault(variant.clause[0], single.get(variant.beside[0], 0.0))
+    return {term: weight / total for term, weight in single.items()}
+
+
+def _mended(found: Found) -> str:
+    """Return a question without its last stops, with words that occur nowhere as the texts spell them."""
+    text = _STOPS.sub("", found.query.semantic_text)
+    misspelt = {each.word for each in found.plan.variants if not each.spelling and each.clause[0].isalpha()}
+    for notice in found.trace.notes:
+        if notice.code == VARIANTS:
+            for word, spelling in zip(notice.data["words"], notice.data["variants"], strict=False):
+                if word in misspelt:
+                    misspelt.remove(word)
+                    text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", spelling, text, count=1)
+    return text
 
 
 def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: str) -> list[Notice]:
@@ -244,7 +264,7 @@ def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: 
     texts = [headed(each) for each in candidates]
     try:
         if isinstance(embedder, TokenEmbedder):
-            text = _STOPS.sub("", found.query.semantic_text)
+            text = _mended(found)
             question, *blocks = embedder.token_vectors([text, *texts])
             weights = _token_weights(found, embedder, text, len(question), follow_up)
             if len(question):
@@ -266,8 +286,9 @@ def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: 
 def _token_weights(found: Found, embedder: TokenEmbedder, text: str, tokens: int, follow_up: str) -> Scores:
     """Return what each token of the question counts: the root of the share of its word, nothing for a stop word."""
     analyzer = found.searcher.analyzer
-    shares = _weights(weights_of(found.searcher.store, found.plan), frozenset(analyzer.terms(follow_up)))
-    words = found.query.words or Words(analyzer)
+    shares = _weights(found, frozenset(analyzer.terms(follow_up)))
+    words = Words(analyzer)
+    words.read(text)
     return np.sqrt(token_weights(embedder, text, words, shares, tokens))
 
 

@@ -17,6 +17,7 @@ from rifflux.text.analyzer import Analyzer, fold
 from rifflux.text.identifiers import labelled
 from rifflux.text.moments import dates_in, moments_in
 from rifflux.text.sentences import pieces
+from rifflux.text.turns import TurnLead
 from rifflux.types import Moment, Span
 
 #: The share of a sentence's words that must stand in its source.
@@ -45,11 +46,12 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class SourcePassage:
-    """A passage of a pack, as sentences are compared with it."""
+    """A passage of a pack, as sentences are compared with it; `lead` is how its turns begin if it is a conversation."""
 
     item: EvidenceItem
     analyzer: Analyzer
     is_code: bool = False
+    lead: TurnLead | None = None
 
     @cached_property
     def whole(self) -> str:

@@ -63,6 +63,11 @@ def test_binary_data_is_refused(data: bytes) -> None:
         decode(data)
 
 
+def test_a_zero_byte_in_a_page_of_text_is_a_blank() -> None:
+    page = b"It holds. " * 300
+    assert decode(page + b"a\0b" + page) == (page + b"a b" + page).decode()
+
+
 def test_newlines_become_one_character() -> None:
     assert decode(b"a\r\nb\rc\n\r\nd") == "a\nb\nc\n\nd"
 

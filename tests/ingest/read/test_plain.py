@@ -90,3 +90,10 @@ def test_every_word_is_in_one_block(text: str) -> None:
     covered = [at for block in blocks for at in range(block.start, block.end)]
     assert covered == sorted(set(covered))
     assert {at for at, character in enumerate(text) if not character.isspace()} <= set(covered)
+
+
+def test_a_conversation_is_cut_between_turns() -> None:
+    text = "RETRO\n\nAnn: one.\ngoes on\nBob: two\nAnn: three\nBob: four\n"
+    (parsed,) = read_plain(File("retro.txt", text.encode()))
+    found = [text[block.start : block.end] for block in parsed.blocks]
+    assert found == ["RETRO", "Ann: one.\ngoes on", "Bob: two", "Ann: three", "Bob: four"]

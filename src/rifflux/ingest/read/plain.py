@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from rifflux.ingest.chunking import BLANK_LINES, pieces, plain_blocks
 from rifflux.ingest.read.base import File, decode, document_of
+from rifflux.text.turns import turn_lead, turns
 from rifflux.types import Block, Parsed
 
 _NUMBER = re.compile(r"[-+]?[\d.,:/-]*\d[\d.,:/-]*%?")
@@ -15,10 +16,17 @@ _SEPARATOR = re.compile(r"[,;\t|]")
 
 
 def read_plain(file: File) -> Iterator[Parsed]:
-    """Yield the document of a text file; the entries of a log (`.log`) are only ever cut between lines."""
+    """Yield the document of a text file; the entries of a log (`.log`) are only ever cut between lines.
+
+    A conversation is cut between turns.
+    """
     text = decode(file.data)
     if PurePosixPath(file.path).suffix.lower() == ".log":
         blocks = tuple(Block(*span, "code") for span in pieces(text, 0, len(text), BLANK_LINES))
+    elif lead := turn_lead(text):
+        spans = turns(text, lead)
+        head = plain_blocks(text[: spans[0][0]])
+        blocks = (*head, *(Block(*span, "item") for span in spans))
     else:
         blocks = plain_blocks(text)
     yield Parsed(document_of(file, text, "text"), blocks)

@@ -1,0 +1,108 @@
+"""Find the turns of a conversation in plain text: a transcript, an export of a chat, an interview.
+
+No list of formats says how a turn begins. What is written before each one has one shape in a document, with a few names
+that come again and again: "Ann: ", "[2024-01-17 13:05] <ann> ", "**Ann** (19:30): " and others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rifflux.types import Span
+
+#: Characters of a document that are read to find how its turns begin, and of what stands before a turn.
+READ = 20_000
+LONGEST_LEAD = 72
+#: Turns of a conversation at least, the average number of each speaker's, and the share of all lines (or paragraphs).
+LEAST = 4
+LEAST_EACH = 2
+LEAST_SHARE = 0.5
+#: The share of names that are followed by the same one as before, from which on they are fields of records.
+SAME_NEXT = 0.7
+#: Words of a name.
+LONGEST_NAME = 4
+
+#: Where what stands before a turn may end.
+_END = re.compile(r"[:>\])][*_]*(?=\s|\Z)")
+#: What begins a heading, a row or an item.
+_OTHER = tuple(" \t#|+-.")
+#: What names, dates and times are written with.
+_SHAPE = re.compile(r"[a0\s*_\[\]()<>:,/.–—-]+")
+_NUMBER = re.compile(r"\d+")
+_NAME = re.compile(r"[^\W\d_]+(?:[ .'’_-]+[^\W\d_]+)*")
+_LINE = re.compile(r"[^\n]+")
+_PARAGRAPH = re.compile(r"\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLead:
+    """What stands before each turn of a document: its shape, and the names of those who speak."""
+
+    shape: str
+    names: frozenset[str]
+
+    def begins(self, line: str) -> bool:
+        """Return True if a turn begins with a line."""
+        return any(shape == self.shape and name in self.names for shape, name in _leads(line))
+
+
+def turn_lead(text: str) -> TurnLead | None:
+    """Return how the turns of a document begin, or None for a document that is no conversation."""
+    text = text[:READ]
+    lines = [line.group() for line in _LINE.finditer(text)]
+    paragraphs = [paragraph.group() for paragraph in _PARAGRAPH.finditer(text)]
+    by_shape: dict[str, list[str]] = {}
+    for line in lines:
+        for shape, name in _leads(line):
+            by_shape.setdefault(shape, []).append(name)
+    best: TurnLead | None = None
+    most = 0
+    for shape, names in by_shape.items():
+        counts = Counter(names)
+        known = frozenset(name for name, count in counts.items() if count > 1 or "0" in shape)
+        turns = sum(counts[name] for name in known)
+        changes = sum(one != other for one, other in pairwise(names))
+        if len(known) > 2 and "0" not in shape and _is_cycle(names):
+            continue
+        if len(known) < 2 or turns < max(LEAST, LEAST_EACH * len(known), most + 1) or 2 * changes < turns:
+            continue
+        lead = TurnLead(shape, known)
+        begun = sum(lead.begins(paragraph) for paragraph in paragraphs)
+        if turns >= LEAST_SHARE * len(lines) or begun >= max(LEAST, LEAST_SHARE * len(paragraphs)):
+            best = lead
+            most = turns
+    return best
+
+
+def turns(text: str, lead: TurnLead) -> list[Span]:
+    """Return the turns of a text; a line that begins none goes on with the one before it."""
+    starts = [line.start() for line in _LINE.finditer(text) if lead.begins(line.group())]
+    ends = [*starts[1:], len(text)]
+    return [(start, start + len(text[start:end].rstrip())) for start, end in zip(starts, ends, strict=True)]
+
+
+def _is_cycle(names: Sequence[str]) -> bool:
+    """Return True if each name is mostly followed by the same one: those are the fields of records, no speakers."""
+    following: dict[str, Counter[str]] = {}
+    for name, after in pairwise(names):
+        following.setdefault(name, Counter())[after] += 1
+    return sum(max(after.values()) for after in following.values()) > SAME_NEXT * (len(names) - 1)
+
+
+def _leads(line: str) -> Sequence[tuple[str, str]]:
+    """Return what may stand before a turn in a line: shapes with the name in them."""
+    found: list[tuple[str, str]] = []
+    if line.startswith(_OTHER):
+        return found
+    for end in _END.finditer(line, 0, LONGEST_LEAD):
+        written = line[: end.end()]
+        name = " ".join(_NAME.findall(written)).casefold()
+        if name and len(name.split()) <= LONGEST_NAME:
+            shape = _NAME.sub("a", _NUMBER.sub("0", written))
+            if _SHAPE.fullmatch(shape):
+                found.append((shape, name))
+    return found
