@@ -227,7 +227,11 @@ def test_a_deleted_user_gets_nothing_back_from_what_was_running(run: Any, root: 
     made = root.post("/tokens", json={"user": "eve"}).json()["token"]
     with service.client(made) as eve:
         ids = [send(eve, f"gone{number}", 1500, **NOW).json()["id"] for number in range(3)]
-        assert root.delete("/admin/users/eve").status_code == 200
+        statuses = [root.delete("/admin/users/eve").status_code]
+        while statuses[-1] == 503:  # the machine is busy, and no request may take long here
+            statuses.append(root.delete("/admin/users/eve").status_code)
+    # What was given up may have been done after all.
+    assert statuses[-1] == 200 or (len(statuses) > 1 and statuses[-1] == 404)
     assert [root.get(f"/jobs/{id}").status_code for id in ids] == [404] * 3
     assert root.delete("/admin/users/eve").status_code == 404
 
