@@ -17,7 +17,10 @@ from rifflux.types import Filter
 __all__ = ["MARK", "NAMES", "SCOPES", "SHARES", "cached", "forget", "program", "questions", "sample", "tell", "timed"]
 
 #: The development collections, with `:QRELS` for another set of judgements, and those asked within a scope.
-NAMES = ("scifact", "nfcorpus", "cacm", "cosqa", "locomo", "stacks", "stacks:terms", "cfr30", "srd5e")
+NAMES = (
+    *("scifact", "nfcorpus", "cacm", "cosqa", "locomo", "stacks", "stacks:terms", "cfr30", "srd5e"),
+    *("nq-utd", "med", "qmsum"),
+)
 SCOPES = {"locomo": "conversation"}
 
 #: Filters that leave everything, and shares of the documents, scattered; `MARK` marks the documents for them.

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bench.quality.forms import Name
+from bench.quality.name_forms import Name
 
 __all__ = ["COLLECTIONS", "invent", "pronounceable", "sentences"]
 

@@ -20,9 +20,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 
-from bench.quality.forms import FORMS, Name, beginnings, drawn, in_form, named_files, named_records, unique
 from bench.quality.invented import COLLECTIONS, invent
 from bench.quality.kept import Kept, first_document, markdown
+from bench.quality.name_forms import FORMS, Name, beginnings, drawn, in_form, named_files, named_records, unique
 from rifflux.evaluate import Run, parse_run
 from rifflux.index import Index
 

@@ -29,9 +29,9 @@ from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 
-from bench.quality.forms import Name, beginnings, drawn, named_files, named_records, unique
 from bench.quality.invented import pronounceable, sentences
 from bench.quality.kept import PAGE, Kept, first_document, markdown
+from bench.quality.name_forms import Name, beginnings, drawn, named_files, named_records, unique
 from bench.shared import sample
 from rifflux.evaluate import Run, parse_run
 from rifflux.index import Index

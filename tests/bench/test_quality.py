@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from bench.quality import memories, naming, notes, papers, ranking, reliability
 from bench.quality.definitions import Definition, definitions, parts
-from bench.quality.forms import FORMS, Name, beginnings, in_form, unique
 from bench.quality.invented import COLLECTIONS, PROSE, invent, pronounceable
 from bench.quality.manuals import Page, _pages, _pdf
+from bench.quality.name_forms import FORMS, Name, beginnings, in_form, unique
 from bench.quality.notebook import MONTH, write_notes
 
 from rifflux.evaluate import Cache, Collection, JudgedQuestion

@@ -38,6 +38,8 @@ ARGUMENTS: dict[str, str] = {
     "features": "DATA scifact cacm --keep KEEP",
     "fusion": "DATA scifact cacm --keep KEEP",
     "naming": "DATA scifact --keep KEEP",
+    "lifts": "DATA scifact --most 4 --forms 4 --parts anchors,rerank --keep KEEP",
+    "forms": "DATA scifact --documents 4 --parts times --keep KEEP",
     "table": "DATA scifact --peers --keep KEEP",
     "answers": "DATA/questions.jsonl DATA/docs/rust-book",
     "code": "--each 2 --keep PACKAGES",
