@@ -80,6 +80,10 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
         rows = f"{documents:,} documents and {chunks:,} chunks"
         done = [f"the database was damaged: took {rows} over into a new file"]
         kept = str(salvaged.kept)
+        if salvaged.uncertain:
+            done.append(f"{salvaged.uncertain:,} rows lay on damaged pages and are kept as they could be read")
+        if salvaged.unknown:
+            done.append(f"{salvaged.unknown:,} pages are whole, but nothing says to what they belong: left them out")
         if salvaged.again:
             done.append(f"{salvaged.again:,} files are read when their folders are next indexed")
     with open_index(path, create=False) as index:

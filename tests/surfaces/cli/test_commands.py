@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from typer.testing import CliRunner
 
@@ -291,9 +292,8 @@ class TestStatusAndDoctor:
         assert indexed.json("doctor") == {"sound": True, "problems": []}
 
     def test_a_damaged_one_fails_and_the_cure_is_named(self, indexed: Any) -> None:
-        connection = sqlite3.connect(indexed.folder / ".rifflux/index.db")
+        connection = apsw.Connection(str(indexed.folder / ".rifflux/index.db"))
         connection.execute("update vector set hash = hash + 1")
-        connection.commit()
         connection.close()
         assert indexed("doctor").returncode == 1
         problems = indexed.json("doctor", status=1)["problems"]

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from rifflux.errors import Cure, DamagedIndex
 from rifflux.store.catalog import (
     Catalog,
     ChunkNames,
@@ -24,6 +25,7 @@ from rifflux.store.catalog import (
 )
 from rifflux.store.sqlite.catalog import graph, sql
 from rifflux.store.sqlite.catalog.documents import put_documents
+from rifflux.store.sqlite.connection.connect import text_hash
 from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.filters import where
 from rifflux.text.properties import searchable_properties
@@ -163,8 +165,11 @@ class SqliteCatalog(Catalog):
 
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
         found: dict[tuple[str, str], Document] = {}
-        for place, key, *row in self._at(sql.DOCUMENTS_AT, places):
-            found.setdefault(places[place], _document(key, *row))
+        for place, key, text, hash, *row in self._at(sql.DOCUMENTS_AT, places):
+            if text_hash(text) != hash:
+                where = self.view.engine.location
+                raise DamagedIndex(f"{where} is damaged (the text of {key} is not what was stored)", cure=Cure.SALVAGE)
+            found.setdefault(places[place], _document(key, text, *row))
         return found
 
     def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:

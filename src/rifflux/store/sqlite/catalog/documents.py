@@ -13,6 +13,7 @@ import apsw
 
 from rifflux.store.catalog import AnalyzedChunk, Placed
 from rifflux.store.sqlite.catalog import graph, sql
+from rifflux.store.sqlite.connection.connect import text_hash
 from rifflux.store.sqlite.connection.tables import PUT_CREDIT
 from rifflux.store.sqlite.query import WORDS, Terms
 from rifflux.text.dates import timestamp
@@ -72,7 +73,9 @@ class _Rows:
     def insert(self, connection: apsw.Connection) -> None:
         """Insert them all, parents first."""
         connection.executemany(sql.NEW_DOCUMENT, self.documents)
-        connection.executemany(sql.PUT_TEXT, [(id, document.text) for id, document in self.contents])
+        connection.executemany(
+            sql.PUT_TEXT, [(id, text_hash(document.text), document.text) for id, document in self.contents]
+        )
         for id, document in self.contents:
             for link in document.links:
                 connection.execute(sql.PUT_LINK, (id, link.key, link.kind, link.confidence))

@@ -56,8 +56,8 @@ from json_each(:places) as wanted
 
 # Documents whole, in one statement: what hangs on each comes as JSON.
 DOCUMENTS_AT = f"""
-select wanted.key, document.key, document_text.text, document.title, document.kind, document.created_at,
-    document.updated_at, document.metadata, document.licence, document.language,
+select wanted.key, document.key, document_text.text, document_text.hash, document.title, document.kind,
+    document.created_at, document.updated_at, document.metadata, document.licence, document.language,
     (select json_group_array(json_array(link.key, link.kind, link.confidence) order by link.key, link.kind)
         from link where link.document = document.id),
     (select json_group_array(json_array(scheme, value) order by scheme, value)
@@ -131,7 +131,8 @@ update document set
 where id = ?"""
 
 PUT_TEXT = """
-insert into document_text values (?, ?) on conflict (document) do update set text = excluded.text"""
+insert into document_text values (?, ?, ?)
+on conflict (document) do update set hash = excluded.hash, text = excluded.text"""
 
 PUT_LINK = "insert or replace into link values (?, ?, ?, ?)"
 

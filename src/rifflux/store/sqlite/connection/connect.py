@@ -1,4 +1,9 @@
-"""Opening the database file: whose it is, which version, how it is used, and what its errors mean."""
+"""Opening the database file: whose it is, which version, how it is used, and what its errors mean.
+
+Every page of an index ends with a checksum. SQLite's own extension (https://sqlite.org/cksumvfs.html) writes it with
+the page and compares it whenever the page is read, for every connection of a process that imported this module. A page
+of zeros passes, and so do two long texts whose last pages were exchanged: a document's text has a hash of its own.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,8 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from hashlib import blake2b
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote
@@ -33,23 +39,38 @@ from rifflux.store.sqlite.connection.tables import SCRIPTS, TABLES, TERM_TABLES,
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 #: What changes the tables of a version into those of the next one, by the version that it starts from. It runs in the
 #: transaction that writes the new version, with references unchecked. A version without an entry cannot be read.
 MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {}
-#: The engine's way to files without locks.
+#: The engine's way to files without locks, and without checksums of pages.
 UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
+#: What a page leaves free at its end for its checksum, in bytes; the extension knows its files by this number.
+RESERVED = 8
 #: What a log that was once longer is cut down to, in bytes.
 LOG_BYTES = 64 << 20
 #: With less than this free, a disk is full: SQLite's shared memory grows by so much.
 ROOM_BYTES = 32 << 10
 _MAGIC = b"SQLite format 3\0"
+_IMMUTABLE = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 # Views of each full-text table by term. They are temporary, so that an index that cannot be written has them too.
 _TERM_COUNTS = "create virtual table temp.{table}_count using fts5vocab(main, {table}, row)"
 _POSTINGS = "create virtual table temp.{table}_posting using fts5vocab(main, {table}, instance)"
 _NO_TABLE = re.compile("no such (fts5 )?table")
+_CHECKSUMS = Path(apsw.__file__).with_name("sqlite_extra_binaries") / "cksumvfs"
 #: The location of an index that vanishes when closed.
 MEMORY = ":memory:"
+
+# The way to files that the extension adds becomes the usual one. The engine knows the ending of its file.
+with closing(apsw.Connection(MEMORY)) as _connection:
+    _connection.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)
+    _connection.load_extension(str(_CHECKSUMS))
+
+
+def text_hash(*texts: object) -> int:
+    """Return a hash of a text, as SQLite stores numbers: signed, of 64 bits."""
+    digest = blake2b(str(texts[0]).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
 
 
 def connect(location: str, *, create: bool, read_only: bool = False) -> tuple[apsw.Connection, bool]:
@@ -143,8 +164,7 @@ def _unshared(path: Path) -> apsw.Connection:
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.pragma("locking_mode", "exclusive")
         return connection
-    uri = f"file:{quote(str(path.absolute()))}?immutable=1"
-    return apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, vfs=UNLOCKED)
+    return apsw.Connection(f"file:{quote(str(path.absolute()))}?immutable=1", flags=_IMMUTABLE)
 
 
 def _has_log(path: Path) -> bool:
@@ -157,7 +177,7 @@ def frozen(connection: apsw.Connection) -> tuple[int, ...] | None:
 
     If that differs later, somebody did change them, and the connection sees a mixture: open another.
     """
-    if connection.open_vfs != UNLOCKED:
+    if connection.open_vfs != UNLOCKED and not connection.open_flags & apsw.SQLITE_OPEN_URI:
         return None
     files = (Path(connection.filename), Path(connection.filename_wal))
     states = [file.stat() for file in files if file.exists()]
@@ -178,6 +198,7 @@ def _prepared(
         if not create or read_only:
             raise NotAnIndex(f"{path} is empty, not a Rifflux index", cure=Cure.ADD)
         connection.pragma("page_size", 8192)
+        connection.reserve_bytes(reserve=RESERVED)
     else:
         if application != APPLICATION_ID:
             raise NotAnIndex(f"{path} is a database of another program", cure=Cure.OTHER_INDEX)
@@ -197,6 +218,7 @@ def _prepared(
         connection.execute(_TERM_COUNTS.format(table=table))
         connection.execute(_POSTINGS.format(table=table))
     connection.register_fts5_function("field_counts", field_counts)
+    connection.create_scalar_function("text_hash", text_hash, 1, deterministic=True)
     return connection
 
 
@@ -249,23 +271,28 @@ def write_schema(connection: apsw.Connection) -> None:
     connection.execute("pragma foreign_keys = on")
 
 
+def differs(error: apsw.Error) -> bool:
+    """Return whether an error says that a page differs from its checksum."""
+    return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
+
+
 @contextmanager
 def translated(location: str) -> Iterator[None]:
     """Turn SQLite's errors within the block into ours, each with its cure."""
     try:
         yield
-    except (apsw.Error, OSError) as error:
+    except (apsw.Error, OSError, UnicodeDecodeError) as error:
         raise_ours(location, error)
 
 
-def raise_ours(location: str, error: apsw.Error | OSError) -> NoReturn:
+def raise_ours(location: str, error: apsw.Error | OSError | UnicodeDecodeError) -> NoReturn:
     """Raise an error of SQLite as ours, with its cure, or as it is where we have none."""
     if ours := _in_our_words(location, error):
         raise ours from error
     raise error
 
 
-def _in_our_words(location: str, error: apsw.Error | OSError) -> RiffluxError | None:
+def _in_our_words(location: str, error: apsw.Error | OSError | UnicodeDecodeError) -> RiffluxError | None:
     match error:
         case apsw.BusyError():
             return Busy(f"{location} is held by another process: wait for it to finish, then try again")
@@ -275,6 +302,10 @@ def _in_our_words(location: str, error: apsw.Error | OSError) -> RiffluxError | 
             )
         case apsw.CorruptError():
             return DamagedIndex(f"{location} is damaged ({error})", cure=Cure.SALVAGE)
+        case UnicodeDecodeError():
+            return DamagedIndex(f"{location} is damaged (a text in it is not UTF-8)", cure=Cure.SALVAGE)
+        case apsw.IOError() if differs(error):
+            return DamagedIndex(f"{location} is damaged (a page differs from its checksum)", cure=Cure.SALVAGE)
         case apsw.SQLError() if _NO_TABLE.match(str(error)):
             return DamagedIndex(f"{location} is damaged ({error})", cure=Cure.SALVAGE)
         case apsw.FullError():

@@ -237,7 +237,7 @@ class Engine:
         try:
             for follower in self.followers if behind else ():
                 follower.changed(self.connection, behind)
-        except (apsw.Error, OSError) as error:
+        except (apsw.Error, OSError, UnicodeDecodeError) as error:
             raise_ours(self.location, error)
 
     def undo(self) -> None:

@@ -81,6 +81,7 @@ create index document_order on document (owner, namespace, coalesce(time, 9e18),
 
 create table if not exists document_text (
     document integer primary key references document (id) on delete cascade,
+    hash integer not null,
     text text not null
 );
 

@@ -66,7 +66,7 @@ class OwnerView:
                 yield engine.connection, self._numbers(engine.connection)
             finally:
                 engine.lock.release()
-        except (apsw.Error, OSError) as error:
+        except (apsw.Error, OSError, UnicodeDecodeError) as error:
             raise_ours(engine.location, error)
 
     def _numbers(self, connection: apsw.Connection) -> Numbers:
@@ -158,7 +158,7 @@ class OwnerView:
                 connection.execute("commit")
             except BaseException as error:
                 engine.undo()
-                if isinstance(error, apsw.Error | OSError):
+                if isinstance(error, apsw.Error | OSError | UnicodeDecodeError):
                     raise_ours(engine.location, error)
                 raise
             engine.follow()

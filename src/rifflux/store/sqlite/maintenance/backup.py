@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from rifflux.errors import Cure, DamagedIndex, InvalidArgument
-from rifflux.store.sqlite.connection.connect import translated
+from rifflux.store.sqlite.connection.connect import differs, translated
 from rifflux.types import Progress
 
 #: Pages copied between two tellings of progress.
@@ -30,8 +30,13 @@ def backup(source: apsw.Connection, target: Path, *, force: bool = False, progre
     with translated(str(target)), new_file(target) as partial:
         copy = apsw.Connection(str(partial))
         try:
-            with _one_moment(source):
-                _copy(source, copy, progress)
+            try:
+                with _one_moment(source):
+                    _copy(source, copy, progress)
+            except apsw.IOError as error:
+                if differs(error):
+                    raise _damaged(str(error), target) from error
+                raise
             copy.pragma("journal_mode", "delete")
             _check_copy(copy, target)
         finally:
@@ -89,4 +94,8 @@ def _copy(source: apsw.Connection, copy: apsw.Connection, progress: Progress | N
 def _check_copy(copy: apsw.Connection, target: Path) -> None:
     for (line,) in copy.execute("pragma quick_check(1)").fetchall():
         if line != "ok":
-            raise DamagedIndex(f"the index is damaged ({line}), and its copy {target} was not kept", cure=Cure.CHECK)
+            raise _damaged(str(line), target)
+
+
+def _damaged(reason: str, target: Path) -> DamagedIndex:
+    return DamagedIndex(f"the index is damaged ({reason}), and its copy {target} was not kept", cure=Cure.CHECK)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -11,7 +13,9 @@ import numpy as np
 
 from rifflux.errors import Cure
 from rifflux.store.mending import REVISION, Analysis, Problem, StoredChunk
+from rifflux.store.sqlite.connection.tables import TABLES, TERM_TABLES
 from rifflux.store.sqlite.maintenance.faults import FAULTS, orphans
+from rifflux.store.sqlite.maintenance.pages import DatabasePages
 from rifflux.types import Vectors
 
 #: The tables of the word index, each with the condition on the chunks that it holds.
@@ -26,6 +30,7 @@ _MISSING_TERMS = "select id from chunk where {owned} and id not in (select id fr
 _UNEMBEDDED = """
 select count(*), count(*) - (select count(*) from vector where model = (select id from model where state = 'active'))
 from chunk"""
+_EVERY_ROW = "select * from {table}"
 _REVISION = "select value from setting where name = ?"
 _ACTIVE = "select exists (select 1 from model where state = 'active')"
 _VECTORS = """
@@ -53,10 +58,51 @@ order by document.id"""
 
 def check(connection: apsw.Connection, location: str, analysis: Analysis | None) -> list[Problem]:
     """Return every problem of the database, the gravest first; without `analysis`, texts are believed."""
+    problems = list(_unreadable(connection))
+    if problems:
+        return problems
     try:
         return list(_problems(connection, analysis))
-    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
+    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.IOError, UnicodeDecodeError) as error:
         return [Problem(f"{location} is damaged: {error}", Cure.SALVAGE, unreadable=True)]
+
+
+def _unreadable(connection: apsw.Connection) -> Iterator[Problem]:
+    """Yield what is wrong with the pages, and where text is none."""
+    if count := len(damaged_pages(connection)):
+        pages = "page differs from its checksum" if count == 1 else "pages differ from their checksums"
+        yield Problem(f"the database is damaged: {count} {pages}", Cure.SALVAGE, unreadable=True)
+        return
+    for table in sorted(TABLES - {*TERM_TABLES}):
+        try:
+            for _ in connection.execute(_EVERY_ROW.format(table=table)):
+                pass
+        except UnicodeDecodeError:
+            yield Problem(f"the database is damaged: text in {table} is not UTF-8", Cure.SALVAGE, unreadable=True)
+        except (apsw.Error, ValueError) as error:
+            yield Problem(f"the database is damaged: {table}: {error}", Cure.SALVAGE, unreadable=True)
+
+
+def damaged_pages(connection: apsw.Connection) -> frozenset[int]:
+    """Return the numbers of the pages that differ from their checksums; none in memory."""
+    if not connection.filename:
+        return frozenset()
+    with _one_state(connection), closing(DatabasePages.read(Path(connection.filename))) as pages:
+        return pages.damaged
+
+
+@contextmanager
+def _one_state(connection: apsw.Connection) -> Iterator[None]:
+    """Keep the log from being moved into the file while this is read without the engine."""
+    begun = not connection.in_transaction
+    if begun:
+        connection.execute("begin")
+    try:
+        connection.execute("select count(*) from sqlite_master").fetchall()
+        yield
+    finally:
+        if begun:
+            connection.execute("rollback")
 
 
 def _problems(connection: apsw.Connection, analysis: Analysis | None) -> Iterator[Problem]:

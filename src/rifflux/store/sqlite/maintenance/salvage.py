@@ -1,15 +1,15 @@
 """Putting what can be read of a damaged database into a new one; the damaged file is kept next to it.
 
-Tables are read by row number: where a page is damaged, the numbers that lie on it are stepped over, and so is whatever
-does not fit its column. Terms are not read, they are made again; nor is anything that is derived.
+The pages are read one by one, so every row is found whose page is whole, whatever is wrong with the pages above it.
+Terms are not read, they are made again; nor is anything that is derived.
 """
 
 from __future__ import annotations
 
-import shutil
 import struct
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,75 +17,154 @@ import apsw
 
 from rifflux.errors import Cure, DamagedIndex, NotAnIndex
 from rifflux.store.sqlite.connection.connect import APPLICATION_ID, connect, translated
+from rifflux.store.sqlite.connection.engine import transaction
 from rifflux.store.sqlite.connection.exchange import alone, exchange, new_folder
+from rifflux.store.sqlite.maintenance.pages import (
+    INNER_INDEX,
+    INNER_TABLE,
+    LEAF_INDEX,
+    LEAF_TABLE,
+    DatabasePages,
+    NoRow,
+    Row,
+)
 from rifflux.store.sqlite.maintenance.recognize import check_is_index
 
-#: Rows that are read at a time, and stored in one transaction.
-BATCH = 256
-#: Row numbers that are tried one by one where a page is damaged: no page has room for more rows.
-ONE_PAGE = 1024
-#: Above the largest number that a row can have.
-_LAST_ROW = 1 << 63
 #: What is made again, or follows from the other tables.
-LEFT_OUT = ("touched", "derived", "fresh_terms")
+LEFT_OUT = frozenset({"touched", "derived", "fresh_terms"})
+#: What is made again rather than taken from a damaged page.
+MADE_AGAIN = frozenset({"vector"})
 #: What a database of ours is known by.
 OUR_TABLES = frozenset({"document", "chunk", "chunk_terms"})
 #: The tables without which files are read again.
 READ_ANEW = frozenset({"document", "chunk", "document_text"})
-#: Where the header says how large the file is, in pages, and with which change of the file that was true.
-_SIZE = 28
-_SIZE_VALID = 92
-_CHANGES = 24
-_FREE = 32
-_HEADER = 100
+_APPLICATION = 68
 
-#: What reading a damaged page raises, or text that is none.
-_UNREADABLE = (apsw.CorruptError, apsw.IOError, UnicodeDecodeError)
-
-_TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by rowid"
-_VIRTUAL = "select name from sqlite_master where sql like 'create virtual table%'"
-_ROWS = "select rowid, {columns} from {table} where rowid > ? order by rowid limit ?"
-_BOTH_WAYS = ("select {columns} from {table}", "select {columns} from {table} order by {key} desc")
+_SCHEMA = "select type, name, tbl_name, rootpage, sql from sqlite_master"
 _PUT = "insert or ignore into {table} ({columns}) values ({places})"
+_READ_AGAIN = "update file set size = -1, hash = ''"
 #: What Python makes of a column's declared type.
 _TYPES: dict[str, tuple[type, ...]] = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (bytes,)}
+_ANYTHING = (object,)
 
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
     """The result of a salvage: the place of the damaged file, rows saved per table, and files to read again.
 
-    The latter are all files if the table of documents, of their texts or of chunks was not there.
+    `uncertain` are the rows that lay on damaged pages and could still be read; nobody knows whether they are as they
+    were. `unknown` are the whole pages of which nobody knows to what table they belong.
     """
 
     kept: Path
     rows: dict[str, int]
     again: int = 0
+    uncertain: int = 0
+    unknown: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class _SalvagedTable:
-    """A table with the columns that both databases have: name, declared type, place in the primary key."""
+class _Tree:
+    """A table or an index: its columns as they are stored, with the types and whether each may be null."""
 
     name: str
-    columns: tuple[tuple[str, str, int], ...]
+    columns: tuple[str, ...]
+    types: tuple[tuple[tuple[type, ...], bool], ...]
+    #: The place of the column that is the row's number; None without one, and of indexes and tables without numbers.
+    number: int | None
     by_row: bool
+    is_table: bool
 
-    @property
-    def listed(self) -> str:
-        return ", ".join(name for name, _, _ in self.columns)
-
-    @property
-    def key(self) -> str:
-        keys = sorted((place, name) for name, _, place in self.columns if place)
-        return ", ".join(f"{name} desc" for _, name in keys).removesuffix(" desc") or "rowid"
-
-    def fits(self, row: Sequence[Any]) -> bool:
-        """Return whether the values are of the types that the columns have."""
-        typed = zip(row, self.columns, strict=True)
+    def fits(self, row: Row) -> bool:
+        """Return whether a row may be one of this tree."""
+        if len(row.values) != len(self.types):
+            return False
         return all(
-            value is None or isinstance(value, _TYPES.get(type.upper(), (object,))) for value, (_, type, _) in typed
+            nullable if value is None else isinstance(value, types)
+            for value, (types, nullable) in zip(row.values, self.types, strict=True)
         )
+
+    def values(self, row: Row) -> tuple[Any, ...]:
+        """Return the values of a row, its number among them."""
+        if self.number is None:
+            return row.values
+        return (*row.values[: self.number], row.number, *row.values[self.number + 1 :])
+
+
+@dataclass(slots=True)
+class _Found:
+    """The pages of a damaged file by the tree that they belong to."""
+
+    pages: DatabasePages
+    trees: dict[str, _Tree]
+    owned: dict[int, str] = field(default_factory=dict)
+    #: DatabasePages of which the file says that nothing lies on them, if it can be believed.
+    free: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        if 1 not in self.pages.damaged:
+            self.free = self.pages.free()
+
+    def claim(self, root: int, name: str, *, trusting: bool) -> None:
+        """Give a tree the pages that follow from its root, through whole pages or, trusting, through damaged ones."""
+        tree = self.trees[name]
+        inner, leaf = (INNER_TABLE, LEAF_TABLE) if tree.by_row else (INNER_INDEX, LEAF_INDEX)
+        waiting = [root]
+        seen: set[int] = set()
+        while waiting:
+            number = waiting.pop()
+            if (
+                number in seen
+                or number in self.free
+                or self.owned.get(number, name) != name
+                or self.pages.kind(number) not in (inner, leaf)
+            ):
+                continue
+            seen.add(number)
+            if not self._may_be(number, tree):
+                continue
+            self.owned[number] = name
+            if self.pages.kind(number) == inner and (trusting or number not in self.pages.damaged):
+                try:
+                    waiting += self.pages.children(number)
+                except NoRow:
+                    continue
+
+    def _may_be(self, number: int, tree: _Tree) -> bool:
+        """Return whether any row of a page fits a tree, or there is none."""
+        rows = list(self.pages.rows(number))
+        return not rows or any(tree.fits(row) for row in rows)
+
+    def adopt(self) -> int:
+        """Give each page that follows from no other to the one tree whose rows it has; return how many none fits."""
+        unknown = 0
+        for number in range(1, len(self.pages) + 1):
+            kind = self.pages.kind(number)
+            if number in self.owned or number in self.free or kind not in (LEAF_TABLE, LEAF_INDEX, INNER_INDEX):
+                continue
+            rows = list(self.pages.rows(number))
+            if not rows:
+                continue
+            by_row = kind == LEAF_TABLE
+            able = [
+                tree.name
+                for tree in self.trees.values()
+                if tree.by_row == by_row and all(tree.fits(row) for row in rows)
+            ]
+            if len(able) == 1:
+                self.owned[number] = able[0]
+            elif any(self.trees[name].is_table and name not in LEFT_OUT for name in able):
+                unknown += number not in self.pages.damaged
+        return unknown
+
+    def rows(self, name: str, *, whole: bool) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a table that lie on whole pages, or those that do not."""
+        tree = self.trees[name]
+        for number, owner in self.owned.items():
+            if owner == name:
+                for row in self.pages.rows(number):
+                    if row.whole == whole and tree.fits(row):
+                        yield tree.values(row)
 
 
 def salvage(location: str) -> Salvaged:
@@ -97,233 +176,136 @@ def salvage(location: str) -> Salvaged:
     path = Path(location).expanduser()
     check_is_index(path)
     with translated(location), alone(path), new_folder(path) as folder:
-        copy = folder / "damaged.db"
         new = folder / "new.db"
-        for suffix in ("", "-wal"):
-            if path.with_name(path.name + suffix).exists():
-                shutil.copy(path.with_name(path.name + suffix), copy.with_name(copy.name + suffix))
-        connect(str(new), create=True)[0].close()
-        _make_readable(copy, new)
-        target, _ = connect(str(new), create=False)
-        try:
-            rows = _carry_over(copy, target)
-            lost = any(each not in rows for each in READ_ANEW)
-            again = _read_again(target) if lost else 0
+        with closing(connect(str(new), create=True)[0]) as target:
+            with closing(DatabasePages.read(path)) as pages:
+                found, unknown = _found(pages, target)
+                rows, uncertain = _carry_over(found, target)
+                suspect = bool(pages.damaged) or any(each not in rows for each in READ_ANEW)
+            again = 0
+            if suspect:
+                target.execute(_READ_AGAIN)
+                again = target.changes()
             target.pragma("journal_mode", "delete")
-        finally:
-            target.close()
         if not rows.get("document") and not rows.get("chunk"):
             raise DamagedIndex(
                 f"nothing can be read of {path}: restore a copy, or delete it and index your files again"
             )
         kept = exchange(path, new, "damaged")
         assert kept
-        return Salvaged(kept, rows, again)
+        return Salvaged(kept, rows, again, uncertain, unknown)
 
 
-def _make_readable(copy: Path, new: Path) -> None:
-    """Give a copy that cannot be opened the header of a new index, then the list of its tables too."""
-    ours = _is_ours(copy)
-    for mend in (_give_header, _give_tables):
-        if (tables := _tables_of(copy)) is not None:
-            if not ours and not tables >= OUR_TABLES:
-                raise NotAnIndex(f"{copy.name} is a database of another program", cure=Cure.OTHER_INDEX)
-            return
-        mend(copy, new)
+def _found(pages: DatabasePages, target: apsw.Connection) -> tuple[_Found, int]:
+    """Return the pages by their trees, and how many pages could not be given to one."""
+    listed = list(_listed(pages))
+    ours = struct.unpack_from(">I", pages.page(1), _APPLICATION)[0] == APPLICATION_ID
+    names = {name for _, name, *_ in listed}
+    if listed and not ours and not names >= OUR_TABLES:
+        raise NotAnIndex("this is a database of another program", cure=Cure.OTHER_INDEX)
+    # What is made in one go has its trees on the same pages: those of a list that cannot be read are looked for there.
+    known: list[Any] = target.execute(_SCHEMA).fetchall()
+    with closing(apsw.Connection(":memory:")) as model:
+        model.execute("pragma writable_schema = on")
+        described = {name: sql for _, name, _, _, sql in known if sql} | {
+            name: sql for _, name, _, _, sql in listed if sql
+        }
+        trees = dict(_trees(model, described, [*known, *listed]))
+    found = _Found(pages, trees)
+    # What the file itself says of its trees goes before what is like in a new one.
+    for trusting in (False, True):
+        for rows in (listed, [each for each in known if each[1] not in names]):
+            for _, name, _, root, _ in rows:
+                if name in trees and root:
+                    found.claim(root, name, trusting=trusting)
+    return found, found.adopt()
 
 
-def _is_ours(copy: Path) -> bool:
-    """Return True if the file says that it is an index."""
-    connection = _opened(copy)
-    try:
-        return bool(connection.pragma("application_id") == APPLICATION_ID)
-    except (apsw.NotADBError, apsw.CorruptError):
-        return False
-    finally:
-        connection.close()
+def _listed(pages: DatabasePages) -> Iterator[tuple[str, str, str, int, str | None]]:
+    """Yield the rows of the list of tables and indexes, as far as it can be read."""
+    tree = _Tree("sqlite_master", (), (_TEXT, _TEXT, _TEXT, (_TYPES["INTEGER"], True), (_TYPES["TEXT"], True)), None,
+                 by_row=True, is_table=True)  # fmt: skip
+    found = _Found(pages, {tree.name: tree})
+    found.claim(1, tree.name, trusting=True)
+    for number in found.owned:
+        for row in pages.rows(number):
+            if tree.fits(row) and row.whole:
+                yield row.values
 
 
-def _read_again(target: apsw.Connection) -> int:
-    """Have all files read by the next run of indexing; returns how many."""
-    target.execute("update file set size = -1, hash = ''")
-    return target.changes()
+_TEXT = (_TYPES["TEXT"], False)
 
 
-def _tables_of(copy: Path) -> set[str] | None:
-    """Return the names of a database's tables; None if they cannot be read."""
-    connection = _opened(copy)
-    try:
-        return {str(name) for (name,) in connection.execute(_TABLES)}
-    except (apsw.NotADBError, apsw.CorruptError):
+def _trees(
+    model: apsw.Connection, described: dict[str, str], listed: Iterable[Sequence[Any]]
+) -> Iterator[tuple[str, _Tree]]:
+    """Yield the tables and indexes by name, as an empty database has them that is made by the same statements."""
+    for name, sql in sorted(described.items(), key=lambda each: "index" in each[1][:20].lower()):
+        if not sql.lower().startswith("create virtual") and not name.startswith("sqlite_"):
+            try:
+                model.execute(sql)
+            except apsw.SQLError:
+                continue
+    for name in {name for kind, name, *_ in listed if kind == "table"}:
+        if tree := _table(model, str(name)):
+            yield tree.name, tree
+            for _, index, *_ in model.execute(f"pragma index_list('{name}')").fetchall():
+                yield str(index), _index(model, str(index), str(name))
+
+
+def _table(model: apsw.Connection, name: str) -> _Tree | None:
+    rows: list[Any] = model.execute(f"pragma table_info('{name}')").fetchall()
+    if not rows:
         return None
-    finally:
-        connection.close()
+    sql = str(model.execute("select sql from sqlite_master where name = ?", (name,)).get)
+    by_row = "without rowid" not in sql.lower()
+    if not by_row:
+        # The columns of the key come first.
+        rows.sort(key=lambda row: (not row[5], row[5]))
+    keys = [place for place, row in enumerate(rows) if row[5]]
+    number = keys[0] if by_row and len(keys) == 1 and rows[keys[0]][2].upper() == "INTEGER" else None
+    types = tuple(
+        (() if place == number else _TYPES.get(row[2].upper(), _ANYTHING), place == number or not (row[3] or row[5]))
+        for place, row in enumerate(rows)
+    )
+    return _Tree(name, tuple(row[1] for row in rows), types, number, by_row, is_table=True)
 
 
-def _opened(copy: Path) -> apsw.Connection:
-    connection = apsw.Connection(str(copy))
-    # A file that was cut off is refused otherwise.
-    connection.pragma("writable_schema", True)
-    return connection
+def _index(model: apsw.Connection, name: str, table: str) -> _Tree:
+    declared = {row[1]: _TYPES.get(row[2].upper(), _ANYTHING) for row in model.execute(f"pragma table_info('{table}')")}
+    rows: list[Any] = model.execute(f"pragma index_xinfo('{name}')").fetchall()
+    types = tuple(
+        (_TYPES["INTEGER"] if place == -1 else declared.get(column, _ANYTHING), place != -1)
+        for _, place, column, *_ in rows
+    )
+    return _Tree(name, (), types, None, by_row=False, is_table=False)
 
 
-def _give_tables(copy: Path, new: Path) -> None:
-    """Give a file the list of tables of a new index: made in one go, all have their tables on the same pages."""
-    source = apsw.Connection(str(new))
-    try:
-        pages: list[Any] = source.execute("select pageno from dbstat where name = 'sqlite_schema'").fetchall()
-    finally:
-        source.close()
-    with copy.open("r+b") as file, new.open("rb") as model:
-        model.seek(16)
-        size = struct.unpack(">H", model.read(2))[0]
-        for (page,) in pages:
-            start = (page - 1) * size + (_HEADER if page == 1 else 0)
-            model.seek(start)
-            file.seek(start)
-            file.write(model.read(page * size - start))
-    _give_header(copy, new)
-
-
-def _give_header(copy: Path, new: Path) -> None:
-    """Give a file the first bytes of an index; what they say of the file itself is written again."""
-    with copy.open("r+b") as file, new.open("rb") as model:
-        header = bytearray(model.read(_HEADER))
-        page = struct.unpack_from(">H", header, 16)[0]
-        size = file.seek(0, 2)
-        if size < 2 * page:
-            raise NotAnIndex(f"{copy.name} is no index, or nothing is left of it: restore a copy")
-        struct.pack_into(">I", header, _SIZE, size // page)
-        struct.pack_into(">II", header, _FREE, 0, 0)
-        header[_SIZE_VALID : _SIZE_VALID + 4] = header[_CHANGES : _CHANGES + 4]
-        file.seek(0)
-        file.write(header)
-
-
-def _carry_over(copy: Path, target: apsw.Connection) -> dict[str, int]:
-    source = _opened(copy)
-    try:
-        # What the columns hold is looked at here; a reference may point to a row that was lost, and is mended later.
-        target.execute("pragma foreign_keys = off")
-        source.pragma("cell_size_check", True)
-        return {table.name: _copy(source, target, table) for table in _tables(source, target)}
-    except (apsw.CorruptError, apsw.NotADBError):
-        return {}
-    finally:
-        source.close()
-
-
-def _tables(source: apsw.Connection, target: apsw.Connection) -> Iterator[_SalvagedTable]:
-    virtual: list[Any] = target.execute(_VIRTUAL).fetchall()
-    for (name,) in target.execute(_TABLES).fetchall():
-        if name in LEFT_OUT or any(str(name).startswith(f"{other}") for (other,) in virtual):
+def _carry_over(found: _Found, target: apsw.Connection) -> tuple[dict[str, int], int]:
+    """Store the rows of every table; return how many by table, and how many of all lay on damaged pages."""
+    # What the columns hold was looked at; a reference may point to a row that was lost, and is mended later.
+    target.execute("pragma foreign_keys = off")
+    stored: dict[str, int] = {}
+    uncertain = 0
+    virtual = [name for (name,) in target.execute("select name from sqlite_master where sql like 'create virtual%'")]
+    for (name,) in target.execute("select name from sqlite_master where type = 'table'").fetchall():
+        table = str(name)
+        derived = table in LEFT_OUT or table.startswith(("sqlite_", *(f"{each}_" for each in virtual)))
+        if derived or table in virtual or table not in found.owned.values():
             continue
-        present = {column for column, *_ in _columns(source, str(name))}
-        columns = tuple(each for each in _columns(target, str(name)) if each[0] in present)
-        if columns:
-            by_row = "without rowid" not in str(
-                target.execute("select sql from sqlite_master where name = ?", (name,)).get
-            )
-            yield _SalvagedTable(str(name), columns, by_row)
-
-
-def _columns(connection: apsw.Connection, table: str) -> list[tuple[str, str, int]]:
-    rows: list[Any] = connection.execute(f"pragma table_info({table})").fetchall()
-    return [(name, type, key) for _, name, type, _, _, key in rows]
-
-
-def _copy(source: apsw.Connection, target: apsw.Connection, table: _SalvagedTable) -> int:
-    """Store every readable row that fits; returns how many."""
-    places = ", ".join("?" * len(table.columns))
-    put = _PUT.format(table=table.name, columns=table.listed, places=places)
-    read = _by_row if table.by_row else _by_key
-    before = target.total_changes()
-    for rows in read(source, table):
-        target.execute("begin")
-        target.executemany(put, [row for row in rows if table.fits(row)])
-        target.execute("commit")
-    return target.total_changes() - before
-
-
-def _by_row(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any]]:
-    """Yield rows by growing number, some at a time; where that fails one at a time, stepping over what is damaged."""
-    statement = _ROWS.format(columns=table.listed, table=table.name)
-    after = -(1 << 62)
-    batch = BATCH
-
-    def rows_after(number: int, limit: int) -> list[Any] | None:
-        try:
-            rows: list[Any] = source.execute(statement, (number, limit)).fetchall()
-        except _UNREADABLE:
-            return None
-        return _ascending(rows, number)
-
-    while True:
-        rows = rows_after(after, batch)
-        if rows is None and batch > 1:
-            batch = 1
-            continue
-        if rows is None:
-            # Row numbers are positive and nearly dense.
-            next_readable = _next_readable(max(after, 0), rows_after)
-            if next_readable is None:
-                return
-            after = next_readable
-            continue
-        if not rows:
-            return
-        after = rows[-1][0]
-        batch = min(BATCH, batch * 2)
-        yield [row[1:] for row in rows]
-
-
-def _ascending(rows: list[Any], after: int) -> list[Any] | None:
-    """Return the rows up to the first whose number does not grow, None if that is the first of all.
-
-    Where a page is not what the pages above it say, the engine may give the same row without end.
-    """
-    for place, row in enumerate(rows):
-        if row[0] <= after:
-            return rows[:place] or None
-        after = row[0]
-    return rows
-
-
-def _next_readable(after: int, rows_after: Callable[[int, int], list[Any] | None]) -> int | None:
-    """Return a number behind `after` from which on rows can be read, None if there is none.
-
-    The rows of one damaged page are stepped over one by one. Where more is damaged, steps double, and the place where
-    that ends is found by halving the last one: a file that lost half of its pages takes no more than some thousand
-    steps for each gap.
-    """
-    for number in range(after + 1, after + ONE_PAGE + 1):
-        if rows_after(number, 1) is not None:
-            return number
-    unreadable = after + ONE_PAGE
-    step = ONE_PAGE
-    while rows_after(unreadable + step, 1) is None:
-        unreadable += step
-        step *= 2
-        if unreadable + step >= _LAST_ROW:
-            return None
-    readable = unreadable + step
-    while readable - unreadable > 1:
-        middle = (readable + unreadable) // 2
-        if rows_after(middle, 1) is None:
-            unreadable = middle
-        else:
-            readable = middle
-    return readable
-
-
-def _by_key(source: apsw.Connection, table: _SalvagedTable) -> Iterator[list[Any]]:
-    """Yield rows from both ends of the table up to what is damaged; those in one piece twice, which does no harm."""
-    for statement in _BOTH_WAYS:
-        rows: list[Any] = []
-        try:
-            rows.extend(source.execute(statement.format(columns=table.listed, table=table.name, key=table.key)))
-        except _UNREADABLE:
-            yield rows
-            continue
-        yield rows
-        return
+        tree = found.trees[table]
+        present = {column for _, column, *_ in target.execute(f"pragma table_info({table})")}
+        places = [place for place, column in enumerate(tree.columns) if column in present]
+        columns = ", ".join(tree.columns[place] for place in places)
+        put = _PUT.format(table=table, columns=columns, places=", ".join("?" * len(places)))
+        before = target.total_changes()
+        with transaction(target, "begin immediate"):
+            rows = found.rows(table, whole=True)
+            target.executemany(put, ([row[place] for place in places] for row in rows))
+            certain = target.total_changes()
+            if table not in MADE_AGAIN:
+                rows = found.rows(table, whole=False)
+                target.executemany(put, ([row[place] for place in places] for row in rows))
+        stored[table] = target.total_changes() - before
+        uncertain += target.total_changes() - certain
+    return stored, uncertain
