@@ -28,13 +28,13 @@ from rifflux.conversations import Conversation, Conversations, Message, Thread
 from rifflux.index.admin import Admin
 from rifflux.index.documents import DocumentPage
 from rifflux.ingest.parallel import sent
-from rifflux.ingest.parallel.apart import MOST
 from rifflux.ingest.walk.find import Finder
 from rifflux.retrieve.steps.rerank import Resources
 from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.session.searching import Searcher
 from rifflux.session.writing import Writer
 from rifflux.testing import everything
+from rifflux.types.limits import READER_LIMITS
 from tests.support.exploring import examples
 from tests.support.users import CANARY, KEYS, QUESTIONS, SECRETS, TEXTS, fill, hide, ids_of, share
 
@@ -325,7 +325,7 @@ def test_what_concerns_everybody_is_refused_in_a_scope(name: str, worlds: tuple[
 
 def test_nothing_that_ann_does_reaches_others(worlds: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> None:
     # Each upload starts a process, which a busy machine does not always give what it needs within the usual limit.
-    patient = partial(sent.read_sent, limits=replace(MOST, seconds=600.0))
+    patient = partial(sent.read_sent, limits=replace(READER_LIMITS, seconds=600.0))
     monkeypatch.setattr(sent, "read_sent", patient)
     alone, crowded = worlds
     ids = [int(id, 16) for id in crowded.ids]

@@ -6,7 +6,9 @@ import os
 
 
 def count(text: str) -> int:
-    """The words of a text; one that says so ends the process."""
+    """The words of a text; one that says so ends the process, or takes forever."""
     if "deadly" in text:
         os._exit(1)
+    while "endless" in text:
+        pass
     return len(text.split())

@@ -142,10 +142,10 @@ class Documents:
     ) -> Stored:
         """Store the documents of a file of any kind that is read, as `put` does; `name` tells its kind, and is no path.
 
-        It is read in a process of its own that is held to 512 MB and 30 s. A title and a date are those of a file that
-        is one document; a license is that of documents which state none; metadata come to those that are read. They
-        are analyzed in `language`, by default that of the index. Raises
-        `Unreadable` with the reason for a file that cannot be read, and nothing is stored then.
+        It is read in a process of its own within `reader_seconds` and `reader_memory_mb` (see `rifflux.open`). A title
+        and a date are those of a file that is one document; a license is that of documents which state none; metadata
+        come to those that are read. They are analyzed in `language`, by default that of the index. Raises `Unreadable`
+        with the reason for a file that cannot be read, and nothing is stored then.
         """
         from rifflux.ingest.parallel.apart import safe_name
         from rifflux.ingest.parallel.sent import read_sent
@@ -159,7 +159,7 @@ class Documents:
         if not data.strip():
             raise Unreadable(f"{name} is empty, so nothing was stored")
         try:
-            found = read_sent(name, data, place=intake.place)
+            found = read_sent(name, data, self._view.session.reader_limits, intake.place)
         except Unreadable as error:
             raise Unreadable(f"{name} {error}") from None
         parts: list[Parsed] = []

@@ -19,6 +19,7 @@ from rifflux.session.session import CallLimits, IndexView, Session
 from rifflux.session.vectors import CurrentEmbedder
 from rifflux.store import REVISION, Store, open_store
 from rifflux.text.analyzer import REVISIONS
+from rifflux.types.limits import READER_LIMITS, READER_MEMORY_MB, READER_SECONDS, ReaderLimits
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
@@ -53,6 +54,8 @@ def open_index(
     budget: float = 0.0,
     chat: ChatModel | None = None,
     state: str | Path | None = None,
+    reader_seconds: int = READER_LIMITS.processor_s,
+    reader_memory_mb: int = READER_LIMITS.memory_mb,
 ) -> Index:
     """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
 
@@ -79,6 +82,8 @@ def open_index(
     amount); see `rifflux.service.usage`. `chat` is the model that writes answers; without it, they are quoted.
     `state` is a file for what users do: tokens, usage, feedback and their log. It is made where it is not there, and
     the index is only read then, so that it may lie where nobody can write.
+    `reader_seconds` of processor time and `reader_memory_mb` of memory are what reading one file may take, one's own as
+    well as those that are sent; a file that takes more fails.
     `neighbors="hnsw"` searches very many vectors along a graph (see `store/sqlite/semantic/hnsw.py`).
     Raises `NotFound`, `InvalidArgument`, `ModelError`, `NotAnIndex`, `NewerIndex` or `DamagedIndex`.
     """
@@ -98,6 +103,8 @@ def open_index(
         from rifflux.text.analyzer import checked_language
 
         checked_language(language)
+    checked_whole("reader_seconds", reader_seconds, *READER_SECONDS)
+    checked_whole("reader_memory_mb", reader_memory_mb, *READER_MEMORY_MB)
     limits = _limits(embed_timeout, prices, budget)
     ranked = _ranked(fusion, reranker, rerank_top)
     if boosts:
@@ -124,6 +131,7 @@ def open_index(
             limits,
             chat,
             language="" if language == chosen.language else language,
+            reader_limits=ReaderLimits(processor_s=reader_seconds, memory_mb=reader_memory_mb),
         )
         return Index(IndexView(session, store, chosen))
     except BaseException:

@@ -14,6 +14,7 @@ from json.encoder import encode_basestring_ascii as _quoted
 from operator import attrgetter
 from pkgutil import resolve_name
 
+from rifflux.errors import Unreadable
 from rifflux.types import Block, Chunk, Document, Span
 
 #: How many tokens of the embedder a text has; additive over words.
@@ -64,10 +65,13 @@ class Chunker:
     floor_tokens: int = 128
     tolerance: float = 0.1
 
-    def __call__(self, document: Document, blocks: Sequence[Block], count: Count, *, identity: str) -> list[Chunk]:
+    def __call__(
+        self, document: Document, blocks: Sequence[Block], count: Count, *, identity: str, most: int | None = None
+    ) -> list[Chunk]:
         """Return the chunks of `document`, in order; `identity` names it across the index (namespace and key).
 
-        Every character of the blocks that is no space is in the span of exactly one chunk.
+        Every character of the blocks that is no space is in the span of exactly one chunk. Raises `Unreadable` for more
+        than `most` chunks.
         """
         chunks: list[Chunk] = []
         seen: Counter[tuple[tuple[str, ...], str]] = Counter()
@@ -81,6 +85,8 @@ class Chunker:
                 number = chunk_id(identity, headings, text, seen[key])
                 seen[key] += 1
                 chunks.append(Chunk(number, len(chunks), text, span, headings, page))
+                if most is not None and len(chunks) > most:
+                    raise Unreadable(f"has more than {most:,} passages: split it")
         return chunks
 
 

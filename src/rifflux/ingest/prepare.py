@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,17 +31,23 @@ from rifflux.types import Block, Chunk, Document, Failure, LeftOut, Parsed
 
 #: How much of a file is looked at to tell whether any reader takes it.
 HEAD_BYTES = 8192
+#: The chunks of one document of a file at most: a book has some thousands.
+MOST_CHUNKS = 25_000
 #: Stands for the hash of a file of which not all is stored yet, so that an interrupted run is noticed.
 UNFINISHED = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Some whole lines of a JSON Lines file, the first of which has the number `first`."""
+    """Some whole lines of a JSON Lines file, the first of which has the number `first`.
+
+    A line that is `too_long` to be read is alone, without its data.
+    """
 
     first: int
     data: bytes
     last: bool
+    too_long: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,8 @@ class Given:
         return len(self.document.text)
 
 
+#: The parts of a file, each with the number of its line, which is 0 where the file is read as a whole.
+NumberedParts = Sequence[tuple[int, Parsed | Failure]]
 #: What is to be done: files to read, or documents to prepare.
 Task = TypeVar("Task", bound=ReadJob | Given)
 
@@ -106,7 +115,8 @@ class FileChange:
 class JobResult:
     """The result of a job. `change` is None if nothing is to be stored; `numbers` are the documents' lines.
 
-    `prepared` is a document that was given, `left_out` a file that no reader takes.
+    `prepared` is a document that was given, `left_out` a file that no reader takes. `parts` are documents that are
+    still to be prepared, by a process that can.
     """
 
     change: FileChange | None = None
@@ -114,11 +124,14 @@ class JobResult:
     numbers: tuple[int, ...] = ()
     prepared: DocumentChange | None = None
     left_out: LeftOut | None = None
+    parts: NumberedParts | None = None
 
 
-def do(job: ReadJob | Given, prepare: Preparer) -> JobResult:
-    """Read, chunk and analyze the file or document of a job."""
+def do(job: ReadJob | Given, prepare: Preparer | None) -> JobResult:
+    """Read, chunk and analyze the file or document of a job; without `prepare`, only read it."""
     if isinstance(job, Given):
+        if prepare is None:
+            return JobResult()
         document = job.document
         return JobResult(prepared=prepare(job.namespace, document, blocks_of(document), document.key))
     if job.lines is None:
@@ -140,7 +153,41 @@ def is_current(hash: str, language: str = "") -> bool:
     return hash.startswith(fingerprint("", language))
 
 
-def _file(job: ReadJob, prepare: Preparer) -> JobResult:
+def given_up(job: ReadJob | Given, reason: str, limits: str = "") -> JobResult:
+    """Return the outcome of a job that could not be finished.
+
+    With `limits`, which it exceeded, a file is not tried again until it changes, or they do.
+    """
+    if isinstance(job, Given):
+        return JobResult(failures=(Failure(job.name, reason),))
+    found = job.found
+    if job.lines:
+        state = FileState(found.path, found.size, found.mtime_ns, UNFINISHED)
+        return JobResult(FileChange(state), (Failure(f"{job.name}:{job.lines.first}", reason),))
+    failures = (Failure(job.name, reason),)
+    if not limits:
+        return JobResult(failures=failures)
+    state = FileState(found.path, found.size, found.mtime_ns, fingerprint(limits, job.language), reason)
+    return JobResult(FileChange(state), failures)
+
+
+def exceeded(hash: str) -> str:
+    """Return the limits at which a file was given up that has this fingerprint; nothing if it was read."""
+    content = hash.partition(":")[2]
+    if content.startswith("limits "):
+        return content
+    return ""
+
+
+def finished(job: ReadJob | Given, outcome: JobResult, prepare: Preparer) -> JobResult:
+    """Return an outcome whose documents are prepared."""
+    if isinstance(job, Given) or outcome.parts is None:
+        return outcome
+    assert outcome.change
+    return _result(job, outcome.change.state, outcome.parts, prepare)
+
+
+def _file(job: ReadJob, prepare: Preparer | None) -> JobResult:
     found = job.found
     if job.unchanged:
         return JobResult(FileChange(FileState(found.path, found.size, found.mtime_ns, job.known)))
@@ -159,54 +206,69 @@ def _file(job: ReadJob, prepare: Preparer) -> JobResult:
         return JobResult(FileChange(state))
     try:
         parts = read(File(found.path, data, found.created_at, found.updated_at))
+    except MemoryError:
+        raise
     except Exception as error:
         # What an earlier, readable state of the file gave stays findable until the file is mended or gone.
         failure = failure_of(job.name, error)
         return JobResult(FileChange(replace(state, problem=failure.reason)), (failure,))
-    documents, failures = _prepared(job, parts, prepare)
-    return JobResult(FileChange(state, documents, [change.document.key for _, change in documents]), failures)
+    return _result(job, state, [(0, part) for part in parts], prepare)
 
 
-def _lines(job: ReadJob, lines: Lines, prepare: Preparer) -> JobResult:
+def _lines(job: ReadJob, lines: Lines, prepare: Preparer | None) -> JobResult:
     found = job.found
     file = File(found.path, lines.data, found.created_at, found.updated_at)
-    try:
-        parts = read_lines(file, lines.first)
-    except Exception as error:
-        parts = [(lines.first, failure_of(f"{found.path}:{lines.first}", error))]
-    documents, failures = _prepared(job, [part for _, part in parts], prepare)
+    parts: list[tuple[int, Parsed | Failure]]
+    if lines.too_long:
+        reason = f"is longer than the {LONGEST_LINE // 2**20} MB that a line may have: split it"
+        parts = [(lines.first, Failure(f"{found.path}:{lines.first}", reason))]
+    else:
+        try:
+            parts = read_lines(file, lines.first)
+        except MemoryError:
+            raise
+        except Exception as error:
+            parts = [(lines.first, failure_of(f"{found.path}:{lines.first}", error))]
     state = FileState(found.path, found.size, found.mtime_ns, UNFINISHED)
-    numbers = tuple(number for number, part in parts if isinstance(part, Parsed))
-    return JobResult(FileChange(state, documents), failures, numbers)
+    return _result(job, state, parts, prepare)
 
 
-def _prepared(
-    job: ReadJob, parts: Sequence[Parsed | Failure], prepare: Preparer
-) -> tuple[list[tuple[str, DocumentChange]], tuple[Failure, ...]]:
-    """Return the documents, each with the namespace it belongs to, and the failures of a file.
+def _result(job: ReadJob, state: FileState, parts: NumberedParts, prepare: Preparer | None) -> JobResult:
+    """Return the outcome of what was read; without `prepare`, what is left to do.
 
     The namespace of a document is the root's, of a record its file.
     """
+    if prepare is None:
+        return JobResult(FileChange(state), parts=parts)
     path = job.found.path
     documents = []
     failures = []
-    for part in parts:
+    numbers = []
+    for number, part in parts:
         if isinstance(part, Failure):
             failures.append(replace(part, path=f"{job.root}/{part.path}"))
+            continue
+        if part.document.key == path:
+            namespace = job.root
         else:
-            if part.document.key == path:
-                namespace = job.root
-            else:
-                namespace = f"{job.root}/{path}"
-            if job.language:
-                document = replace(part.document, language=job.language)
-            else:
-                document = part.document
-            try:
-                documents.append((namespace, prepare(namespace, document, part.blocks, path)))
-            except Exception as error:
-                failures.append(failure_of(f"{job.root}/{path}", error))
-    return documents, tuple(failures)
+            namespace = f"{job.root}/{path}"
+        if job.language:
+            document = replace(part.document, language=job.language)
+        else:
+            document = part.document
+        try:
+            documents.append((namespace, prepare(namespace, document, part.blocks, path, most=MOST_CHUNKS)))
+            numbers.append(number)
+        except MemoryError:
+            raise
+        except Exception as error:
+            failures.append(failure_of(f"{job.name}:{number}" if number else job.name, error))
+    if job.lines:
+        return JobResult(FileChange(state, documents), tuple(failures), tuple(numbers))
+    if failures and not documents:
+        return JobResult(FileChange(replace(state, problem=failures[0].reason)), tuple(failures))
+    keys = [change.document.key for _, change in documents]
+    return JobResult(FileChange(state, documents, keys), tuple(failures))
 
 
 def failure_of(path: str, error: Exception) -> Failure:
@@ -223,6 +285,8 @@ def failure_of(path: str, error: Exception) -> Failure:
 WHOLE = 2**20
 #: Bytes of a stretch of lines: some hundred records, and little next to what is made of them.
 STRETCH = 2**18
+#: Bytes of the longest line that is read.
+LONGEST_LINE = 16 * 2**20
 _BLOCK = 2**20
 
 
@@ -248,40 +312,58 @@ def scan(place: Place, language: str = "") -> tuple[str, bool]:
     They can in UTF-8 where only line feeds end lines. Raises `OSError`.
     """
     digest = blake2b(digest_size=16)
+    decode = getincrementaldecoder("utf-8")().decode
     plain = True
-    for block in _blocks(place, _BLOCK):
-        digest.update(block)
-        plain = plain and _is_plain(block)
-    return fingerprint(digest.hexdigest(), language), plain
-
-
-def _is_plain(block: bytes) -> bool:
+    ends = b""
+    with place.open() as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+            if plain:
+                joined = ends + block
+                ends = b"\r" if block.endswith(b"\r") else b""
+                joined = joined.removesuffix(ends)
+                plain = b"\0" not in block and joined.count(b"\r") == joined.count(b"\r\n")
+                try:
+                    decode(block)
+                except UnicodeDecodeError:
+                    plain = False
     try:
-        block.decode()
+        decode(b"", final=True)
     except UnicodeDecodeError:
-        return False
-    return b"\0" not in block and block.count(b"\r") == block.count(b"\r\n")
+        plain = False
+    return fingerprint(digest.hexdigest(), language), plain and not ends
 
 
 def lines_of(place: Place) -> Iterator[Lines]:
     """Yield the lines of a file, some at a time."""
     first = 1
-    for data, following in pairwise(chain(_blocks(place, STRETCH), [b""])):
-        yield Lines(first, data, last=not following)
-        first += data.count(b"\n")
+    for (data, too_long), (following, _) in pairwise(chain(_stretches(place), [(b"", False)])):
+        yield Lines(first, b"" if too_long else data, last=not following, too_long=too_long)
+        first += 1 if too_long else data.count(b"\n")
 
 
-def _blocks(place: Place, size: int) -> Iterator[bytes]:
-    """Yield the content in blocks of about `size` bytes that end with a line."""
+def _stretches(place: Place) -> Iterator[tuple[bytes, bool]]:
+    """Yield the content in stretches that end with a line; of a line that is too long, its beginning, and True."""
     with place.open() as file:
-        while block := file.read(size):
-            yield block + file.readline()
+        while data := file.read(STRETCH):
+            rest = file.readline(LONGEST_LINE)
+            if len(rest) < STRETCH:
+                yield data + rest, False
+                continue
+            # A long line is alone: what it takes to read is not the fault of those before it.
+            whole = data.rfind(b"\n") + 1
+            if whole:
+                yield data[:whole], False
+            too_long = len(rest) == LONGEST_LINE and not rest.endswith(b"\n")
+            yield data[whole:] if too_long else data[whole:] + rest, too_long
+            while too_long and rest and not rest.endswith(b"\n"):
+                rest = file.readline(_BLOCK)
 
 
 def assembled(records: Records, job: ReadJob, outcome: JobResult) -> JobResult:
     """Return the outcome to store for some lines; after the last, with the file's hash and all failures."""
-    change = outcome.change
     assert job.lines
+    change = outcome.change
     assert change
     for (_, document), number in zip(change.documents, outcome.numbers, strict=True):
         records.add(document.document.key, number)
@@ -312,11 +394,16 @@ class Preparer:
     count: Callable[[str], int]
     owner: str = ""
 
-    def __call__(self, namespace: str, document: Document, blocks: Sequence[Block], path: str) -> DocumentChange:
-        """Prepare a document of `namespace` for the store; one without text is found by its title alone."""
+    def __call__(
+        self, namespace: str, document: Document, blocks: Sequence[Block], path: str, *, most: int | None = None
+    ) -> DocumentChange:
+        """Prepare a document of `namespace` for the store; one without text is found by its title alone.
+
+        Raises `Unreadable` for a document of more than `most` chunks.
+        """
         document = replace(document, kind=guess_kind(document))
         identity = identity_of(self.owner, namespace, document.key)
-        chunks = self.chunker(document, blocks, self.count, identity=identity)
+        chunks = self.chunker(document, blocks, self.count, identity=identity, most=most)
         if not chunks and document.title:
             chunks = [Chunk(chunk_id(identity, (), document.title, 0), 0, document.title, (0, 0))]
         properties = searchable_properties(document.kind, document.metadata)

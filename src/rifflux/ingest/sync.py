@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from rifflux.errors import Cure, NotFound, RiffluxError
@@ -22,15 +22,18 @@ from rifflux.ingest.prepare import (
     Task,
     assembled,
     do,
+    exceeded,
     failure_of,
     is_current,
     jobs_of,
 )
+from rifflux.ingest.read import SUFFIXES
 from rifflux.ingest.read.jsonl import Records
 from rifflux.ingest.walk.find import Finder, FoundFile, Links, Skipped, until_link
 from rifflux.models.cores import available_cores
 from rifflux.store import FileState, Placed, Store
 from rifflux.types import Failure, LeftOut, Notice, Progress
+from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
 if TYPE_CHECKING:
     from rifflux.ingest.parallel.pool import WorkerPool
@@ -104,7 +107,7 @@ def targets(paths: Iterable[Path], roots: Sequence[str], finder: Finder) -> list
     return found
 
 
-# Doing the jobs of a run: in this process while they are few, in others too where there are many
+# Doing the jobs of a run: in this process while they are few and light, else in others, which have limits
 
 
 #: Bytes to read from which starting processes pays: one takes a third of a second until it does the first job.
@@ -113,15 +116,27 @@ WORTHWHILE = 4 * 2**20
 MOST_WORKERS = 4
 
 
+#: Files of a format without a parser of its own take memory and time in proportion to their size: so many bytes of it
+#: are read in any process, and of those formats that are trees.
+LIGHT = 2**20
+#: Other numbers of bytes by format.
+LIGHT_FORMATS = {
+    **dict.fromkeys(("html", "mail", "notebook"), 2**16),
+    **dict.fromkeys(("docx", "mailbox", "pdf", "pptx", "spreadsheet"), 0),
+}
+
+
 @dataclass(slots=True)
 class Runner:
     """Does jobs with `processes` at work, this one included (default: as many as there are cores).
 
-    To be closed, which ends the processes.
+    Files that may take much time or memory are read by another process, whatever the number, within `limits`. To be
+    closed, which ends the processes.
     """
 
     prepare: Preparer
     processes: int | None = None
+    limits: ReaderLimits = READER_LIMITS
     _workers: WorkerPool | None = None
 
     def close(self) -> None:
@@ -131,13 +146,27 @@ class Runner:
 
     def __call__(self, jobs: Iterable[Task], size: int) -> Iterator[tuple[Task, JobResult]]:
         """Yield each job with its outcome, in the order of the jobs; `size` is the number of bytes to read."""
-        if self._workers is None and size >= WORTHWHILE and (processes := self.processes or available_cores()) > 1:
+        if size >= WORTHWHILE and (processes := self.processes or available_cores()) > 1:
+            yield from self._started(min(processes, MOST_WORKERS))(jobs)
+            return
+        for job in jobs:
+            light = True
+            if isinstance(job, ReadJob):
+                format = SUFFIXES.get(PurePosixPath(job.found.path).suffix.lower(), "")
+                size = len(job.lines.data) if job.lines else job.found.size
+                light = size <= LIGHT_FORMATS.get(format, LIGHT)
+            if light:
+                yield job, do(job, self.prepare)
+            else:
+                yield from self._started(1)([job])
+
+    def _started(self, number: int) -> WorkerPool:
+        """Return the processes, as many as were started first."""
+        if self._workers is None:
             from rifflux.ingest.parallel.pool import WorkerPool
 
-            self._workers = WorkerPool.start(min(processes, MOST_WORKERS), self.prepare)
-        if self._workers:
-            return self._workers(jobs)
-        return ((job, do(job, self.prepare)) for job in jobs)
+            self._workers = WorkerPool(number, self.prepare, self.limits)
+        return self._workers
 
 
 # One target
@@ -201,7 +230,11 @@ class Sync:
                 )
             if state is None or self.force:
                 due.append(ReadJob(str(target.root), item, language=language))
-            elif (state.size, state.mtime_ns) != (item.size, item.mtime_ns) or not is_current(state.hash, language):
+            elif (
+                (state.size, state.mtime_ns) != (item.size, item.mtime_ns)
+                or not is_current(state.hash, language)
+                or exceeded(state.hash) not in ("", self.reading.limits.key)
+            ):
                 # A file that could not be read is read again, whatever its content.
                 hash = "" if state.problem else state.hash
                 due.append(ReadJob(str(target.root), item, hash, language=language))

@@ -19,6 +19,7 @@ from rifflux.session.freshness import Sampler
 from rifflux.session.profile import Profile
 from rifflux.store import REVISION, Store
 from rifflux.types import Freshness, Hit, Lines, Notice, Scope, Span, Vectors, visible_namespace
+from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
 if TYPE_CHECKING:
     from rifflux.ingest.prepare import Preparer
@@ -78,7 +79,8 @@ class Session:
 
     `load` gives the embedder of the moment. `reranking` says where the models of rerankers are, `synonyms` which words
     stand for each other; `limits` are those of calls of models, `chat` writes answers. `now` is the clock, in seconds
-    since 1970. `language` is that of what is added and has none of its own, empty for that of the index.
+    since 1970. `reader_limits` are those of reading a file.
+    `language` is that of what is added and has none of its own, empty for that of the index.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Session:
         chat: ChatModel | None = None,
         now: Callable[[], float] = time.time,
         language: str = "",
+        reader_limits: ReaderLimits = READER_LIMITS,
     ) -> None:
         self.store = store
         self.path = path
@@ -102,6 +105,7 @@ class Session:
         self.chat = chat
         self.now = now
         self.language = language
+        self.reader_limits = reader_limits
         self.models = ValueCache()
         self.cache = ValueCache()
         self.confirmed: set[str] = set()

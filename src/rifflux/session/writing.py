@@ -268,8 +268,9 @@ class Writer:
 
         assert how.finder
         store = self.view.store
+        limits = self.view.session.reader_limits
         try:
-            with turns(READ), closing(Runner(self.view.preparer, how.processes)) as reading:
+            with turns(READ), closing(Runner(self.view.preparer, how.processes, limits)) as reading:
                 sync = Sync(store, how.finder, reading, how.force, how.prune)
                 for target in todo:
                     begun = time.time()
@@ -427,7 +428,7 @@ class Writer:
 
         prepare = self.view.preparer
         jobs = [Given(namespace, document) for document in documents]
-        with closing(Runner(prepare, processes)) as reading:
+        with closing(Runner(prepare, processes, self.view.session.reader_limits)) as reading:
             for job, outcome in reading(jobs, sum(job.size for job in jobs)):
                 # What a process could not do, because it was ended, is done here.
                 change = outcome.prepared or do(job, prepare).prepared

@@ -16,9 +16,9 @@ from rifflux import NothingImported, Scope
 from rifflux.conversations import Conversations
 from rifflux.conversations.importers import Tally, sent
 from rifflux.conversations.importers.sent import LIMITS, read_sent
-from rifflux.ingest.parallel.apart import ReaderLimits
 from rifflux.models.hashing import HashEmbedder
 from rifflux.types import Failure, Vectors
+from rifflux.types.limits import ReaderLimits
 from tests.support.commands import PATIENCE
 
 CHAT = json.dumps([{"role": "user", "content": "kingfisher"}, {"role": "assistant", "content": "heron"}]).encode()

@@ -9,9 +9,10 @@ import pytest
 
 from rifflux.errors import Unreadable
 from rifflux.ingest.parallel import sent as sent_files
-from rifflux.ingest.parallel.apart import ReaderLimits, apart, safe_name, sent
+from rifflux.ingest.parallel.apart import apart, safe_name, sent
 from rifflux.ingest.parallel.sent import read_sent
 from rifflux.ingest.read import File, read
+from rifflux.types.limits import ReaderLimits
 from tests.support.commands import PATIENCE
 from tests.support.files import make_docx, make_mail, make_notebook, make_pdf, make_pptx, make_xlsx
 

@@ -51,8 +51,7 @@ def running() -> Iterator[Callable[..., WorkerPool]]:
     started: list[WorkerPool] = []
 
     def start(prepare: Preparer) -> WorkerPool:
-        made = WorkerPool.start(2, prepare)
-        assert made
+        made = WorkerPool(2, prepare)
         started.append(made)
         return made
 
@@ -77,7 +76,7 @@ def test_a_killed_one_is_replaced_and_nothing_is_lost(folder: Path, running: Cal
             for worker in made._workers:
                 # One that died before is replaced once it is needed.
                 with suppress(ProcessLookupError):
-                    os.kill(worker._process.pid, signal.SIGKILL)
+                    os.kill(worker.process.pid, signal.SIGKILL)
     assert done == [(job, do(job, preparer())) for job in todo]
 
 
@@ -90,8 +89,12 @@ def test_a_file_that_ends_its_reader_fails_alone(folder: Path, running: Callable
     assert outcomes["100.md"].change is None, "it should be tried again by the next run"
 
 
-def test_without_a_way_to_tell_them_how_to_count_there_are_none() -> None:
-    assert WorkerPool.start(2, preparer(lambda text: len(text.split()))) is None
+def test_without_a_way_to_tell_them_how_to_count_they_only_read(
+    folder: Path, running: Callable[..., WorkerPool]
+) -> None:
+    prepare = preparer(lambda text: len(text.split()))
+    todo = jobs(folder)
+    assert list(running(prepare)(todo)) == [(job, do(job, prepare)) for job in todo]
 
 
 def test_what_they_do_not_know_is_done_here(
@@ -106,11 +109,10 @@ def test_what_they_do_not_know_is_done_here(
 
 
 def test_closing_ends_them(folder: Path) -> None:
-    made = WorkerPool.start(2, preparer())
-    assert made
+    made = WorkerPool(2, preparer())
     next(made(jobs(folder)))
     made.close()
-    assert all(worker._process.poll() is not None for worker in made._workers)
+    assert all(worker.process.poll() is not None for worker in made._workers)
 
 
 class TestIndexing:
@@ -132,6 +134,7 @@ class TestIndexing:
     def test_they_are_not_started_for_little(
         self, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        (folder / "broken.pdf").unlink()
         monkeypatch.setattr(sync, "WORTHWHILE", 10**9)
         monkeypatch.setattr(pool, "Worker", None)
         self.contents(tmp_path / "a.db", folder, 2)

@@ -12,9 +12,9 @@ import pytest
 
 import rifflux
 from rifflux import Index, InvalidArgument, ModelError, Unreadable, WorksReport
-from rifflux.ingest.parallel.apart import ReaderLimits
 from rifflux.testing import everything
 from rifflux.types import Failure
+from rifflux.types.limits import ReaderLimits
 from tests.support.files import make_pdf
 
 RECORDS = [

@@ -14,11 +14,12 @@ from rifflux.conversations.importers import read
 from rifflux.conversations.importers.base import Item, Tally
 from rifflux.conversations.model import Conversation, Message, Thread
 from rifflux.errors import Unreadable
-from rifflux.ingest.parallel.apart import MOST, Place, ReaderLimits, apart, safe_name, sent
+from rifflux.ingest.parallel.apart import Place, apart, safe_name, sent
 from rifflux.types import Failure
+from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
 #: What an export may take. Conversations are written one a line, so that only one is in memory at a time.
-LIMITS = replace(MOST, answer_mb=512)
+LIMITS = replace(READER_LIMITS, answer_mb=512)
 #: Bytes of one of them.
 LONGEST_LINE = 64_000_000
 _NO_ANSWER = "could not be read: what its reader answered is no conversation"

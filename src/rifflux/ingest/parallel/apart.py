@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from rifflux.errors import MissingExtra, RiffluxError, Unreadable
+from rifflux.ingest.parallel.limits import FRUGAL, LATE, MB, allow, confine, is_short, late, too_large
+from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
 #: Returns the context in which a file is read: it is entered once there is room for another reader.
 Place = Callable[[], AbstractContextManager[object]]
@@ -32,31 +32,10 @@ _START = (
 )
 #: Of the environment, what processes cannot start without.
 _INHERITED = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-#: A thread, or an arena of memory, for each core would reserve much of what the process may have.
-_FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
-_MB = 2**20
 #: Bytes of a name in a folder, and those of the longest ending that is kept when it is cut.
 _LONGEST_NAME = 200
 _LONGEST_SUFFIX = 20
 _NO_NAME = str.maketrans(dict.fromkeys(map(chr, range(32)), "_") | dict.fromkeys('/\\:*?"<>|\x7f', "_"))
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderLimits:
-    """The time and memory of the process that reads a file, and the size of what it answers.
-
-    `processor_s` counts seconds in which the process computes, where the system can limit them; `seconds` counts all,
-    and ends a process that waits for something that never comes.
-    """
-
-    processor_s: int = 30
-    seconds: float = 120.0
-    memory_mb: int = 512
-    answer_mb: int = 64
-
-
-#: What a file of a stranger may take.
-MOST = ReaderLimits()
 
 
 def safe_name(name: str) -> str:
@@ -81,7 +60,7 @@ def sent(name: str, data: bytes) -> Iterator[Path]:
         yield path
 
 
-def apart(call: str, path: Path, limits: ReaderLimits = MOST, **options: Any) -> Any:
+def apart(call: str, path: Path, limits: ReaderLimits = READER_LIMITS, **options: Any) -> Any:
     """Call a function, by its dotted name, on a file in another process; options and answer are JSON.
 
     The process may write beside the file. Raises `Unreadable` where it exceeds its limits or ends, and else what the
@@ -111,36 +90,33 @@ def _answer_of(path: Path, limits: ReaderLimits, request: Mapping[str, Any]) -> 
             stdout=sink,
             stderr=subprocess.DEVNULL,
             cwd=path.parent,
-            env={name: os.environ[name] for name in _INHERITED if name in os.environ} | _FRUGAL,
+            env={name: os.environ[name] for name in _INHERITED if name in os.environ} | FRUGAL,
             # Of its own group, so that Ctrl-C is this process's to answer.
             process_group=0 if os.name == "posix" else None,
         )
         request = {
             **request,
             "paths": paths,
+            "parent": os.getpid(),
             "processor": limits.processor_s,
-            "memory": limits.memory_mb * _MB,
-            "answer": limits.answer_mb * _MB,
+            "memory": limits.memory_mb * MB,
+            "answer": limits.answer_mb * MB,
         }
         try:
             process.communicate(json.dumps(request).encode() + b"\n", timeout=limits.seconds)
         except subprocess.TimeoutExpired:
-            raise Unreadable(_late(limits.seconds)) from None
+            raise Unreadable(late(limits.seconds)) from None
         finally:
             process.kill()
             process.wait()
-    if os.name == "posix" and process.returncode == -signal.SIGXCPU:
-        raise Unreadable(_late(limits.processor_s))
-    if answer_file.stat().st_size > limits.answer_mb * _MB:
+    if LATE is not None and process.returncode == LATE:
+        raise Unreadable(late(limits.processor_s))
+    if answer_file.stat().st_size > limits.answer_mb * MB:
         return None
     with suppress(ValueError, RecursionError):
         # What is no number has no place in JSON, nor in what is stored.
         return json.loads(answer_file.read_bytes(), parse_constant=lambda _: None)
     return None
-
-
-def _late(seconds: float) -> str:
-    return f"was given up after {seconds:g} s of reading: split it, or save it in a plainer format"
 
 
 def _lost(limits: ReaderLimits) -> str:
@@ -155,7 +131,8 @@ def _lost(limits: ReaderLimits) -> str:
 
 def answer(request: Mapping[str, Any]) -> None:
     """Run the requested function within its limits and print its result as JSON."""
-    _limit(request["processor"], request["memory"], request["answer"])
+    confine(request["memory"], request["parent"])
+    allow(request["processor"], request["answer"])
     private = os.dup(sys.stdout.fileno())
     # What a library prints is no answer.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -167,26 +144,8 @@ def _done(request: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         return {"value": resolve_name(request["call"])(Path(request["path"]), **request["options"])}
     except RiffluxError as error:
+        if isinstance(error, Unreadable) and is_short(request["memory"]):
+            return {"error": "MemoryError", "message": too_large(request["memory"] // MB)}
         return {"error": type(error).__name__, "message": str(error)}
     except MemoryError:
-        memory = request["memory"] // _MB
-        return {"error": "MemoryError", "message": f"takes more than {memory} MB of memory to read: split it"}
-
-
-def _limit(processor: int, memory: int, answer: int) -> None:
-    """Hold this process to limits, where the system knows of them."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    # The signal of the first limit of time says why the process ended; the second ends one that ignores it.
-    wanted = {
-        resource.RLIMIT_CPU: (processor, processor + 1),
-        resource.RLIMIT_AS: (memory, memory),
-        resource.RLIMIT_FSIZE: (answer, answer),
-        resource.RLIMIT_CORE: (0, 0),
-    }
-    for kind, most in wanted.items():
-        # Some systems refuse some of them.
-        with suppress(ValueError, OSError):
-            resource.setrlimit(kind, most)
+        return {"error": "MemoryError", "message": too_large(request["memory"] // MB)}

@@ -2,7 +2,8 @@
 
 One interpreter does one thing at a time, and preparing text takes four times as long as storing it. The processes are
 plain children that talk over pipes: nothing is forked (threads and model runtimes do not survive that), and the
-program that uses us is not imported again, as `multiprocessing` would.
+program that uses us is not imported again, as `multiprocessing` would. Each has the limits of a reader, and is replaced
+when a file exceeds them.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import IO
 
+from rifflux.ingest.parallel.limits import FRUGAL, LATE, MB, OUT_OF_MEMORY, has_swollen, late, too_large
 from rifflux.ingest.parallel.worker import receive, send
-from rifflux.ingest.prepare import Given, JobResult, Preparer, ReadJob, Task, do
-from rifflux.types import Failure
+from rifflux.ingest.prepare import Given, JobResult, Preparer, ReadJob, Task, do, finished, given_up
+from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
 #: Jobs go out together until they are so many, or so many bytes: a message has its price.
 BUNDLE_JOBS = 64
@@ -30,12 +33,20 @@ _START = (
     "import json, sys; path = sys.stdin.buffer.readline() or sys.exit(); sys.path[:] = json.loads(path); "
     "from rifflux.ingest.parallel.worker import serve; serve()"
 )
+
 LOST = "reading it ended the process that read it: out of memory, or a fault in the library for its format"
+#: So many processes may end at a file before it has failed, and so many that something else may have ended.
+TRIES = 2
+KILLED_TRIES = 4
+#: Of what ends a process, this comes from elsewhere: from the system when it runs out of memory, for one.
+KILLED = -getattr(signal, "SIGKILL", 9)
+#: Seconds that a process may take to end after it closed its output.
+ENDING_S = 5.0
 
 Bundle = tuple[ReadJob | Given, ...]
-#: Outcomes, as bytes for `pickle.loads` where they come from another process: this thread is to do no work.
-Found = bytes | list[JobResult]
-Waiting = deque[tuple[tuple[Task, ...], Future[Found]]]
+#: An outcome, as bytes for `pickle.loads` where it comes from another process: this thread is to do no work.
+Outcome = bytes | JobResult
+Waiting = deque[tuple[tuple[Task, ...], Future[list[Outcome]]]]
 
 
 class Lost(Exception):
@@ -47,16 +58,18 @@ class Unable(Exception):
 
 
 class Worker:
-    """One process. `setup` is what it needs to know."""
+    """One process. `setup` is what it needs to know; it is `fresh` until it has done a job."""
 
     def __init__(self, setup: bytes) -> None:
         # Of its own group, so that Ctrl-C reaches only this process, which then ends the others.
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-c", _START],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            env=os.environ | FRUGAL,
             process_group=0 if os.name == "posix" else None,
         )
+        self.fresh = True
         self._ready = False
         with suppress(OSError):
             self._input.write(json.dumps(sys.path).encode() + b"\n")
@@ -64,54 +77,62 @@ class Worker:
 
     @property
     def _input(self) -> IO[bytes]:
-        assert self._process.stdin
-        return self._process.stdin
+        assert self.process.stdin
+        return self.process.stdin
 
-    def ask(self, bundle: Bundle) -> bytes:
-        """Return the outcomes of some jobs, as bytes for `pickle.loads`. Raises `Lost` or `Unable`."""
-        output = self._process.stdout
+    def ask(self, bundle: Bundle, done: list[Outcome]) -> None:
+        """Append the outcome of each job to `done`. Raises `Lost` or `Unable`."""
+        output = self.process.stdout
         assert output
         try:
             if not self._ready:
                 receive(output)
                 self._ready = True
             send(self._input, pickle.dumps(bundle))
-            return receive(output)
+            for _ in bundle:
+                done.append(receive(output))
+                self.fresh = False
         except (OSError, EOFError) as error:
             raise (Lost if self._ready else Unable) from error
 
+    def status(self) -> int:
+        """Return the exit status of a process that has closed its output."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(ENDING_S)
+        return self.process.poll() or 0
+
     def kill(self) -> None:
         """End the process at once."""
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
             with suppress(OSError):
                 assert stream
                 stream.close()
 
 
 class WorkerPool:
-    """Processes that do jobs."""
+    """Processes that do jobs. Where `prepare` cannot be sent to them, they read, and this process does the rest."""
 
-    def __init__(self, number: int, prepare: Preparer, setup: bytes) -> None:
+    def __init__(self, number: int, prepare: Preparer, limits: ReaderLimits = READER_LIMITS) -> None:
         self._prepare = prepare
-        self._setup = setup
+        self._limits = limits
         self._closed = False
+        try:
+            self._setup = pickle.dumps((prepare, limits, os.getpid()))
+        except Exception:  # whatever an object that cannot be pickled raises
+            self._setup = self._for_reading
         self._idle: SimpleQueue[Worker] = SimpleQueue()
-        self._workers = [Worker(setup) for _ in range(number)]
+        self._workers = [Worker(self._setup) for _ in range(number)]
         for worker in self._workers:
             self._idle.put(worker)
         # Each thread waits for a process, which costs nothing; only what it has answered is this interpreter's work.
         self._threads = ThreadPoolExecutor(number, thread_name_prefix="reading")
 
-    @classmethod
-    def start(cls, number: int, prepare: Preparer) -> WorkerPool | None:
-        """Return the processes, or None if the embedder is an object that cannot be sent to them."""
-        try:
-            setup = pickle.dumps(prepare)
-        except Exception:  # whatever an object that cannot be pickled raises
-            return None
-        return cls(number, prepare, setup)
+    @property
+    def _for_reading(self) -> bytes:
+        """Return the setup of processes that only read."""
+        return pickle.dumps((None, self._limits, os.getpid()))
 
     def close(self) -> None:
         """End the processes, whatever they are at."""
@@ -131,31 +152,47 @@ class WorkerPool:
             yield from self._first(waiting)
 
     def _first(self, waiting: Waiting[Task]) -> Iterator[tuple[Task, JobResult]]:
-        bundle, found = waiting.popleft()
-        return _collected(bundle, found.result())
+        bundle, done = waiting.popleft()
+        for job, outcome in zip(bundle, done.result(), strict=True):
+            result = pickle.loads(outcome) if isinstance(outcome, bytes) else outcome
+            yield job, finished(job, result, self._prepare)
 
-    def _done(self, bundle: Bundle, *, again: bool = True) -> Found:
-        """Return the outcomes of some jobs. One that ends its process twice has failed, and no other with it."""
-        try:
-            return self._answer_of(bundle)
-        except Unable:
-            return [do(job, self._prepare) for job in bundle]
-        except Lost:
-            if len(bundle) > 1:
-                return [outcome for job in bundle for _, outcome in _collected((job,), self._done((job,)))]
-            if again:
-                return self._done(bundle, again=False)
-            return [JobResult(failures=(Failure(job.name, LOST),)) for job in bundle]
-
-    def _answer_of(self, bundle: Bundle) -> bytes:
+    def _done(self, bundle: Bundle) -> list[Outcome]:
+        """Return the outcomes of some jobs. One that exceeds its limits has failed, and no other with it."""
+        done: list[Outcome] = []
+        ended: Counter[int] = Counter()  # how many processes each job has ended
         worker = self._idle.get()
         try:
-            return worker.ask(bundle)
-        except Lost:
-            worker = self._instead_of(worker)
-            raise
+            while len(done) < len(bundle):
+                try:
+                    worker.ask(bundle[len(done) :], done)
+                except Unable:
+                    if self._setup == self._for_reading:
+                        done += [do(job, self._prepare) for job in bundle[len(done) :]]
+                    self._setup = self._for_reading
+                    worker = self._instead_of(worker)
+                except Lost:
+                    status = worker.status()
+                    place = len(done)
+                    ended[place] += 1
+                    # Memory that earlier files took is free in another process.
+                    final = status == LATE or (status == OUT_OF_MEMORY and worker.fresh)
+                    if final or ended[place] >= (KILLED_TRIES if status == KILLED else TRIES):
+                        done.append(self._failed(bundle[place], status))
+                    worker = self._instead_of(worker)
+            if has_swollen(worker.process.pid, self._limits.memory_mb * MB):
+                worker = self._instead_of(worker)
         finally:
             self._idle.put(worker)
+        return done
+
+    def _failed(self, job: ReadJob | Given, status: int) -> JobResult:
+        if status == LATE:
+            return given_up(job, late(self._limits.processor_s), self._limits.key)
+        if status == OUT_OF_MEMORY:
+            return given_up(job, too_large(self._limits.memory_mb), self._limits.key)
+        # By any other signal it has ended itself, and will again.
+        return given_up(job, LOST, self._limits.key if status < 0 and status != KILLED else "")
 
     def _instead_of(self, worker: Worker) -> Worker:
         worker.kill()
@@ -164,10 +201,6 @@ class WorkerPool:
         fresh = Worker(self._setup)
         self._workers[self._workers.index(worker)] = fresh
         return fresh
-
-
-def _collected(bundle: tuple[Task, ...], found: Found) -> Iterator[tuple[Task, JobResult]]:
-    return zip(bundle, pickle.loads(found) if isinstance(found, bytes) else found, strict=True)
 
 
 def bundled(jobs: Iterable[Task]) -> Iterator[tuple[Task, ...]]:

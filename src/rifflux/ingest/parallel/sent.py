@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.parallel.apart import MOST, Place, ReaderLimits, apart, safe_name, sent
+from rifflux.ingest.parallel.apart import Place, apart, safe_name, sent
 from rifflux.ingest.read import FORMATS, read, reader_for
 from rifflux.ingest.read.base import File, what_is
 from rifflux.types import Block, Document, Failure, Link, Parsed
+from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
 _HEAD = 8192
 
 
 def read_sent(
-    name: str, data: bytes, limits: ReaderLimits = MOST, place: Place = nullcontext
+    name: str, data: bytes, limits: ReaderLimits = READER_LIMITS, place: Place = nullcontext
 ) -> list[Parsed | Failure]:
     """Return the documents of a file under the name that its sender gave it, as `ingest.read.read` does.
 

@@ -15,26 +15,38 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import IO, TYPE_CHECKING, BinaryIO
 
+from rifflux.ingest.parallel.limits import MB, OUT_OF_MEMORY, allow, confine, is_short
 from rifflux.ingest.prepare import Preparer, do
 from rifflux.store import AnalyzedChunk, DocumentChange
 from rifflux.types import Chunk, Document
+from rifflux.types.limits import ReaderLimits
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
 def serve() -> None:
-    """Do the jobs that come on standard input and answer on standard output, each answer a list of outcomes."""
+    """Do the jobs that come on standard input and answer each on standard output, within the limits of a reader."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one says when to stop
     incoming = sys.stdin.buffer
     gc.set_threshold(50_000, 20, 50)
     # Closing what nobody reads any more fails once again, and unless that is here, Python 3.13 reports it at the end.
     with suppress(EOFError, BrokenPipeError), _private_output() as outgoing:
-        prepare: Preparer = pickle.loads(receive(incoming))
+        setup: tuple[Preparer | None, ReaderLimits, int] = pickle.loads(receive(incoming))
+        prepare, limits, parent = setup
+        confine(limits.memory_mb * MB, parent)
         send(outgoing, dumps(None))
         while True:
             jobs = pickle.loads(receive(incoming))
-            send(outgoing, dumps([do(job, prepare) for job in jobs]))
+            try:
+                for job in jobs:
+                    allow(limits.processor_s)
+                    outcome = do(job, prepare)
+                    if outcome.failures and is_short(limits.memory_mb * MB):
+                        raise MemoryError
+                    send(outgoing, dumps(outcome))
+            except MemoryError:
+                os._exit(OUT_OF_MEMORY)
 
 
 def _private_output() -> BinaryIO:

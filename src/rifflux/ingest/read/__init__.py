@@ -102,7 +102,7 @@ def read(file: File) -> list[Parsed | Failure]:
 def checked(file: File, reader: Callable[[File], Iterable[Read]] | None = None) -> list[Read]:
     """Return what a reader makes of a file, by default that of its format, if the file is what its name says.
 
-    Raises `Unreadable` with the reason, whatever the reader raises.
+    Raises `Unreadable` with the reason, whatever the reader raises but for `MemoryError`.
     """
     kind = _format(file.path, file.data[:8192])
     if kind is None:
@@ -112,12 +112,10 @@ def checked(file: File, reader: Callable[[File], Iterable[Read]] | None = None) 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # parsers warn of what only the author of a file could mend
             return [*(reader or _load(kind))(file)]
-    except (Unreadable, MissingExtra, KeyboardInterrupt, SystemExit):
+    except (Unreadable, MissingExtra, MemoryError, KeyboardInterrupt, SystemExit):
         raise
     except RecursionError as error:
         raise Unreadable("is nested too deeply") from error
-    except MemoryError as error:
-        raise Unreadable("does not fit into the memory") from error
     except BaseException as error:  # parsers raise anything; those written in Rust, not even an Exception
         raise Unreadable(f"could not be read as {kind}, it may be broken ({_short(error)})") from error
 

@@ -9,8 +9,10 @@ from typing import Protocol
 
 from rifflux.errors import Unreadable
 
-#: More than this, unpacked, is no document but an attempt to fill the memory.
-MAX_UNPACKED_BYTES = 1 << 29
+#: More text than this, unpacked, is no document but an attempt to fill the memory; nor is more of anything.
+MAX_TEXT_BYTES = 64 * 2**20
+MAX_UNPACKED_BYTES = 2**28
+_TEXT = (".xml", ".rels", ".html", ".txt", ".vml")
 
 
 class Properties(Protocol):
@@ -29,11 +31,19 @@ def open_archive(data: bytes) -> io.BytesIO:
     stream = io.BytesIO(data)
     try:
         with zipfile.ZipFile(stream) as archive:
-            unpacked = sum(part.file_size for part in archive.infolist())
+            parts = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise Unreadable("is broken or cut off") from error
+    text = sum(part.file_size for part in parts if part.filename.lower().endswith(_TEXT))
+    unpacked = sum(part.file_size for part in parts)
+    if text > MAX_TEXT_BYTES:
+        raise Unreadable(
+            f"would unpack to {text >> 20:,} MB of text, over the limit of {MAX_TEXT_BYTES >> 20}: split it"
+        )
     if unpacked > MAX_UNPACKED_BYTES:
-        raise Unreadable(f"would unpack to {unpacked >> 20} MB")
+        raise Unreadable(
+            f"would unpack to {unpacked >> 20:,} MB, over the limit of {MAX_UNPACKED_BYTES >> 20}: split it"
+        )
     stream.seek(0)
     return stream
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from rifflux import Cure, InvalidArgument, NotFound
 from rifflux.requests import MODE, MOST_RESULTS
 from rifflux.surfaces.shared.nouns import JsonObject
+from rifflux.types.limits import READER_LIMITS, READER_MEMORY_MB, READER_SECONDS
 
 if TYPE_CHECKING:
     from rifflux import ChatModel, Embedder, Finder, Index, RerankSettings
@@ -83,6 +84,13 @@ class Settings:
     chat_key: str = field(default="", repr=False, metadata={"help": "key for that endpoint", "secret": True})
     chat_timeout: float = field(default=60.0, metadata={"help": "seconds that it may take for an answer"})
     max_file_mb: float = field(default=20.0, metadata={"help": "larger files are skipped"})
+    reader_seconds: int = field(
+        default=READER_LIMITS.processor_s,
+        metadata={"help": "processor seconds that reading a file may take; then it fails"},
+    )
+    reader_memory_mb: int = field(
+        default=READER_LIMITS.memory_mb, metadata={"help": "memory that reading a file may take; else it fails"}
+    )
     hidden: bool = field(default=False, metadata={"help": "index hidden files too"})
     exclude: tuple[str, ...] = field(default=(), metadata={"help": "more patterns to leave out, as in .gitignore"})
     facets: tuple[str, ...] = field(default=(), metadata={"help": "metadata fields that queries may name"})
@@ -132,6 +140,8 @@ _POSITIVE = frozenset(
 #: The least and the largest value of other numbers.
 _BOUNDS: Mapping[str, tuple[float, float]] = {
     "budget": (0, math.inf),
+    "reader_memory_mb": READER_MEMORY_MB,
+    "reader_seconds": READER_SECONDS,
     "rerank_top": (0, MOST_RESULTS),
     "rrf_k": (0, math.inf),
     "threads": (0, math.inf),
@@ -300,6 +310,8 @@ class Opening(TypedDict, total=False):
     prices: Mapping[str, float] | None
     budget: float
     state: str | Path | None
+    reader_seconds: int
+    reader_memory_mb: int
 
 
 def opening(settings: Settings) -> Opening:
@@ -326,6 +338,8 @@ def opening(settings: Settings) -> Opening:
         "prices": configured_prices(settings),
         "budget": settings.budget,
         "state": settings.state or None,
+        "reader_seconds": settings.reader_seconds,
+        "reader_memory_mb": settings.reader_memory_mb,
     }
 
 
