@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import apsw
@@ -26,15 +28,23 @@ WORDS = "words"
 #: More alternatives only cost time: no question has as many words, and a pasted page is found by its first ones.
 MOST_CLAUSES = 256
 
+#: Rows of terms that are kept in memory of what some owners have.
+MOST_ROWS = 1 << 21
+
 # What FTS5's tokenizer takes for a space, besides spaces.
 _SEPARATORS = re.compile("[\x00-\x20'\"\x7f]+")
 #: What ends a term for the tables, and the bar.
 _NO_TERM = re.compile(r"[\x00-\x1f\x7f'\"|]")
 
 # The index has all of this; in the table, the chunks of one owner lie far apart.
-_CHUNKS = "select id, uid, length from chunk indexed by chunk_owner where owner = :owner order by id"
+_CHUNKS = """
+with asked as (select value as owner from json_each(:owners))
+select chunk.id, chunk.uid, chunk.length
+from asked cross join chunk indexed by chunk_owner on chunk.owner = asked.owner"""
 
-_DOCUMENTS = "select document from chunk where owner = :owner order by id"
+_DOCUMENTS = """
+with asked as (select value as owner from json_each(:owners))
+select chunk.document from asked cross join chunk on chunk.owner = asked.owner order by chunk.id"""
 
 # One number for each place where a term stands: the row, then the field. All terms in one statement: a pasted page has
 # hundreds of them.
@@ -197,48 +207,93 @@ def norms(weights: FieldWeights, lengths: Array, total_length: int, chunks: int)
     return found
 
 
-@dataclass(frozen=True, slots=True)
+class MatchCache:
+    """Remembers the rows of terms and phrases for all threads, until `MOST_ROWS` rows are remembered."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Clause, bool], Matches] = {}
+        self._rows = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[Clause, bool]) -> Matches | None:
+        """Return what is remembered of a term or phrase."""
+        return self._found.get(key)
+
+    def put(self, key: tuple[Clause, bool], matches: Matches) -> Matches:
+        """Remember the rows of a term or phrase, and return them; forget all others if they are too many."""
+        with self._lock:
+            if self._rows > MOST_ROWS:
+                self._found = {}
+                self._rows = 0
+            self._found[key] = matches
+            self._rows += len(matches.rows)
+        return matches
+
+
+@dataclass(frozen=True)
 class ChunkColumns:
-    """The chunks of some owners, one owner after another, by row number; `order` sorts them by their own."""
+    """The chunks of some owners by row number, ascending, and what was read of their terms."""
 
     chunks: Ids
     ids: Ids
     lengths: Ids
-    order: Ids
-    total_length: int
-    #: What they take in memory.
-    nbytes: int
+    matches: MatchCache = field(default_factory=MatchCache)
 
     @classmethod
     def read(cls, connection: apsw.Connection, owners: Sequence[int]) -> ChunkColumns:
         """Read the columns of some owners' chunks."""
         kinds = np.dtype([("chunk", "<i8"), ("id", "<i8"), ("length", "<i8")])
-        parts = [np.fromiter(connection.execute(_CHUNKS, {"owner": owner}), kinds) for owner in owners]
-        every = np.concatenate(parts) if parts else np.empty(0, kinds)
+        rows = connection.execute(_CHUNKS, {"owners": json.dumps(owners)})
+        every = np.sort(np.fromiter(rows, kinds), order="chunk")
         chunks, ids, lengths = (np.ascontiguousarray(every[name]) for name in ("chunk", "id", "length"))
-        order = np.argsort(chunks, kind="stable")
-        return cls(chunks, ids, lengths, order, int(lengths.sum()), 4 * chunks.nbytes)
+        return cls(chunks, ids, lengths)
+
+    @property
+    def nbytes(self) -> int:
+        """Return about what they take in memory."""
+        return 4 * self.chunks.nbytes
+
+    @cached_property
+    def by_id(self) -> Ids:
+        """Return the rows in the order of the public ids."""
+        return np.argsort(self.ids)
+
+    @cached_property
+    def total_length(self) -> int:
+        """Return the number of terms in all chunks."""
+        return int(self.lengths.sum())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TableWords:
     """The terms of some owners' chunks as the tables have them at one moment, where no words file covers them."""
 
     connection: apsw.Connection
-    owners: Sequence[int]
+    owners: tuple[int, ...]
     columns: ChunkColumns
-    #: The public id of each row.
-    ids: Ids
-    #: The number of chunks.
-    chunks: int
-    #: The rows that hold single words, as far as they were read.
-    known: dict[str, Matches] = field(default_factory=dict)
+    #: What was read now.
+    fresh: dict[tuple[Clause, bool], Matches] = field(default_factory=dict)
+
+    def keep(self) -> None:
+        """Remember what was read, once it is known to be of the moment of the columns."""
+        for key, matches in self.fresh.items():
+            self.columns.matches.put(key, matches)
+
+    @property
+    def ids(self) -> Ids:
+        """Return the public id of each row."""
+        return self.columns.ids
+
+    @property
+    def chunks(self) -> int:
+        """Return the number of chunks."""
+        return len(self.columns.ids)
 
     @property
     def documents(self) -> Ids:
         """Return the document of each row."""
-        parts = [self.connection.execute(_DOCUMENTS, {"owner": owner}) for owner in self.owners]
-        return np.fromiter((document for part in parts for (document,) in part), np.int64)
+        found = self.connection.execute(_DOCUMENTS, {"owners": json.dumps(self.owners)})
+        return np.fromiter((document for (document,) in found), np.int64)
 
     def norms(self, weights: FieldWeights) -> Scores:
         """Return for each row what BM25 adds for its length."""
@@ -246,50 +301,57 @@ class TableWords:
 
     def rows_of_ids(self, ids: Ids) -> Ids:
         """Return the row of each public id; -1 for one that is not seen."""
-        return places_of(ids, self.ids, np.argsort(self.ids))
+        return places_of(ids, self.columns.ids, self.columns.by_id)
 
     def matches(self, clause: Clause, *, prefix: bool = False) -> Matches:
         """Return the rows that hold a phrase of adjacent terms, or a term that begins so."""
-        words = plain_words(clause)
-        if not words:
-            return NO_MATCHES
+        words = tuple(plain_words(clause))
+        key = words, prefix
+        found = self.fresh.get(key) or self.columns.matches.get(key)
+        if found is not None or not words:
+            return found or NO_MATCHES
         if len(words) == 1 and not prefix:
-            if words[0] not in self.known:
-                self.read(words)
-            return self.known[words[0]]
-        parts = []
-        for terms in (Terms(owner) for owner in self.owners):
-            matched = terms.phrase(clause) + (" *" if prefix else "")
-            found = self.connection.execute(_MATCHING.format(table=terms.table), {"terms": matched}).fetchall()
-            chunks, packed = np.array(found, np.int64).reshape(-1, 2).T
-            titles = packed >> 2 * BITS
-            headings = (packed >> BITS) & MOST
-            rows = places_of(chunks, self.columns.chunks, self.columns.order)
-            every = Matches(rows, titles + headings + (packed & MOST), titles, headings)
-            parts.append(every.at(rows >= 0) if np.any(rows < 0) else every)
-        return parts[0] if len(parts) == 1 else joined(parts)
+            self.read(words)
+            return self.fresh[key]
+        packed: list[Any] = []
+        for table, every in by_table(self.owners):
+            matched = " OR ".join(terms.phrase(words) + (" *" if prefix else "") for terms in every)
+            packed += self.connection.execute(_MATCHING.format(table=table), {"terms": matched}).fetchall()
+        chunks, counts = np.array(sorted(packed), np.int64).reshape(-1, 2).T
+        titles = counts >> 2 * BITS
+        headings = (counts >> BITS) & MOST
+        self.fresh[key] = self._seen(chunks, titles + headings + (counts & MOST), titles, headings)
+        return self.fresh[key]
 
-    def read(self, words: Sequence[str]) -> None:
-        """Read the rows that hold each of some words."""
-        parts: dict[str, list[Matches]] = {word: [] for word in words}
-        for terms in (Terms(owner) for owner in self.owners):
-            bound = {"terms": json.dumps([terms.prefix + word for word in words])}
-            found: Any = self.connection.execute(_PLACES.format(table=terms.table), bound)
-            for word, (listed,) in zip(words, found, strict=True):
-                if not listed:
-                    continue
-                places = np.fromstring(listed, np.int64, sep=",")
+    def read(self, words: Iterable[str]) -> None:
+        """Read the rows that hold each of some words, as far as they were not read yet."""
+        parts: dict[str, list[Ids]] = {}
+        for word in words:
+            if self.columns.matches.get(((word,), False)) is None:
+                parts[word] = []
+        for table, every in by_table(self.owners) if parts else ():
+            wanted = [(word, terms.prefix + word) for word in parts for terms in every]
+            bound = {"terms": json.dumps([term for _, term in wanted])}
+            found: Any = self.connection.execute(_PLACES.format(table=table), bound)
+            for (word, _), (listed,) in zip(wanted, found, strict=True):
+                if listed:
+                    parts[word].append(np.fromstring(listed, np.int64, sep=","))
+        for word, some in parts.items():
+            matches = NO_MATCHES
+            if some:
+                places = np.sort(np.concatenate(some))
                 starts = np.flatnonzero(np.diff(places >> 2, prepend=-1))
                 fields = [places & 3 == 0, places & 3 == 1]
                 titles, headings = np.add.reduceat(fields, starts, axis=1, dtype=np.int64)
-                rows = places_of(places[starts] >> 2, self.columns.chunks, self.columns.order)
-                every = Matches(rows, np.diff(starts, append=len(places)), titles, headings)
-                parts[word].append(every.at(rows >= 0) if np.any(rows < 0) else every)
-        for word, matches in parts.items():
-            if len(matches) > 1:
-                self.known[word] = joined(matches)
-            else:
-                self.known[word] = matches[0] if matches else NO_MATCHES
+                counts = np.diff(starts, append=len(places))
+                matches = self._seen(places[starts] >> 2, counts, titles, headings)
+            self.fresh[(word,), False] = matches
+
+    def _seen(self, chunks: Ids, counts: Ids, titles: Ids, headings: Ids) -> Matches:
+        """Return the rows of chunks, ascending, without those that are not seen."""
+        rows = places_of(chunks, self.columns.chunks)
+        found = Matches(rows, counts, titles, headings)
+        return found.at(rows >= 0) if np.any(rows < 0) else found
 
 
 def named(connection: apsw.Connection, owners: Sequence[int], query: Query) -> Ids:
@@ -302,10 +364,11 @@ def named(connection: apsw.Connection, owners: Sequence[int], query: Query) -> I
     return np.array(found, np.int64)
 
 
-def places_of(wanted: Array, known: Array, order: Array) -> Ids:
-    """Return where in `known`, sorted by `order`, each of the wanted ones is; -1 for one that is not there."""
+def places_of(wanted: Array, known: Array, order: Array | None = None) -> Ids:
+    """Return where each of the wanted ones is in `known`, ascending or sorted by `order`; -1 for what is not there."""
     if not len(known):
         return np.full(len(wanted), -1)
-    places = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
-    rows: Ids = order[places].astype(np.int64)
+    rows: Ids = np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)
+    if order is not None:
+        rows = order[rows]
     return np.where(known[rows] == wanted, rows, -1)

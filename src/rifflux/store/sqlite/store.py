@@ -70,7 +70,6 @@ class Database:
     words: WordsIndex | None
     vectors: VectorIndex | None
     state: Engine | None = None
-    frequencies: GenerationCache[dict[str, int]] = field(default_factory=GenerationCache)
     columns: GenerationCache[ChunkColumns] = field(default_factory=lambda: GenerationCache(MOST_COLUMNS))
     matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
     allowed: GenerationCache[Ids] = field(default_factory=lambda: GenerationCache(MOST_ALLOWED))
@@ -86,7 +85,7 @@ class Database:
             vectors: VectorIndex | None = None
             if location != MEMORY:
                 words = WordsIndex(location, engine.known, read_only=read_only)
-                vectors = VectorIndex(location, read_only=read_only, way=way)
+                vectors = VectorIndex(location, engine.known, read_only=read_only, way=way)
             if state:
                 kept = _opened_state(state, engine)
             else:
@@ -138,9 +137,7 @@ class SqliteStore(Store):
         self._roles = roles or {}
         self.view = view = OwnerView(database.engine, owner, several)
         self.catalog: Catalog = SqliteCatalog(view)
-        self.lexical: Lexical = SqliteLexical(
-            view, database.words, database.frequencies, database.columns, database.allowed
-        )
+        self.lexical: Lexical = SqliteLexical(view, database.words, database.columns, database.allowed)
         self.semantic: Semantic = SqliteSemantic(
             view, database.vectors, database.matrices, database.allowed, database.samples
         )

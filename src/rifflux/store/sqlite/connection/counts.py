@@ -12,6 +12,10 @@ MOST = (1 << BITS) - 1
 
 
 def field_counts(row: apsw.FTS5ExtensionApi, /, *_: Any) -> int:
-    """Count the places of the only phrase of a query in title, headings and body of a matched row."""
-    title, headings, body = (min(len(places), MOST) for places in row.phrase_locations(0))
+    """Count the places in title, headings and body of a matched row of the phrases of a query, of which it has one."""
+    counts = [0, 0, 0]
+    for phrase in range(row.phrase_count):
+        for number, places in enumerate(row.phrase_locations(phrase)):
+            counts[number] += len(places)
+    title, headings, body = (min(count, MOST) for count in counts)
     return (title << 2 * BITS) | (headings << BITS) | body

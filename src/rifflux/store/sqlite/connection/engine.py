@@ -12,9 +12,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 import apsw
 
@@ -28,9 +29,13 @@ FOLLOW = 60.0
 IDLE_READERS = 4
 READER_CACHE_KB = 8_000
 
-_CURRENT = """
+# Looks at the file: from then on the connection knows whether anybody changed it.
+LOOK = "pragma data_version"
+
+#: What the database says of a derived file: the columns of `Current`.
+CURRENT = """
 select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token
-from derived where name = ?"""
+from derived where name = :name"""
 
 Value = TypeVar("Value")
 
@@ -42,6 +47,14 @@ class Current:
     latest: int
     covered: int
     token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Memo:
+    """The rows that a connection read in one state of the file, by statement and bound values."""
+
+    state: tuple[int, int]
+    rows: dict[Hashable, list[Any]] = field(default_factory=dict)
 
 
 class GenerationCache(Generic[Value]):
@@ -154,7 +167,9 @@ class Engine:
         #: First rows by owner and statement, such as counts, which go through all rows.
         self.sums: GenerationCache[Any] = GenerationCache()
         self.frozen = frozen(self.connection)
-        self._memo = threading.local()
+        #: What each connection read since it last saw a change, and the connections that looked for one in this block.
+        self._memos: WeakKeyDictionary[apsw.Connection, Memo] = WeakKeyDictionary()
+        self._block = threading.local()
         #: Owners of whom the open transaction changes what they find.
         self.touched: set[int] = set()
         self._behind: set[int] = set()
@@ -189,27 +204,35 @@ class Engine:
 
     @contextmanager
     def memoized(self) -> Iterator[None]:
-        """Let this thread, within the block, remember rows that `known` reads; a block within another joins it."""
-        if getattr(self._memo, "values", None) is not None:
+        """Let this thread, within the block, look for changes once; a block within another joins it."""
+        if getattr(self._block, "looked", None) is not None:
             yield
             return
-        self._memo.values = {}
+        self._block.looked = set()
         try:
             yield
         finally:
-            self._memo.values = None
+            self._block.looked = None
 
-    def known(self, connection: apsw.Connection, statement: str, **bound: Hashable) -> Any:
-        """Return the first row of a statement, or None; within `memoized` as long as the connection saw no change."""
-        values = getattr(self._memo, "values", None)
-        if values is None:
-            return connection.execute(statement, bound).fetchone()
-        state = connection, connection.data_version(), connection.total_changes()
+    def known(self, connection: apsw.Connection, statement: str, **bound: Hashable) -> list[Any]:
+        """Return the rows of a statement; within `memoized` those that were read, as long as there was no change."""
+        looked = getattr(self._block, "looked", None)
+        if looked is None:
+            return connection.execute(statement, bound).fetchall()
+        if connection not in looked:
+            connection.execute(LOOK).fetchall()
+            looked.add(connection)
+        state = state_of(connection)
+        memo = self._memos.get(connection)
+        if memo is None or memo.state != state or len(memo.rows) > MOST_OWNERS:
+            memo = self._memos[connection] = Memo(state)
         key = (statement, *bound.values())
-        found = values.get(key)
-        if found is None or found[0] != state:
-            found = values[key] = state, connection.execute(statement, bound).fetchone()
-        return found[1]
+        if key not in memo.rows:
+            rows = connection.execute(statement, bound).fetchall()
+            if (now := state_of(connection)) != state:
+                memo = self._memos[connection] = Memo(now)
+            memo.rows[key] = rows
+        return memo.rows[key]
 
     @contextmanager
     def long_task(self) -> Iterator[None]:
@@ -242,10 +265,14 @@ class Engine:
 
     def undo(self) -> None:
         """Roll back what is still open, if SQLite has not by itself, and remember nothing of it."""
-        if getattr(self._memo, "values", None):
-            self._memo.values.clear()
+        self._memos.pop(self.connection, None)
         if self.connection.in_transaction:
             self.connection.execute("rollback")
+
+
+def state_of(connection: apsw.Connection) -> tuple[int, int]:
+    """Return what changes with whatever a connection changed, and with the changes of others once it saw them."""
+    return connection.data_version(), connection.total_changes()
 
 
 def location_of(database: str | Path, name: str) -> Path:
@@ -256,7 +283,7 @@ def location_of(database: str | Path, name: str) -> Path:
 
 def current(connection: apsw.Connection, name: str) -> Current | None:
     """Return what the database records of a derived file; None if no build was ever begun."""
-    row = connection.execute(_CURRENT, (name,)).fetchone()
+    row = connection.execute(CURRENT, {"name": name}).fetchone()
     if row:
         return Current(*row)
     return None

@@ -76,12 +76,12 @@ class OwnerView:
         if not self.owner:
             return (0,)
         # Read again after every change: a user who was deleted may come back, under another number.
-        row = self.engine.known(connection, OWNER, name=self.owner)
-        return (int(row[0]) if row else NOBODY,)
+        rows = self.engine.known(connection, OWNER, name=self.owner)
+        return (int(rows[0][0]) if rows else NOBODY,)
 
     def _known(self, connection: apsw.Connection) -> tuple[Sequence[int], Sequence[str], Sequence[int]]:
         """Return the numbers, names and generations of those of several owners of whom there is something."""
-        (listed,) = self.engine.known(connection, SEVERAL, names=_listed(self.several))
+        ((listed,),) = self.engine.known(connection, SEVERAL, names=_listed(self.several))
         return _columns(listed)
 
     @property
@@ -102,7 +102,12 @@ class OwnerView:
             return connection.execute(statement, {**(bound or {}), "owner": numbers[0]}).fetchall()
 
     def row(self, statement: str, **bound: Hashable) -> Any:
-        """Return the first row of a statement, or None, as `Engine.known` does."""
+        """Return the first row of a statement, or None; read again only after a change, as `Engine.known` does."""
+        rows = self.known(statement, **bound)
+        return rows[0] if rows else None
+
+    def known(self, statement: str, **bound: Hashable) -> list[Any]:
+        """Return the rows of a statement, read again only after a change, as `Engine.known` does."""
         with self.reading() as (connection, _):
             return self.engine.known(connection, statement, **bound)
 
@@ -125,13 +130,13 @@ class OwnerView:
             return total
 
     def generation(self, connection: apsw.Connection) -> object:
-        """Return a value that changes with whatever changed what this owner can find; in a transaction a new one."""
-        if connection.in_transaction:
+        """Return a value that changes with whatever changed what this owner can find; while it is written a new one."""
+        if connection.txn_state("main") == apsw.SQLITE_TXN_WRITE:
             return object()
         if self.several:
             return tuple(self._known(connection)[2])
-        row = self.engine.known(connection, OWNER, name=self.owner)
-        return row and row[1]
+        rows = self.engine.known(connection, OWNER, name=self.owner)
+        return rows[0][1] if rows else None
 
     @contextmanager
     def writing(self, *, content: bool = True) -> Iterator[tuple[apsw.Connection, int]]:

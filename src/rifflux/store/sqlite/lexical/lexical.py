@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rifflux.store.lexical import VARIANT, FieldWeights, Lexical
-from rifflux.store.sqlite.connection.engine import GenerationCache, unmoved
+from rifflux.store.sqlite.connection.engine import LOOK, GenerationCache, state_of, unmoved
 from rifflux.store.sqlite.connection.view import OwnerView
 from rifflux.store.sqlite.filters import among, passing
 from rifflux.store.sqlite.lexical.words_index import WordsIndex
@@ -30,7 +30,6 @@ from rifflux.store.sqlite.query import (
     TableWords,
     Terms,
     best,
-    by_table,
     named,
     plain_words,
     required_forms,
@@ -39,41 +38,21 @@ from rifflux.text.analyzer import okapi_idf
 from rifflux.types import Clause, Ids, Query, Ranking, Scores
 
 if TYPE_CHECKING:
-    from rifflux.store.sqlite.lexical.visible import VisibleWords
+    pass
 
 Mask = NDArray[np.bool_]
-
-HOLDING = """
-select chunk.uid from chunk where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))
-and chunk.id in (select rowid from {table} where {table} match :terms)"""
-
-# For few chunks each is looked up: a common word's list is long.
-HOLDING_FEW = """
-select chunk.uid
-from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and +chunk.owner = :owner
-where exists (select 1 from {table} where {table} match :terms and rowid = chunk.id)"""
 
 ROWS_OF_CHUNKS = """
 select chunk.uid from json_each(:chunks) as wanted cross join chunk on chunk.id = wanted.value
 and chunk.owner = :owner"""
-
-DOCUMENT_FREQUENCIES = """
-select wanted.value, sum(counted.doc)
-from json_each(:terms) as wanted cross join json_each(:prefixes) as prefix
-    cross join {table}_count as counted on counted.term = prefix.value || wanted.value
-group by wanted.value"""
 
 VOCABULARY = """
 select substr(term, length(:prefix) + 1), doc from {table}_count
 where term >= :prefix || :start and term < :prefix || :end
 and length(term) - length(:prefix) between :shortest and :longest"""
 
-#: Terms of an owner whose frequency is kept in memory.
-MOST_TERMS = 100_000
-#: Up to so many chunks are looked up one by one.
-FEW = 8
-
-
+#: A query for nothing.
+NOTHING = Query("")
 #: A term that more chunks hold is looked up where it can matter, and not added everywhere.
 MANY = 1 << 17
 #: By how much a bound may be off because sums round.
@@ -251,13 +230,17 @@ class Bm25Scorer:
         return allowed
 
 
+def _reads_on(query: Query) -> bool:
+    """Return True if scoring a query reads more of the tables than single words."""
+    return bool(query.excluded or query.prefixes or query.filter)
+
+
 @dataclass(frozen=True, slots=True)
 class SqliteLexical(Lexical):
     """Ranks chunk ids by their terms; nothing is fetched."""
 
     view: OwnerView
     index: WordsIndex | None
-    frequencies: GenerationCache[dict[str, int]]
     columns: GenerationCache[ChunkColumns]
     #: Rows of documents that pass a filter.
     allowed: GenerationCache[Ids]
@@ -277,29 +260,45 @@ class SqliteLexical(Lexical):
             return Bm25Scorer(words, query, weights).scores_of(ids)
 
     @contextmanager
-    def _words(self, query: Query) -> Iterator[TermSource]:
-        """Lend the words of what the owners have: those of the file, or of the tables at one moment."""
+    def _words(self, query: Query = NOTHING, terms: Iterable[str] = ()) -> Iterator[TermSource]:
+        """Lend the words of what the owners have: those of the file, or of the tables at one moment.
+
+        The tables are read for a query and terms together.
+        """
         with self.view.reading() as (connection, owners):
-            seen = self._seen(connection, owners)
-            if seen is not None:
+            if self.index and (seen := self.index.visible(connection, owners)):
                 yield seen
                 return
+            clauses = [*chain.from_iterable(required_forms(query)), *query.clauses, *query.variants]
+            words = [plain_words(clause) for clause in clauses[: 2 * MOST_CLAUSES]]
+            single = [*terms, *(each[0] for each in words if len(each) == 1)]
+            if len(clauses) == len(words) and all(len(each) < 2 for each in words) and not _reads_on(query):
+                # What is read by single statements is of one moment if nothing changed meanwhile, which shows then.
+                before = state_of(connection)
+                found = self._table_words(connection, owners, single)
+                if state_of(connection) == before:
+                    yield self._kept(found, self.view.generation(connection))
+                    return
             with unmoved(connection):
-                generation = self.view.generation(connection)
-                columns = self.columns.get(owners, generation)
-                if columns is None:
-                    columns = self.columns.put(owners, generation, ChunkColumns.read(connection, owners))
-                words = TableWords(connection, owners, columns, columns.ids, len(columns.ids))
-                clauses = [*chain.from_iterable(required_forms(query)), *query.clauses, *query.variants]
-                read = [plain_words(clause) for clause in clauses[: 2 * MOST_CLAUSES]]
-                words.read([*dict.fromkeys(found[0] for found in read if len(found) == 1)])
-                yield words
+                # The first statement fixes the moment.
+                connection.execute(LOOK).fetchall()
+                found = self._table_words(connection, owners, single)
+                yield found
+                self._kept(found, self.view.generation(connection))
 
-    def _seen(self, connection: apsw.Connection, owners: tuple[int, ...]) -> VisibleWords | None:
-        """Return what the owners see of the words file; None where the tables have to answer."""
-        if self.index is None:
-            return None
-        return self.index.visible(connection, owners)
+    def _table_words(self, connection: apsw.Connection, owners: tuple[int, ...], words: Iterable[str]) -> TableWords:
+        """Return what the tables have of some owners' chunks, with the rows of some words."""
+        columns = self.columns.get(owners, self.view.generation(connection))
+        found = TableWords(connection, owners, columns or ChunkColumns.read(connection, owners))
+        found.read(words)
+        return found
+
+    def _kept(self, words: TableWords, generation: object) -> TableWords:
+        """Keep what was read of the tables for other searches of the same generation, and return it."""
+        if self.columns.get(words.owners, generation) is not words.columns:
+            self.columns.put(words.owners, generation, words.columns)
+        words.keep()
+        return words
 
     def _named(self, query: Query) -> Ids:
         """Return the public ids of the chunks that MATCH finds."""
@@ -309,55 +308,21 @@ class SqliteLexical(Lexical):
         return np.array([id for (id,) in rows], np.int64)
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
-        with self.view.reading() as (connection, owners):
-            seen = self._seen(connection, owners)
-        if seen is not None:
-            return ids[np.isin(seen.rows_of_ids(ids), seen.matches(clause).rows)]
-        statement = HOLDING_FEW if len(ids) <= FEW else HOLDING
-        found: list[int] = []
-        with self.view.reading() as (_, owners):
-            for table, every in by_table(owners):
-                bound = {
-                    "ids": json.dumps(ids.tolist()),
-                    "terms": " OR ".join(terms.phrase(clause) for terms in every),
-                }
-                found += [id for (id,) in self.view.rows(statement.format(table=table), bound)]
-        return np.array(found, np.int64)
+        with self._words(Query("", required=(clause,))) as words:
+            return ids[np.isin(words.rows_of_ids(ids), words.matches(clause).rows)]
 
     def document_frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         # As the tables spell it, a term is one word.
         words = {term: found[0] for term in terms if len(found := plain_words((term,))) == 1}
-        with self.view.reading() as (connection, owners):
-            seen = self._seen(connection, owners)
-            if seen is not None:
-                counts = {term: len(seen.matches((word,)).rows) for term, word in words.items()}
-            else:
-                known = self._counts(connection, owners, [*words.values()])
-                counts = {term: known[word] for term, word in words.items()}
+        with self._words(terms=words.values()) as source:
+            counts = {term: len(source.matches((word,)).rows) for term, word in words.items()}
         return {term: count for term, count in counts.items() if count}
-
-    def _counts(self, connection: apsw.Connection, owners: tuple[int, ...], words: Sequence[str]) -> Mapping[str, int]:
-        """Count the chunks that hold each word by the tables, once: this goes through all of them."""
-        generation = self.view.generation(connection)
-        known = self.frequencies.get(owners, generation)
-        if known is None or len(known) > MOST_TERMS:
-            known = self.frequencies.put(owners, generation, {})
-        # Other threads add to it meanwhile.
-        unknown = sorted({word for word in words if word not in known})
-        if unknown:
-            counts: Counter[str] = Counter(dict.fromkeys(unknown, 0))
-            for table, every in by_table(owners):
-                bound = {"terms": json.dumps(unknown), "prefixes": json.dumps([each.prefix for each in every])}
-                counts.update(dict(self.view.rows(DOCUMENT_FREQUENCIES.format(table=table), bound)))
-            known.update(counts)
-        return known
 
     def vocabulary(
         self, start: str, shortest: int, longest: int, like: Callable[[str], bool] | None = None
     ) -> Mapping[str, int]:
         with self.view.reading() as (connection, owners):
-            seen = self._seen(connection, owners)
-            if seen is not None:
+            if self.index and (seen := self.index.visible(connection, owners)):
                 return seen.vocabulary(start, shortest, longest, like)
             counts: Counter[str] = Counter()
             bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from rifflux.store.sqlite.connection.derived import FORGET_FRESH, DerivedFile, StateStamp, Unfit, rebuild, touched
-from rifflux.store.sqlite.connection.engine import Current, GenerationCache, current, unmoved
+from rifflux.store.sqlite.connection.engine import CURRENT, Current, GenerationCache, current, unmoved
 from rifflux.store.sqlite.query import WORDS
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ MOST_FOLLOWED = 0.5
 #: What is kept in memory of what some owners see, in bytes.
 MOST_SEEN = 128 << 20
 
-_STATE = """
-select coalesce((select seq from sqlite_sequence where name = 'touched'), 0), covered, token
-from derived where name = :name"""
 _HIGHEST = "select coalesce(max(id), 0) from chunk"
 _COUNT = "select count(*) from chunk"
 _BEHIND = """
@@ -40,7 +37,7 @@ select count(*) from (
     and seq > (select covered from derived where name = :name) limit :most
 )"""
 
-#: Reads the first row of a statement on a connection, or gives what it read before in the same search.
+#: Reads the rows of a statement on a connection, or gives what it read before if nothing changed.
 Known = Callable[..., Any]
 
 
@@ -67,9 +64,10 @@ class WordsIndex(DerivedFile):
         """Return what owners see of the words; None where there are none, or they cover far too little."""
         if connection.in_transaction:
             return None
-        state = self._known(connection, _STATE, name=WORDS)
-        if state is None or not state[2] or state[2] == self._refused[0]:
-            if self._known(connection, _HIGHEST)[0] >= LEAST:
+        rows = self._known(connection, CURRENT, name=WORDS)
+        state = rows[0] if rows else (0, 0, "")
+        if state[2] in ("", self._refused[0]):
+            if self._known(connection, _HIGHEST)[0][0] >= LEAST:
                 self.suggest()
             return None
         found = self._open
@@ -121,8 +119,8 @@ class WordsIndex(DerivedFile):
     def _is_behind(self, connection: apsw.Connection) -> bool:
         known = current(connection, WORDS)
         if known and known.token:
-            return self._behind(connection) > _few(self._known(connection, _HIGHEST)[0])
-        return known is not None or self._known(connection, _HIGHEST)[0] >= LEAST
+            return self._behind(connection) > _few(self._known(connection, _HIGHEST)[0][0])
+        return known is not None or self._known(connection, _HIGHEST)[0][0] >= LEAST
 
     def erased(self, owners: Collection[int], *, documents: bool) -> None:
         """Keep nothing of owners of whom all was deleted."""

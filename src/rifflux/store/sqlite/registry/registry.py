@@ -408,13 +408,13 @@ class SqliteSharing(Sharing):
     view: OwnerView
 
     def of(self, user: str) -> list[CollectionRecord]:
-        return [CollectionRecord(*row) for row in self.view.rows(_COLLECTIONS_OF, {"user": user})]
+        return [CollectionRecord(*row) for row in self.view.known(_COLLECTIONS_OF, user=user)]
 
     def all(self) -> list[CollectionRecord]:
         return [CollectionRecord(*row) for row in self.view.rows(_ALL_COLLECTIONS)]
 
     def shared_with(self, user: str) -> list[tuple[CollectionRecord, bool]]:
-        return [(CollectionRecord(*row), bool(write)) for *row, write in self.view.rows(_SHARED_WITH, {"user": user})]
+        return [(CollectionRecord(*row), bool(write)) for *row, write in self.view.known(_SHARED_WITH, user=user)]
 
     def put(self, record: CollectionRecord, entry: LogEntry | None = None) -> None:
         with self.view.writing(content=False) as (connection, _):

@@ -270,8 +270,8 @@ class SqliteSemantic(Semantic):
     def _check_model(self, connection: apsw.Connection, model: str | None) -> None:
         """Raise where the question was embedded by another model than the one that is searched."""
         known = self.view.engine.known(connection, ACTIVE_MODEL)
-        if known and model and ModelInfo(*known).fingerprint != model:
-            raise ModelMismatch(f"the question was embedded by another model than {known[0]}: embed it again")
+        if known and model and ModelInfo(*known[0]).fingerprint != model:
+            raise ModelMismatch(f"the question was embedded by another model than {known[0][0]}: embed it again")
 
     def _allowed(self, query: Query) -> Allowed | None:
         """Return what the filter and the query's required and excluded words leave, or None for all."""

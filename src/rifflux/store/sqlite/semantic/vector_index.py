@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rifflux.errors import InvalidArgument
 from rifflux.store.sqlite.connection.derived import DerivedFile, NotBuilt, Unfit, forget, rebuild, touched
-from rifflux.store.sqlite.connection.engine import Current, GenerationCache, current, location_of, unmoved
+from rifflux.store.sqlite.connection.engine import CURRENT, Current, GenerationCache, current, location_of, unmoved
 from rifflux.store.sqlite.query import best
 from rifflux.store.sqlite.semantic import hnsw
 from rifflux.store.sqlite.semantic.matrix import Allowed, Matrix, rounded_all
@@ -24,6 +24,8 @@ from rifflux.store.sqlite.semantic.packed import FORMAT, NAME, PackedVectors, wr
 from rifflux.store.sqlite.semantic.scan import nearest_among, nearest_rows
 from rifflux.types import Ids, Ranking, Vectors
 
+#: Reads the rows of a statement on a connection, or gives what it read before if nothing changed.
+Known = Callable[..., Any]
 #: How packed vectors are searched: all of them, or along a graph where there are very many.
 WAYS = ("scan", "hnsw")
 #: From so many vectors on they are packed; fewer are read into memory and scanned exactly.
@@ -228,11 +230,12 @@ class VectorIndex(DerivedFile):
 
     title = "the matrix of packed vectors"
 
-    def __init__(self, location: str, *, read_only: bool, way: str) -> None:
+    def __init__(self, location: str, known: Known, *, read_only: bool, way: str) -> None:
         if way not in WAYS:
             raise InvalidArgument(f"no way to find neighbours is called {way!r}: choose one of {', '.join(WAYS)}")
         super().__init__(location, NAME, read_only=read_only)
         self._location = location
+        self._known = known
         self._graphs: Path | None = None
         if way == "hnsw":
             hnsw.needed()
@@ -245,12 +248,13 @@ class VectorIndex(DerivedFile):
 
     def at(self, connection: apsw.Connection) -> VectorSnapshot | None:
         """Return what is packed, with what changed since, as a connection sees it; None where nothing fits."""
-        known = current(connection, NAME)
-        if known is None or known.token in ("", self._refused[0]):
+        rows = self._known(connection, CURRENT, name=NAME)
+        if not rows or rows[0][2] in ("", self._refused[0]):
             return None
-        model = connection.execute(_MODEL).fetchone()
+        models = self._known(connection, _MODEL)
         found = self._open
-        if found is None or model is None or not found.is_of(known, model[0]) or self._graph_moved(connection):
+        is_known = found and models and found.is_of(Current(*rows[0]), models[0][0])
+        if not is_known or self._graph_moved(connection):
             with unmoved(connection) as others_may_see:
                 found = self._followed(connection)
                 if others_may_see:
@@ -324,7 +328,7 @@ class VectorIndex(DerivedFile):
 
     def _is_behind(self, connection: apsw.Connection) -> bool:
         """Return whether there are so many vectors that packing pays, by the highest row, which costs nothing."""
-        return bool(connection.execute(_HIGHEST).get >= LEAST)
+        return bool(self._known(connection, _HIGHEST)[0][0] >= LEAST)
 
     def build(self) -> None:
         """Pack now what is not packed yet, if there is enough of it."""
