@@ -142,7 +142,7 @@ def _sampled(name: str, collections: Mapping[str, Collection], most: int, cache:
     index = cache.index(collection)
     # Asked by words alone, identifiers would have no cosine.
     index = index.using(index.profile.without("shortcut"))
-    recorder = Recorder(Relevance(index.admin.store, index.profile.analyzer))
+    recorder = Recorder(Relevance(index.profile.analyzer))
     for origin, question in _questions(name, collections, most):
         hits = _ask(index, collection, question, rerank=Rerank(recorder, top=PAGE))
         found = recorder.seen()

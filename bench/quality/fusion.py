@@ -24,8 +24,6 @@ from rifflux.evaluate import Cache, parse_run, read_beir
 from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.index import Index
 from rifflux.retrieve.fuse import Adaptive, Balanced, ReciprocalRank
-from rifflux.retrieve.fuse.base import StoreFacts
-from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.reading import understand
 from rifflux.retrieve.scale import VectorScale
 from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, joined, pool_of
@@ -106,7 +104,7 @@ def _case(index: Index, collection: Collection, question: JudgedQuestion) -> Cas
     lexical = index.admin.store.lexical.match(query, DEPTH, index.profile.weights)
     rankings = {LEXICAL: lexical, SEMANTIC: index.admin.store.semantic.nearest(query, vector, DEPTH)}
     first = pool_of(rankings, LOOKED_AT)
-    kinds = dict(zip(first.tolist(), StoreFacts(index.admin.store, Plan(query)).kinds(first), strict=True))
+    kinds = {id: each.kind for id, each in index.admin.store.catalog.facts(first).items()}
     pooled = pool_of(rankings, POOL)
     pool = index.admin.store.catalog.hydrate(Ranking(pooled, np.zeros(len(pooled))))
     documents = {int(hit.id, 16): hit.key for hit in pool}

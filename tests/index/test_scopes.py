@@ -29,9 +29,9 @@ from rifflux.index.admin import Admin
 from rifflux.index.documents import DocumentPage
 from rifflux.ingest.parallel import sent
 from rifflux.ingest.walk.find import Finder
-from rifflux.retrieve.steps.rerank import Resources
 from rifflux.session.policies import HYBRID_SEARCH
 from rifflux.session.searching import Searcher
+from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.testing import everything
 from rifflux.types.limits import READER_LIMITS
@@ -87,8 +87,8 @@ def worlds(request: pytest.FixtureRequest) -> Iterator[tuple[World, World]]:
         yield World(alone, ids), World(crowded, ids)
 
 
-def counted(resources: Resources, question: str) -> tuple[dict[str, int], int]:
-    return dict(resources.frequencies(question.split())), resources.chunks()
+def counted(view: IndexView, question: str) -> dict[str, float]:
+    return view.resources.idf(Searcher(view).hybrid_plan(question))
 
 
 def pages(index: Index, limit: int) -> Sequence[DocumentPage]:
@@ -141,7 +141,7 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.memories": lambda w, a: [w.ann.memories.search(a.question).memories, w.ann.memories.all(everything=True)],
     "index.scoped": lambda w, a: w.ann.scoped(Scope("bob")),
     "admin.store": lambda w, a: everything(w.ann.admin.store, [int(id, 16) for id in w.ids]),
-    "view.resources": lambda w, a: counted(w.ann.admin.view.resources, a.question),
+    "view.resources": lambda w, a: counted(w.ann.admin.view, a.question),
     "index.search in": lambda w, a: w.ann.search(a.question, filter={"collections": [a.collection]}),
     "index.search typed": lambda w, a: w.ann.search(f"{a.question} collection:{a.collection}"),
     "index.retrieve in": lambda w, a: w.ann.retrieve(a.question, filter={"collections": a.collection}).reranked,

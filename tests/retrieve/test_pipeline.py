@@ -10,7 +10,7 @@ import pytest
 
 import rifflux
 from rifflux import Document, Index
-from rifflux.retrieve.pipeline import Fetch, Plan
+from rifflux.retrieve.pipeline import Plan, fetch
 from rifflux.retrieve.steps.anchors import Anchors
 from rifflux.retrieve.steps.rerank import Rerank
 from rifflux.retrieve.steps.rerank.stage import Scored
@@ -68,7 +68,7 @@ def test_what_was_removed_meanwhile_is_left_out(index: Index) -> None:
     plan = index.admin.searcher.hybrid_plan(QUESTION)
     table = plan.candidates()
     index.remove("r40")
-    read = Fetch(index.admin.store)(replace(plan, passages=len(table)), table)
+    read = fetch(replace(plan, passages=len(table)), table)
     assert len(read) == len(table) - 1 == len(read.passages)
     assert [f"{id:016x}" for id in read.ids.tolist()] == [hit.id for hit in read.passages]
 

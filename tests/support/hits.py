@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rifflux.models.hashing import HashEmbedder
+from rifflux.retrieve.fuse.base import IndexFacts
 from rifflux.retrieve.pipeline import Plan, Step
 from rifflux.retrieve.steps.rerank import RerankSettings, Resources
 from rifflux.retrieve.table import Candidates, page
 from rifflux.text.analyzer import analyzer
-from rifflux.types import Execution, Hit, Query, Vectors, Why
+from rifflux.types import Execution, Hit, Query, TermStatistics, Vectors, Why
 
 #: In how many of a thousand chunks a term occurs; one that is missing here occurs in none.
 FREQUENCIES = {"red": 500, "cach": 20, "ttl": 2, "store": 50}
@@ -21,19 +23,10 @@ FREQUENCIES = {"red": 500, "cach": 20, "ttl": 2, "store": 50}
 
 def resources(
     embedder: object = None,
-    frequencies: Mapping[str, int] = FREQUENCIES,
-    vectors: Mapping[int, Vectors] | None = None,
     **settings: Any,
 ) -> Resources:
-    """Resources of a made-up index of a thousand chunks."""
-    return Resources(
-        analyzer(),
-        lambda: embedder or HashEmbedder(),  # type: ignore[arg-type,return-value]
-        lambda terms: {term: frequencies[term] for term in terms if term in frequencies},
-        lambda: 1000,
-        lambda ids: {id: vector for id, vector in (vectors or {}).items() if id in ids},
-        RerankSettings(**settings),
-    )
+    """Resources of a made-up index."""
+    return Resources(analyzer(), lambda: embedder or HashEmbedder(), RerankSettings(**settings))  # type: ignore[arg-type,return-value]
 
 
 def hit(
@@ -81,11 +74,12 @@ def stepped(step: Step, plan: Plan, hits: Sequence[Hit]) -> list[Hit]:
     return page(step(plan, table(hits)))
 
 
-def asked(text: str, deadline: float | None = None) -> Plan:
-    """A question as a plan hands it to steps."""
+def asked(text: str, deadline: float | None = None, vectors: Mapping[int, Vectors] | None = None) -> Plan:
+    """A question as a plan hands it to steps, in an index of a thousand chunks."""
     read = tuple((token, tuple(analyzer().terms_of(token))) for _, found in analyzer().words(text) for token in found)
     query = Query(text, semantic_text=text, tokens=read)
-    return Plan(query, Execution(deadline=deadline))
+    plan = Plan(query, Execution(deadline=deadline, statistics=TermStatistics(1000, 1000, FREQUENCIES)))
+    return replace(plan, evidence=IndexFacts(plan, known_vectors=dict(vectors or {})))
 
 
 def idf(frequency: int) -> float:

@@ -229,7 +229,7 @@ def _weights(found: Found, new: frozenset[str]) -> dict[str, float]:
     What stands for a word, such as another spelling of one that occurs nowhere, counts what the word does.
     """
     single: dict[str, float] = {}
-    for clause, weight in weights_of(found.searcher.store, found.plan).items():
+    for clause, weight in weights_of(found.plan).items():
         for term in clause:
             worth = OLD * weight if new and term not in new else weight
             single[term] = max(single.get(term, 0.0), worth)

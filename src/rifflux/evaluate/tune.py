@@ -21,7 +21,7 @@ from rifflux.index import Index
 from rifflux.retrieve.fuse import Adaptive, Fuse
 from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.fuse.fusions import dump_fusion
-from rifflux.retrieve.pipeline import Fetch, gather
+from rifflux.retrieve.pipeline import fetch, gather
 from rifflux.retrieve.steps.rerank.features import COMPONENTS, WEIGHTS, FeatureInput, dump_weights, feature_input
 from rifflux.store import Registry
 from rifflux.types import Ids, Progress, Ranking, Scores
@@ -287,7 +287,7 @@ class Judged:
 def judged(index: Index, collection: Collection, question: JudgedQuestion) -> tuple[Judged, FeatureInput]:
     """Return a question's candidates with their judgements, and as the components see them."""
     plan = index.admin.searcher.hybrid_plan(question.text, top_k=DEPTH, filter=collection.filter(question))
-    table = Fetch(index.admin.store)(replace(plan, passages=DEPTH), plan.candidates())
+    table = fetch(replace(plan, passages=DEPTH), plan.candidates())
     names = [collection.identify(hit) for hit in table.passages]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     asked = feature_input(plan, table.head(TOP), index.admin.view.resources)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from time import perf_counter
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rifflux.errors import RiffluxError
-from rifflux.retrieve.fuse.base import NO_FACTS, CandidateFacts, Fuse
-from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates, alone, joined, page, stacked
-from rifflux.store import FieldWeights, Store
+from rifflux.retrieve.fuse.base import NO_FACTS, Fuse, IndexFacts
+from rifflux.retrieve.table import SCORE, Candidates, alone, joined, page, stacked
+from rifflux.store import DEFAULT, CandidateRequest, CandidateResponse, FieldWeights
 from rifflux.types import Execution, Notice, Query, Ranking, Results, Trace
 
 if TYPE_CHECKING:
     from rifflux.retrieve.query.expand import Variant
 
-#: Ranks chunk ids for a query, and fetches nothing.
-Channel = Callable[[Query, Execution], Ranking]
+#: Returns the candidates of a question, as `Store.search` does.
+CandidateSearch = Callable[[CandidateRequest], CandidateResponse]
 #: The name of the stage that reranks.
 RERANK = "rerank"
 #: Stands for a reranker's name where nothing is reranked.
@@ -108,17 +108,20 @@ def wide_pool(top_k: int) -> int:
 class Plan:
     """A search ready to run: the question, how it is executed, the channels, and the stages in their order.
 
-    `fuse` is None for a search in a single channel; `evidence` is what it may look up. `trace` holds what is known
+    `search` gathers the candidates, by words with these `weights` of BM25. `fuse` is None for a search in a single
+    channel; `evidence` is what is known of the candidates. `trace` holds what is known
     before the run. `pool_of` gives the number of candidates to request per channel for a page of `top_k` hits, and
     `passages` the number of candidates whose passages are read. `variants` are searched besides words of the question.
     """
 
     query: Query
     execution: Execution = field(default_factory=Execution)
-    channels: Mapping[str, Channel] = field(default_factory=dict)
+    channels: Sequence[str] = ()
+    search: CandidateSearch = lambda _: CandidateResponse()
+    weights: FieldWeights = DEFAULT
     stages: Sequence[Stage] = ()
     fuse: Fuse | None = None
-    evidence: CandidateFacts = NO_FACTS
+    evidence: IndexFacts = NO_FACTS
     trace: Trace = UNTRACED
     pool_of: Callable[[int], int] = wide_pool
     passages: int = 0
@@ -234,13 +237,12 @@ class Plan:
 
 
 def gather(plan: Plan) -> Candidates:
-    """Return a table without rows that holds the ranking of each channel."""
-    rankings = {}
-    for name, channel in plan.channels.items():
-        start = perf_counter()
-        rankings[name] = channel(plan.query, plan.execution)
-        plan.clock.add(name, start)
-    return Candidates(np.empty(0, np.int64), rankings=rankings)
+    """Return a table without rows that holds the ranking of each channel; facts of the best are known then."""
+    found = plan.search(CandidateRequest(plan.query, plan.execution, plan.weights, plan.channels))
+    plan.evidence.chunks.update(found.facts)
+    for name, milliseconds in found.milliseconds.items():
+        plan.clock.milliseconds[name] = round(plan.clock.milliseconds.get(name, 0.0) + milliseconds, 3)
+    return Candidates(np.empty(0, np.int64), rankings=found.rankings)
 
 
 def fuse(plan: Plan, table: Candidates) -> Candidates:
@@ -250,20 +252,14 @@ def fuse(plan: Plan, table: Candidates) -> Candidates:
     return alone(*next(iter(table.rankings.items())))
 
 
-@dataclass(frozen=True, slots=True)
-class Fetch:
-    """Reads the passages of the first candidates; those that were removed meanwhile are left out."""
-
-    store: Store
-
-    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
-        """Return the first `plan.passages` rows with their passages."""
-        table = table.head(plan.passages)
-        passages = tuple(self.store.catalog.hydrate(Ranking(table.ids, table[SCORE])))
-        if len(passages) < len(table):
-            known = [int(hit.id, 16) for hit in passages]
-            table = table.take(np.flatnonzero(np.isin(table.ids, known)))
-        return replace(table, passages=passages)
+def fetch(plan: Plan, table: Candidates) -> Candidates:
+    """Read the passages of the first `plan.passages` rows; those that were removed meanwhile are left out."""
+    table = table.head(plan.passages)
+    passages = tuple(plan.evidence.passages(Ranking(table.ids, table[SCORE])))
+    if len(passages) < len(table):
+        known = [int(hit.id, 16) for hit in passages]
+        table = table.take(np.flatnonzero(np.isin(table.ids, known)))
+    return replace(table, passages=passages)
 
 
 def counted(table: Candidates) -> dict[str, int]:
@@ -272,27 +268,6 @@ def counted(table: Candidates) -> dict[str, int]:
     for name, ranking in table.rankings.items():
         counts[name] = len(ranking.ids)
     return {**counts, "fused": len(table.ids)}
-
-
-def channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]:
-    """Return the channels of a store by name: by words (BM25) and by meaning (cosine)."""
-    return {
-        LEXICAL: lambda query, run: store.lexical.match(query, run.limit, weights),
-        SEMANTIC: lambda query, run: store.semantic.nearest(
-            query, run.vector, run.limit, enough=run.enough, model=run.model
-        ),
-    }
-
-
-def table_channels(store: Store, weights: FieldWeights) -> Mapping[str, Channel]:
-    """Return the channels of a store, that of words named by SQLite's MATCH and scored as its bm25() does."""
-
-    def lexical(query: Query, run: Execution) -> Ranking:
-        # That function weighs all alternatives alike.
-        query = replace(query, worths=dict.fromkeys(query.variants, 1.0))
-        return store.lexical.match(query, run.limit, weights, named_by_tables=True)
-
-    return {**channels(store, weights), LEXICAL: lexical}
 
 
 def reaching(execution: Execution, fuse: Fuse | None, pool: int) -> Execution:

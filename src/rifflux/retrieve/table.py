@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from rifflux.store import LEXICAL as LEXICAL
+from rifflux.store import SEMANTIC as SEMANTIC
 from rifflux.types import Hit, Ids, Ranking, Scores, Why
 
-#: The channels of every store: by words (BM25) and by meaning (cosine).
-LEXICAL = "lexical"
-SEMANTIC = "semantic"
 #: Units of columns whose values are whole numbers.
 COUNT = "count"
 PLACE = "place from 1"

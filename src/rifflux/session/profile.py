@@ -11,10 +11,10 @@ from typing import Any
 from rifflux.errors import Cure, InvalidArgument
 from rifflux.ingest.chunking import Chunker
 from rifflux.retrieve.fuse import Adaptive, Fuse
-from rifflux.retrieve.pipeline import NO_RERANKER, Channel, Stage, channels, reaching, table_channels, wide_pool
+from rifflux.retrieve.pipeline import NO_RERANKER, Stage, reaching, wide_pool
 from rifflux.retrieve.steps.diversity import REPEATING, Diversity
 from rifflux.session.license_policy import LicensePolicy
-from rifflux.store import CONTRACT, DEFAULT, FieldWeights, Store
+from rifflux.store import CONTRACT, DEFAULT, FieldWeights
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import Execution
 
@@ -67,9 +67,9 @@ class Profile:
     `readers` is the table of the formats that such content is read from, as `module:NAME`: loaded when one is needed.
     `language` and `mathematics` choose the analyzer (see `rifflux.text.analyzer`); an index keeps what it was built
     with. `facets` are the metadata fields that queries may name as `field:value`; `reading` is what is read of a
-    question besides its words. `channels` makes those of a store; `pool` gives the number of candidates of each for a
-    page of `top_k` hits, `reach` the depth of the channels for a pool. `fusion` fuses them, and `stages` are all stages
-    of a search in their order: names of `STAGES`, or functions that make some. `reranker` names the one
+    question besides its words. `weights` are the parameters of BM25. `pool` gives the number of candidates of each
+    channel for a page of `top_k` hits, `reach` the depth of the channels for a pool. `fusion` fuses them, and `stages`
+    are all stages of a search in their order: names of `STAGES`, or functions that make some. `reranker` names the one
     of a hybrid search that names none and whose fusion lets scores be changed, `rerank_top` the number of hits that any
     takes (0: its own default). `diversity` keeps a page from repeating itself.
     `visible` redacts what no license opens. `cure` is what makes vectors that are missing.
@@ -83,7 +83,6 @@ class Profile:
     facets: tuple[str, ...] = ()
     reading: frozenset[str] = READING
     weights: FieldWeights = DEFAULT
-    channels: Callable[[Store, FieldWeights], Mapping[str, Channel]] = channels
     pool: Callable[[int], int] = wide_pool
     reach: Callable[[Execution, Fuse | None, int], Execution] = reaching
     fusion: Fuse = field(default_factory=Adaptive)
@@ -102,7 +101,7 @@ class Profile:
 
     def scored_exactly(self) -> Profile:
         """Return the profile whose words are found by SQLite's MATCH and scored by the parameters of its bm25()."""
-        return replace(self, channels=table_channels, weights=CONTRACT)
+        return replace(self, weights=CONTRACT)
 
     def tuned(self, **changes: Any) -> Profile:
         """Return the profile with some fields of its `Tuning` replaced."""

@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING, Any
 from rifflux.errors import Cure, InvalidArgument, ModelError, ModelMismatch
 from rifflux.requests import FURTHEST, HYBRID, HYBRID_RERANK, RELEVANCE, SearchRequest, WhyRequest, takes
 from rifflux.retrieve.fuse import Fuse
-from rifflux.retrieve.fuse.base import StoreFacts, chunks_of
-from rifflux.retrieve.pipeline import NO_RERANKER, RERANK, Fetch, Outcome, Phase, Plan, Stage, Step, fuse
+from rifflux.retrieve.fuse.base import IndexFacts
+from rifflux.retrieve.pipeline import (
+    NO_RERANKER,
+    RERANK,
+    CandidateSearch,
+    Outcome,
+    Phase,
+    Plan,
+    Stage,
+    Step,
+    fetch,
+    fuse,
+)
 from rifflux.retrieve.query.expand import Variant, expand, variant_notes
 from rifflux.retrieve.query.reading import COLLECTION, KnownFrequencies, classify, collections_in, understand
 from rifflux.retrieve.steps.calibrate import MEANING, Relevance, at_least
@@ -61,8 +72,9 @@ if TYPE_CHECKING:
 NO_QUERY_VECTOR = "query_vector.missing"
 #: The facts of a work that a filter or a question may name.
 _FACTS = frozenset((*CREDIT_ROLES, "year"))
-#: The stage that makes candidates of the rankings.
+#: The stages that make candidates of the rankings, and read the passages of the best.
 FUSION = Stage(FUSE, fuse, phase=Phase.CANDIDATES)
+READING = Stage(FETCH, fetch, phase=Phase.FETCH)
 #: The number of the best candidates of each channel among which source code is looked for.
 LOOKED_AT = 10
 #: The number of passages with a rare word that are checked for one that it names.
@@ -267,6 +279,10 @@ class Searcher:
                 elsewhere=self._frequencies_elsewhere,
             )
             notes = (*notes, *further)
+        # What steps weigh clauses by, and rerankers the words of a question that asks for nothing but limits.
+        forms = chain.from_iterable(query.languages.forms.values())
+        more = () if query.semantic_text else analyzer.terms(query.text)
+        frequencies([*chain.from_iterable((*query.variants, *forms)), *more])
         plan = Plan(query, Execution(deadline=deadline, statistics=statistics, notes=notes), variants=variants)
         plan.clock.add("understand", start)
         return plan
@@ -386,18 +402,20 @@ class Searcher:
             understanding=query.understanding,
             freshness=freshness,
         )
-        available = profile.channels(self.store, profile.weights)
+        search: CandidateSearch = self.store.search
         if query.credits:
-            from rifflux.retrieve.steps.credits import with_credited
+            from rifflux.retrieve.steps.credits import CreditedSearch
 
-            available = with_credited(available, self.store)
+            search = CreditedSearch(self.store)
         return replace(
             parsed,
-            channels={name: available[name] for name in names},
+            channels=names,
+            search=search,
+            weights=profile.weights,
             stages=stages_of(Search(view, self.analyzer, parsed, options, is_lifted)),
             # A hybrid search stays one with a channel missing: what the other's ranks are worth is still its score.
             fuse=options.fuse,
-            evidence=StoreFacts(self.store, parsed, None if parsed.execution.vector is None else view.scale),
+            evidence=IndexFacts(parsed, self.store, None if parsed.execution.vector is None else view.scale),
             trace=trace,
             pool_of=profile.pool,
             outcome=Outcome(),
@@ -472,7 +490,7 @@ class Searcher:
     def _is_called(self, query: Query, terms: Clause) -> bool:
         """Return True if a document that the words of a question find is called by these terms, and nothing else."""
         found = self.store.lexical.match(query, CALLED, self.profile.weights)
-        for names in self.store.catalog.names(found.ids).values():
+        for names in self.store.catalog.facts(found.ids).values():
             if names.language:
                 analyzer = self.analyzer.of(names.language)
             else:
@@ -517,7 +535,7 @@ class Searcher:
         `document` is a key, path, absolute path or identifier, of which the best chunk is judged, or the id of one
         chunk. The rest is as in `search`. Raises `NotFound` for an unknown document.
         """
-        from rifflux.retrieve.explain.inquiry import Inquiry, deep
+        from rifflux.retrieve.explain.inquiry import Inquiry
         from rifflux.retrieve.query.reading import as_typed
 
         query = request.query
@@ -535,7 +553,6 @@ class Searcher:
             name = Reader(searcher.view).place_of(request.document)
         chunks = store.catalog.chunks_of(*name)
         plan = searcher.plan(searcher.parse(query, limits), request.top_k, options)
-        plan = deep(plan, chunks_of(store, plan))
         tells = searcher.view.visible.tells
         asked = [hit] if hit else chunks
         verdict = Inquiry(plan, store, name, asked, len(chunks), request.top_k, tells, as_typed(plan.query))()
@@ -556,7 +573,7 @@ def stages_of(search: Search) -> tuple[Stage, ...]:
         if name == FUSE:
             stages.append(FUSION)
         elif name == FETCH:
-            stages.append(Stage(FETCH, Fetch(search.view.store), phase=Phase.FETCH))
+            stages.append(READING)
             phase = Phase.PASSAGES
         elif name == PAGE:
             phase = Phase.PAGE
@@ -573,20 +590,19 @@ def _stages(search: Search, name: str) -> Sequence[Stage]:
     """Return the stages of this name; none where they do not act. What few searches need is imported for them."""
     options = search.options
     query = search.plan.query
-    store = search.view.store
     match name:
         case "anchors" if search.is_lifted:
             from rifflux.retrieve.steps.anchors import STAGE, Anchors
 
-            return [Stage(STAGE, Anchors(store, search.analyzer, **search.view.profile.tuning.boosts))]
+            return [Stage(STAGE, Anchors(search.analyzer, **search.view.profile.tuning.boosts))]
         case "credits" if query.credits and (search.is_lifted or not options.fuse):
             from rifflux.retrieve.steps.credits import STAGE, Credits
 
-            return [Stage(STAGE, Credits(store), timed=False)]
+            return [Stage(STAGE, Credits(), timed=False)]
         case "code" if search.is_lifted:
             from rifflux.retrieve.steps.code import STAGE, Definitions
 
-            return [Stage(STAGE, Definitions(store), applies=_has_code)]
+            return [Stage(STAGE, Definitions(), applies=_has_code)]
         case "prefix rank" if search.is_lifted:
             from rifflux.retrieve.steps.beginnings import STAGE, PreservePrefixRank
 
@@ -594,7 +610,7 @@ def _stages(search: Search, name: str) -> Sequence[Stage]:
         case "times" if query.times:
             from rifflux.retrieve.steps.moments import STAGE, Moments
 
-            step = Moments(store)
+            step = Moments()
             return [Stage(STAGE, step, top=step.top)]
         case "rerank" if options.reranker:
             reranked = Stage(RERANK, options.reranker, top=options.reranker.top)
@@ -609,7 +625,7 @@ def _stages(search: Search, name: str) -> Sequence[Stage]:
 
             return [Stage("symbol", OnlyDefining(options.symbol))]
         case "diversity" if options.diversity != REPEATING:
-            return options.diversity.stages(store)
+            return options.diversity.stages
         case "relevance":
             return relevance(search)
         case "licenses":
@@ -628,18 +644,18 @@ def relevance(search: Search) -> Sequence[Stage]:
     """Rate the hits of the page: by words alone, by the calibration of the model, or by the scale of its cosines."""
     view = search.view
     if search.plan.execution.vector is None:
-        rate = Relevance(view.store, search.analyzer)
+        rate = Relevance(search.analyzer)
     elif calibration := view.calibration:
-        rate = Relevance(view.store, search.analyzer, calibration)
+        rate = Relevance(search.analyzer, calibration)
     else:
         scale = view.scale
         model = scale.model if scale else None
-        rate = Relevance(view.store, search.analyzer, MEANING if model else None, scale=model)
+        rate = Relevance(search.analyzer, MEANING if model else None, scale=model)
     if not search.plan.query.credits_only:
         return [Stage("relevance", rate)]
-    from rifflux.retrieve.steps.credits import CreditRelevance
+    from rifflux.retrieve.steps.credits import credit_relevance
 
-    return [Stage("relevance", rate), Stage("relevance", CreditRelevance(view.store))]
+    return [Stage("relevance", rate), Stage("relevance", credit_relevance)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -394,9 +394,6 @@ class IndexView:
         return Resources(
             self.profile.analyzer,
             lambda: self.embedder,
-            self.store.lexical.document_frequencies,
-            lambda: self.store.counts()["chunks"],
-            self.store.semantic.vectors_of,
             settings,
             self.profile.tuning.features,
             self.session.models,

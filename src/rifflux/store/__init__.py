@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import InvalidArgument
-from rifflux.store import catalog, lexical, mending, registry, semantic, store
+from rifflux.store import catalog, lexical, mending, reader, registry, semantic, store
 from rifflux.store.catalog import *  # noqa: F403
 from rifflux.store.lexical import *  # noqa: F403
 from rifflux.store.mending import *  # noqa: F403
 from rifflux.store.mending import Problem
 from rifflux.store.names import database_of, is_database
+from rifflux.store.reader import *  # noqa: F403
 from rifflux.store.registry import *  # noqa: F403
 from rifflux.store.semantic import *  # noqa: F403
 from rifflux.store.store import *  # noqa: F403
@@ -37,6 +38,7 @@ __all__ = [
 __all__ += catalog.__all__
 __all__ += lexical.__all__
 __all__ += mending.__all__
+__all__ += reader.__all__
 __all__ += registry.__all__
 __all__ += semantic.__all__
 __all__ += store.__all__

@@ -13,7 +13,7 @@ __all__ = [
     "LATEST_NS",
     "AnalyzedChunk",
     "Catalog",
-    "ChunkNames",
+    "ChunkFacts",
     "CodePiece",
     "Credited",
     "DocumentChange",
@@ -97,8 +97,8 @@ class FileState:
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkNames:
-    """What a chunk is called: its document's title and other names, its headings, the document's key.
+class ChunkFacts:
+    """What a chunk is and is called: its document's title, other names, key, kind and identifiers, and its headings.
 
     `is_path` tells that the key is where the document is, and nothing that a list has it by. Within `namespace` the key
     is that of one document. `language` is the document's, empty for that of the index.
@@ -111,6 +111,8 @@ class ChunkNames:
     is_path: bool = True
     namespace: str = field(default="", compare=False)
     language: str = ""
+    kind: str = ""
+    identifiers: tuple[Identifier, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +226,8 @@ class Catalog(Protocol):
     def roots(self) -> list[str]:
         """Return the folders that were synced."""
 
-    def kinds(self, ids: Ids) -> Mapping[int, str]:
-        """Return the kind of each chunk's document; chunks that are gone are left out."""
-
-    def names(self, ids: Ids) -> Mapping[int, ChunkNames]:
-        """Return what each chunk is called; chunks that are gone are left out."""
+    def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
+        """Return what each chunk is and is called; chunks that are gone are left out."""
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         """Return those of the chunks that are source code."""
@@ -266,9 +265,6 @@ class Catalog(Protocol):
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
         """Return the subject tags of each chunk's document; chunks without any are left out."""
-
-    def identifiers_of(self, ids: Ids) -> Mapping[int, list[Identifier]]:
-        """Return the identifiers of each chunk's document; chunks without any are left out."""
 
     def records(self, namespace: str, key: str) -> Mapping[str, str]:
         """Return the records of a document by the names of their sources; they are deleted with the document."""

@@ -19,7 +19,8 @@ VARIANT = 0.75
 class FieldWeights:
     """The parameters of BM25: what a term counts in each field, its saturation `k1`, and how far length counts, `b`.
 
-    The defaults are declared here only, and are those of SQLite's bm25().
+    The defaults are declared here only, and are those of SQLite's bm25(). With `by_match`, SQLite's MATCH names the
+    chunks, which are the same, and all alternatives weigh alike, as that function has them.
     """
 
     title: float = 2.0
@@ -27,10 +28,11 @@ class FieldWeights:
     body: float = 1.0
     b: float = 0.75
     k1: float = 1.2
+    by_match: bool = False
 
 
 #: The parameters of the contract surfaces: scores equal SQLite's bm25().
-CONTRACT = FieldWeights()
+CONTRACT = FieldWeights(by_match=True)
 #: Those of every other search.
 DEFAULT = FieldWeights()
 
@@ -41,10 +43,10 @@ class Lexical(Protocol):
     An engine that only names candidates gives `match` and leaves the rest to another engine's lexical role.
     """
 
-    def match(self, query: Query, limit: int, weights: FieldWeights, *, named_by_tables: bool = False) -> Ranking:
+    def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
         """Rank the best `limit` chunks by BM25 over the query's terms; scores are positive, higher is better.
 
-        Variants add `VARIANT`. With `named_by_tables`, SQLite's MATCH finds the chunks, which are the same.
+        Variants add `VARIANT`.
         """
 
     def bm25_of(self, query: Query, ids: Ids, weights: FieldWeights) -> Scores:

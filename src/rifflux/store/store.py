@@ -11,6 +11,7 @@ from typing import Protocol
 from rifflux.store.catalog import Catalog
 from rifflux.store.lexical import Lexical
 from rifflux.store.mending import Analysis, Mended, Problem
+from rifflux.store.reader import CandidateRequest, CandidateResponse
 from rifflux.store.registry import CollectionRecord, Registry
 from rifflux.store.semantic import Semantic
 from rifflux.types import Notice, Progress
@@ -55,6 +56,12 @@ class Store(Protocol):
 
         It is another one after every change of what can be found, and the same as long as there was none. `CHANGES`
         grows with each of them.
+        """
+
+    def search(self, request: CandidateRequest) -> CandidateResponse:
+        """Return the candidates of a question in each channel, with what steps need to know of the best.
+
+        Raises `ModelMismatch` as `Semantic.nearest` does.
         """
 
     def of(self, owner: str) -> Store:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rifflux.store import ChunkNames, Credited, Edge, FileState, Placed, Store
+from rifflux.store import ChunkFacts, Credited, Edge, FileState, Placed, Store
 from rifflux.testing.making import NeedsStore, change
 from rifflux.types import Filter, Identifier, Link, Part, Ranking, Tag, Why
 
@@ -90,7 +90,7 @@ class CatalogContract(NeedsStore):
         assert store.catalog.document("c", "a") == put.document
         id = put.chunks[0].chunk.id
         assert dict(store.catalog.tags_of(np.array([id, 5]))) == {id: list(tags)}
-        assert dict(store.catalog.identifiers_of(np.array([id, 5]))) == {id: [arxiv, doi]}
+        assert store.catalog.facts(np.array([id, 5]))[id].identifiers == (arxiv, doi)
         assert dict(store.catalog.identified(["doi:10.1/a", "doi:10.1/b"])) == {"doi:10.1/a": [("c", "a")]}
         assert dict(store.catalog.identified(["doi:10.1/a", "doi:10.1/b"], 1)) == {"doi:10.1/a": [("c", "a")]}
         assert dict(store.catalog.identified(["doi:10.1/a"], 0)) == {}
@@ -160,8 +160,7 @@ class CatalogContract(NeedsStore):
     def test_kinds_and_names_of_chunks_are_looked_up_by_id(self, store: Store) -> None:
         store.catalog.put("c", change("a", "red car", "blue car", title="Cars", kind="text", first_id=1))
         ids = np.array([1, 2, 99])
-        assert store.catalog.kinds(ids) == {1: "text", 2: "text"}
-        assert store.catalog.names(ids) == dict.fromkeys((1, 2), ChunkNames("Cars", (), key="a"))
+        assert store.catalog.facts(ids) == dict.fromkeys((1, 2), ChunkFacts("Cars", (), key="a", kind="text"))
 
     def test_hydrating_keeps_order_and_scores_and_leaves_out_what_is_gone(self, store: Store) -> None:
         store.catalog.put("c", change("a", "one", "two", first_id=1))

@@ -8,12 +8,12 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from rifflux.store import CONTRACT, AnalyzedChunk, DocumentChange, ModelInfo, Store
+from rifflux.store import DEFAULT, AnalyzedChunk, DocumentChange, ModelInfo, Store
 from rifflux.text.analyzer import analyzer
 from rifflux.types import Chunk, Document, Query, Ranking, Vectors
 
 MODEL = ModelInfo("tiny", "hash", 2, "f1", "tiny")
-WEIGHTS = CONTRACT
+WEIGHTS = DEFAULT
 
 
 class NeedsStore:

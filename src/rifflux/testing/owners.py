@@ -11,9 +11,21 @@ import numpy as np
 import pytest
 
 from rifflux.errors import OutOfScope
-from rifflux.store import Catalog, Event, FileState, Lexical, Placed, Registry, Semantic, Store
+from rifflux.store import (
+    LEXICAL,
+    SEMANTIC,
+    CandidateRequest,
+    Catalog,
+    Event,
+    FileState,
+    Lexical,
+    Placed,
+    Registry,
+    Semantic,
+    Store,
+)
 from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, vector_of, words
-from rifflux.types import Filter, Identifier, Ids, Link, Query, Ranking, Tag, Vectors
+from rifflux.types import Execution, Filter, Identifier, Ids, Link, Query, Ranking, Tag, Vectors
 
 _WORD = "kingfisher"
 _KEYS = ("a", "b", "a.txt", "/root/a.txt")
@@ -48,8 +60,8 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "cosines_of": lambda store, ids: [np.nan_to_num(store.semantic.cosines_of(_vector(store), ids), nan=-2.0).tolist()],
     "vectors_of": lambda store, ids: _plain(store.semantic.vectors_of(ids)),
     "sample": lambda store, ids: _plain(dict(zip(*store.semantic.sample(100), strict=True))),
-    "kinds": lambda store, ids: dict(store.catalog.kinds(ids)),
-    "names": lambda store, ids: dict(store.catalog.names(ids)),
+    "facts": lambda store, ids: dict(store.catalog.facts(ids)),
+    "search": lambda store, ids: [_searched(store, query) for query in _queries()],
     "values": lambda store, ids: [store.catalog.values(field, 10) for field in ("kind", "tags")],
     "folders": lambda store, ids: store.catalog.folders(10),
     "passing": lambda store, ids: store.catalog.passing(Filter(since="2024"), ids).tolist(),
@@ -58,7 +70,6 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "linked": lambda store, ids: [store.catalog.linked(ids), store.catalog.linked(ids, incoming=True)],
     "citations": lambda store, ids: dict(store.catalog.citations(ids)),
     "tags_of": lambda store, ids: dict(store.catalog.tags_of(ids)),
-    "identifiers_of": lambda store, ids: dict(store.catalog.identifiers_of(ids)),
     "records": lambda store, ids: [dict(store.catalog.records("c", key)) for key in _KEYS],
     "holding": lambda store, ids: sorted(store.lexical.holding((_WORD,), ids).tolist()),
     "document_frequencies": lambda store, ids: dict(store.lexical.document_frequencies([_WORD, "cach", "river"])),
@@ -110,6 +121,11 @@ def _queries() -> list[Query]:
 
 def _listed(ranking: Ranking) -> list[tuple[int, float]]:
     return list(zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True))
+
+
+def _searched(store: Store, query: Query) -> tuple[object, ...]:
+    found = store.search(CandidateRequest(query, Execution(vector=_vector(store), limit=50), WEIGHTS))
+    return [_listed(found.rankings[name]) for name in (LEXICAL, SEMANTIC)], dict(found.facts)
 
 
 def _plain(vectors: Mapping[int, Any]) -> dict[int, list[float]]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import rifflux
 from rifflux import Document, Hit, Index, InvalidArgument
+from rifflux.retrieve.fuse.base import IndexFacts
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.diversity import Diversity, Mmr, NearDuplicates, one_per_document
 from rifflux.store import ModelInfo, open_store
@@ -37,11 +38,9 @@ texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), max
 
 
 @pytest.fixture(scope="module")
-def mmr() -> Iterator[Mmr]:
-    """By words, for the store holds no vectors."""
-    store = open_store(":memory:")
-    yield Mmr(store)
-    store.close()
+def mmr() -> Mmr:
+    """By words, for no vectors are known."""
+    return Mmr()
 
 
 class TestOnePerDocument:
@@ -102,19 +101,17 @@ class TestMmr:
             assert sum(hit.why[-1].detail.values()) == pytest.approx(hit.score, abs=1e-9)
 
     def test_what_repeats_a_better_hit_falls_behind_what_is_new(self, mmr: Mmr) -> None:
-        found = stepped(
-            Mmr(mmr.store, 0.4), QUERY, hits("cache entries live", "cache entries live", "queue holds jobs")
-        )
+        found = stepped(Mmr(0.4), QUERY, hits("cache entries live", "cache entries live", "queue holds jobs"))
         assert [hit.text for hit in found] == ["cache entries live", "queue holds jobs", "cache entries live"]
         assert [hit.why[-1].rank for hit in found] == [1, 2, 3]
 
     @given(texts)
     def test_relevance_alone_changes_nothing(self, mmr: Mmr, texts: list[str]) -> None:
         given = hits(*texts)
-        assert [hit.id for hit in stepped(Mmr(mmr.store, 1.0), QUERY, given)] == [hit.id for hit in given]
+        assert [hit.id for hit in stepped(Mmr(1.0), QUERY, given)] == [hit.id for hit in given]
 
     def test_below_the_pool_the_order_stays(self, mmr: Mmr) -> None:
-        found = stepped(Mmr(mmr.store, 0.5, pool=2), QUERY, hits("a", "a", "b", "c"))
+        found = stepped(Mmr(0.5, pool=2), QUERY, hits("a", "a", "b", "c"))
         assert [hit.text for hit in found] == ["a", "a", "b", "c"]
         assert np.all(np.diff([hit.score for hit in found]) <= 0)
 
@@ -125,7 +122,8 @@ class TestMmr:
                 put = change(f"d{number}", f"text {number}", first_id=number)
                 store.catalog.put("c", put)
                 store.semantic.put_vectors([number], [put.chunks[0].hash], np.array([vector], np.float32))
-            found = stepped(Mmr(store, 0.5), QUERY, hits("text 0", "text 1", "text 2"))
+            plan = replace(QUERY, evidence=IndexFacts(QUERY, store))
+            found = stepped(Mmr(0.5), plan, hits("text 0", "text 1", "text 2"))
         assert [hit.text for hit in found] == ["text 0", "text 2", "text 1"]
         assert found[1].why[-1].detail == {"relevance": 0.0, "redundancy": 0.0}
 

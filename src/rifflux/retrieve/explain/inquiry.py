@@ -16,59 +16,25 @@ import numpy as np
 from rifflux.retrieve.explain.changes import changes
 from rifflux.retrieve.explain.obstacles import Obstacle, Tells, obstacles
 from rifflux.retrieve.explain.verdict import Change, QueryTerm, Verdict
-from rifflux.retrieve.fuse.base import chunks_of, frequencies_of
-from rifflux.retrieve.pipeline import RERANK, Channel, Fetch, Phase, Plan, counted
+from rifflux.retrieve.fuse.base import NO_STATISTICS, frequencies_of
+from rifflux.retrieve.pipeline import RERANK, Phase, Plan, counted, fetch
 from rifflux.retrieve.query.reading import in_typed_words
 from rifflux.retrieve.steps.anchors import STAGE as ANCHORS
 from rifflux.retrieve.steps.beginnings import STAGE as BEGINNING
 from rifflux.retrieve.steps.code import STAGE as CODE
 from rifflux.retrieve.table import RANK, SCORE, SEMANTIC, Candidates, page, placed, stages
-from rifflux.store import Store
+from rifflux.store import CandidateRequest, Store
 from rifflux.text.analyzer import idf
 from rifflux.text.numbers import ordinal
-from rifflux.types import Clause, Execution, Hit, Ids, Query, Ranking, Trace
+from rifflux.types import Clause, Hit, Ids, Query, Ranking, Trace
 
 #: A chunk's id, rank and score in a channel.
 Place = tuple[int, int, float]
 
 
-class Whole:
-    """A channel that also finds the place of any chunk, however far down.
-
-    It ranks all that it can only when a place is asked for, and once for a question.
-    """
-
-    def __init__(self, channel: Channel, chunks: int) -> None:
-        self._channel = channel
-        self._chunks = chunks
-        self._last: tuple[Plan, Ranking] | None = None
-
-    def __call__(self, query: Query, execution: Execution) -> Ranking:
-        """Return the ranking of the channel."""
-        return self._channel(query, execution)
-
-    def place(self, plan: Plan, ids: Ids) -> Place | None:
-        """Return the place of the best of some chunks among all; None where none of them is ranked."""
-        if self._last is None or self._last[0] is not plan:
-            whole = replace(plan.execution, limit=max(self._chunks, plan.execution.limit), enough=0)
-            self._last = plan, self._channel(plan.query, whole)
-        ranking = self._last[1]
-        places = np.flatnonzero(np.isin(ranking.ids, ids))
-        if not len(places):
-            return None
-        best = int(places[0])
-        return int(ranking.ids[best]), best + 1, float(ranking.scores[best])
-
-
-def deep(plan: Plan, chunks: int) -> Plan:
-    """Return the same search in an index of so many chunks, by channels that know the place of every chunk."""
-    channels = {name: Whole(channel, chunks) for name, channel in plan.channels.items()}
-    return replace(plan, channels=channels)
-
-
 @dataclass(frozen=True)
 class Inquiry:
-    """Runs a search, planned `deep`, and finds where the chunks of one document ended up.
+    """Runs a search, and finds where the chunks of one document ended up.
 
     `name` is the namespace and the key of the document, `chunks` is how many it has in all. `tells` says of a chunk
     whether some fields of its document may be told. `typed` are the words of the question by their terms.
@@ -135,7 +101,7 @@ class Inquiry:
 
     def _fetched(self, rows: Candidates) -> Candidates:
         """Return rows with their passages."""
-        return Fetch(self.store)(replace(self.plan, passages=len(rows)), rows)
+        return fetch(replace(self.plan, passages=len(rows)), rows)
 
     @property
     def _refined(self) -> Candidates:
@@ -256,10 +222,26 @@ class Inquiry:
 
     def _place(self, channel: str, ids: Ids) -> Place | None:
         """Return the place of the best of some chunks in a channel, however far down; None where it ranks none."""
-        found = self.plan.channels[channel]
-        if isinstance(found, Whole):
-            return found.place(self.plan, ids)
-        return None
+        ranking = self._whole(channel)
+        places = np.flatnonzero(np.isin(ranking.ids, ids))
+        if not len(places):
+            return None
+        best = int(places[0])
+        return int(ranking.ids[best]), best + 1, float(ranking.scores[best])
+
+    def _whole(self, channel: str) -> Ranking:
+        """Return all that a channel can rank, read when a place is asked for."""
+        if channel not in self._wholes:
+            plan = self.plan
+            chunks = (plan.execution.statistics or NO_STATISTICS).chunks
+            run = replace(plan.execution, limit=max(chunks, plan.execution.limit), enough=0)
+            found = plan.search(CandidateRequest(plan.query, run, plan.weights, (channel,)))
+            self._wholes[channel] = found.rankings[channel]
+        return self._wholes[channel]
+
+    @cached_property
+    def _wholes(self) -> dict[str, Ranking]:
+        return {}
 
     def _exact(self, row: Candidates) -> Candidates:
         """Return a row with its places in channels that were not read so far down."""
@@ -357,18 +339,17 @@ class Inquiry:
     def _terms(self, one: Ids) -> tuple[QueryTerm, ...]:
         """Return the query's terms, those that a chunk holds and those that it misses."""
         query = self.plan.query
-        store = self.store
-        chunks = chunks_of(store, self.plan)
+        chunks = (self.plan.execution.statistics or NO_STATISTICS).chunks
         return tuple(
             QueryTerm(
                 " ".join(clause),
                 in_typed_words(clause, self.typed),
                 count,
                 idf(chunks, count),
-                bool(len(store.lexical.holding(clause, one))),
+                bool(len(self.plan.evidence.holding(clause, one))),
                 clause in query.variants,
             )
-            for clause, count in frequencies_of(store, self.plan, _clauses(query)).items()
+            for clause, count in frequencies_of(self.plan, _clauses(query)).items()
         )
 
     def _contributions(self, row: Candidates) -> Mapping[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, filterfalse, repeat
+from itertools import repeat
 from operator import mul, truediv
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,12 +13,27 @@ import numpy as np
 
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.table import SCORE, Candidates
-from rifflux.store import Store
+from rifflux.store import ChunkFacts, CodePiece, Store
 from rifflux.text.analyzer import idf
-from rifflux.types import Clause, Execution, Ids, Query, Ranking, Scores
+from rifflux.types import (
+    Clause,
+    Execution,
+    Filter,
+    Hit,
+    Ids,
+    Query,
+    Ranking,
+    Scores,
+    TermStatistics,
+    Vectors,
+)
 
 if TYPE_CHECKING:
     from rifflux.retrieve.scale import VectorScale
+
+
+#: Those of an index that holds nothing.
+NO_STATISTICS = TermStatistics(0, 0, {})
 
 
 class Planned(Protocol):
@@ -57,24 +72,6 @@ class CandidateFacts(Protocol):
         ...
 
 
-class _NoEvidence:
-    """Knows nothing: for fusions that look at ranks and scores only."""
-
-    specificity = 0.0
-    scale = None
-
-    def coverage(self, ids: Ids) -> Scores:
-        """Return zeros: nothing is known to be covered."""
-        return np.zeros(len(ids))
-
-    def kinds(self, ids: Ids) -> Sequence[str]:
-        """Return empty names: every kind is unknown."""
-        return [""] * len(ids)
-
-
-NO_FACTS: CandidateFacts = _NoEvidence()
-
-
 class Fuse(Protocol):
     """Fuses the channels of a candidate table into one score.
 
@@ -101,7 +98,7 @@ class Fuse(Protocol):
         """Return how many of them it can do with."""
         ...
 
-    def __call__(self, table: Candidates, evidence: CandidateFacts = NO_FACTS) -> Candidates:
+    def __call__(self, table: Candidates, evidence: CandidateFacts = ...) -> Candidates:
         """Return the candidates by their fused score, with the addend of each channel as a column."""
         ...
 
@@ -117,60 +114,85 @@ def fused(table: Candidates, name: str, scores: Scores, addends: Mapping[str, Sc
     return table.with_column(f"{name}/rank", table.ranks())
 
 
-def frequencies_of(store: Store, plan: Planned, clauses: Iterable[Clause]) -> Mapping[Clause, int]:
+def frequencies_of(plan: Planned, clauses: Iterable[Clause]) -> Mapping[Clause, int]:
     """Return the number of chunks that hold each clause at most: a phrase is no more frequent than its rarest word.
 
-    The chunks of other languages hold another form of it. The store counts only terms that the plan has no statistics
-    of.
+    The chunks of other languages hold another form of it.
     """
-    clauses = dict.fromkeys(clauses)
-    statistics = plan.execution.statistics
-    known = dict(statistics.frequencies) if statistics else {}
+    statistics = plan.execution.statistics or NO_STATISTICS
+    known = statistics.frequencies
     forms = plan.query.languages.forms
-    every = {clause: (clause, *forms.get(clause, ())) for clause in clauses}
-    missing = [*filterfalse(known.__contains__, chain.from_iterable(chain.from_iterable(every.values())))]
-    if missing:
-        known |= store.lexical.document_frequencies(missing)
     found = {}
     for clause in clauses:
-        found[clause] = sum(min(map(known.get, form, repeat(0)), default=0) for form in every[clause])
-    if forms:
-        most = chunks_of(store, plan)
-        found = {clause: min(count, most) for clause, count in found.items()}
+        count = sum(min((known.get(term, 0) for term in form), default=0) for form in (clause, *forms.get(clause, ())))
+        found[clause] = min(count, statistics.chunks) if forms else count
     return found
 
 
-def chunks_of(store: Store, plan: Planned) -> int:
-    """Return the number of chunks, as of when the question was read."""
-    if plan.execution.statistics:
-        return plan.execution.statistics.chunks
-    return store.counts()["chunks"]
-
-
-def weights_of(store: Store, plan: Planned) -> Mapping[Clause, float]:
+def weights_of(plan: Planned) -> Mapping[Clause, float]:
     """Return the idf of each clause of the question."""
-    chunks = chunks_of(store, plan)
-    found = frequencies_of(store, plan, (*plan.query.clauses, *plan.query.required))
-    return dict(zip(found, map(idf, repeat(chunks), found.values()), strict=True))
+    chunks = (plan.execution.statistics or NO_STATISTICS).chunks
+    found = frequencies_of(plan, (*plan.query.clauses, *plan.query.required))
+    return {clause: idf(chunks, count) for clause, count in found.items()}
 
 
 @dataclass(frozen=True)
-class StoreFacts:
-    """The evidence on the candidates of one search."""
+class IndexFacts:
+    """What steps know of the candidates of one search beyond ranks and scores; nothing is read twice.
 
-    store: Store
+    The call that gathers candidates gives the `chunks` that it described. What a step looks at besides is read when it
+    does; without a `reader`, nothing else is known.
+    """
+
     plan: Planned
+    reader: Store | None = None
     scale: VectorScale | None = None
-    known: dict[int, str] = field(default_factory=dict, compare=False, repr=False)
+    chunks: dict[int, ChunkFacts | None] = field(default_factory=dict, repr=False)
+    known_vectors: dict[int, Vectors | None] = field(default_factory=dict, repr=False)
+
+    def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
+        """Return what each chunk is and is called, in the order of the ids; chunks that are gone are left out."""
+        wanted = ids.tolist()
+        missing = [id for id in wanted if id not in self.chunks]
+        if missing and self.reader:
+            self.chunks.update(dict.fromkeys(missing))
+            self.chunks.update(self.reader.catalog.facts(np.array(missing, np.int64)))
+        return {id: found for id in wanted if (found := self.chunks.get(id))}
+
+    def vectors(self, ids: Ids) -> Mapping[int, Vectors]:
+        """Return the vector of each chunk that has one, in the order of the ids."""
+        wanted = ids.tolist()
+        missing = [id for id in wanted if id not in self.known_vectors]
+        if missing and self.reader:
+            self.known_vectors.update(dict.fromkeys(missing))
+            self.known_vectors.update(self.reader.semantic.vectors_of(np.array(missing, np.int64)))
+        return {id: found for id in wanted if (found := self.known_vectors.get(id)) is not None}
+
+    def holding(self, clause: Clause, ids: Ids) -> Ids:
+        """Return those of the chunks that hold a term, or a phrase of adjacent terms."""
+        return self.reader.lexical.holding(clause, ids) if self.reader else ids[:0]
+
+    def passing(self, filter: Filter, ids: Ids) -> Scores:
+        """Return 1 for each chunk whose document a filter lets through, 0 for others."""
+        found = self.reader.catalog.passing(filter, ids) if self.reader else ids[:0]
+        return np.isin(ids, found).astype(np.float64)
+
+    def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
+        """Return those of the chunks that are source code."""
+        return self.reader.catalog.code_of(ids) if self.reader else {}
+
+    def passages(self, ranking: Ranking) -> Sequence[Hit]:
+        """Return the stored chunks of a ranking, in its order, with its scores; ids that are gone are left out."""
+        return self.reader.catalog.hydrate(ranking) if self.reader else ()
 
     def coverage(self, ids: Ids) -> Scores:
         """Return the share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
-        weights = weights_of(self.store, self.plan)
+        weights = weights_of(self.plan)
         forms = self.plan.query.languages.forms
         total = sum(weights.values())
         share = np.zeros(len(ids))
         for clause, weight in weights.items():
-            holders = [self.store.lexical.holding(form, ids) for form in (clause, *forms.get(clause, ()))]
+            holders = [self.holding(form, ids) for form in (clause, *forms.get(clause, ()))]
             share += weight * np.isin(ids, np.concatenate(holders))
         if total:
             return share / total
@@ -178,15 +200,25 @@ class StoreFacts:
 
     def kinds(self, ids: Ids) -> Sequence[str]:
         """Return the kind of each chunk's document; empty for a chunk that is gone."""
-        wanted = ids.tolist()
-        if not self.known.keys() >= {*wanted}:
-            self.known.update(dict.fromkeys(wanted, "") | dict(self.store.catalog.kinds(ids)))
-        return [*(self.known[each] for each in wanted)]
+        found = self.facts(ids)
+        return [found[id].kind if id in found else "" for id in ids.tolist()]
 
     @property
     def specificity(self) -> float:
         """Return the share of the question's words that name one thing, in [0, 1]."""
         return self.plan.query.specificity
+
+
+@dataclass(frozen=True, slots=True)
+class Unplanned:
+    """A question of which nothing is known."""
+
+    query: Query = field(default_factory=lambda: Query(""))
+    execution: Execution = field(default_factory=Execution)
+
+
+#: Knows nothing: for fusions that look at ranks and scores only.
+NO_FACTS = IndexFacts(Unplanned())
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.naming import Atom, Title, Titles, atoms, of_word, with_codes_parted
 from rifflux.retrieve.steps.beginnings import begun
 from rifflux.retrieve.table import BOOSTED, LEXICAL, LIFT, NAMED, OUTRIGHT, SCORE, Candidates, declare, product
-from rifflux.store import ChunkNames, Store
+from rifflux.store import ChunkFacts
 from rifflux.text.analyzer import Analyzer, Memo
 from rifflux.text.moments import dates_in
 from rifflux.text.properties import key_names
@@ -76,7 +76,6 @@ class Anchors:
     headings of the best candidates, and of those that hold an anchor.
     """
 
-    store: Store
     analyzer: Analyzer
     boost: float = 1.5
     title_boost: float = 1.5
@@ -92,14 +91,14 @@ class Anchors:
         ranks = table[f"{LEXICAL}/rank"]
         near = ranks <= LOOKED_AT
         near[:LOOKED_AT_FIRST] = True
-        names = self.store.catalog.names(table.ids[near])
+        names = plan.evidence.facts(table.ids[near])
         # On a long page, the place by words of those further down matters too.
         further = ranks > LOOKED_AT
         if np.count_nonzero(further) > len(ranks) / 2:
-            table = begun(query, table, {**names, **self.store.catalog.names(table.ids[further])})
+            table = begun(query, table, {**names, **plan.evidence.facts(table.ids[further])})
         else:
             table = begun(query, table, names)
-        evidence = Bearing(plan, table.ids, weights_of(self.store, plan))
+        evidence = Bearing(plan, table.ids, weights_of(plan))
         strengths = {**self._by_title(evidence, names), **self._by_anchor(evidence)}
         identifiers = [name for name in strengths if name.startswith(f"{IDENTIFIED}: ") and name != BY_TITLE]
         if identifiers:
@@ -116,7 +115,7 @@ class Anchors:
                 greatest = self.title_boost
             else:
                 greatest = self.boost
-            factors[name] = np.where(values > 0, 1 + (greatest - 1) * values, np.nan)
+            factors[name] = factor(greatest, values)
         lift = product([values for name, values in factors.items() if name != BY_TITLE], len(table))
         bearing = [values for name, values in strengths.items() if name.startswith(IDENTIFIED)]
         named = np.maximum.reduce([np.zeros(len(table)), *bearing])
@@ -130,7 +129,7 @@ class Anchors:
         lifted = np.minimum(self.cap, product(others, len(table))) * table[BOOSTED]
         return table.factored(STAGE, factors, table[SCORE] * lifted)
 
-    def _by_title(self, evidence: Bearing, names: Mapping[int, ChunkNames]) -> dict[str, Scores]:
+    def _by_title(self, evidence: Bearing, names: Mapping[int, ChunkFacts]) -> dict[str, Scores]:
         """Return the strengths for candidates that the question names, or whose title it is as a whole.
 
         It names them by title, alias or last heading, or else by key.
@@ -177,7 +176,7 @@ class Anchors:
         return {name: values for name, values in strengths.items() if values.any()}
 
     def _by_key(
-        self, names: Mapping[int, ChunkNames], rarity: Mapping[str, float], query: Query
+        self, names: Mapping[int, ChunkFacts], rarity: Mapping[str, float], query: Query
     ) -> tuple[dict[str, list[int]], bool]:
         """Return the chunks of files that the question names by their folder and name, or else by name.
 
@@ -228,21 +227,22 @@ class Anchors:
         query = evidence.plan.query
         strengths = {}
         for anchor in query.anchors:
-            holders = self.store.lexical.holding(anchor, evidence.ids)
+            holders = evidence.plan.evidence.holding(anchor, evidence.ids)
+            facts = evidence.plan.evidence.facts(holders)
             name = " ".join(anchor)
             # A leading space keeps the anchors `rank` and `score` apart from the columns of these names.
             strengths[f" {name}"] = evidence.strength(anchor, holders)
-            strengths[f"{IN_TITLE}{name}"] = evidence.strength(anchor, list(self._titled(query, anchor, holders)))
+            strengths[f"{IN_TITLE}{name}"] = evidence.strength(anchor, list(self._titled(query, anchor, facts)))
             bearing: list[int] = []
-            for id, identifiers in self.store.catalog.identifiers_of(holders).items() if len(holders) else ():
-                if anchor in [self.analyzer.of_word(each.value) for each in identifiers]:
+            for id, each in facts.items():
+                if anchor in [self.analyzer.of_word(identifier.value) for identifier in each.identifiers]:
                     bearing.append(id)
             strengths[f"{IDENTIFIED}: {name}"] = evidence.strength(anchor, bearing)
         return {name: values for name, values in strengths.items() if values.any()}
 
-    def _titled(self, query: Query, anchor: Clause, holders: Ids) -> Iterator[int]:
+    def _titled(self, query: Query, anchor: Clause, facts: Mapping[int, ChunkFacts]) -> Iterator[int]:
         """Yield those that hold the anchor in their title or headings."""
-        for id, each in self.store.catalog.names(holders).items() if len(holders) else ():
+        for id, each in facts.items():
             analyzer = self.analyzer.beside(query.languages.stands_for, each.language)
             terms = [*analyzer.terms(each.title), "", *analyzer.terms(" ".join(each.headings))]
             if _contains(terms, anchor):
@@ -319,7 +319,7 @@ class Bearing:
         return strength(explained, np.where(holding, sureness, 0.0))
 
 
-def is_of_another_time(times: Sequence[Moment], names: ChunkNames) -> bool:
+def is_of_another_time(times: Sequence[Moment], names: ChunkFacts) -> bool:
     """Return True if the title or key of a document has a date, and none of the times of a question.
 
     `Roof committee April 2013` is no name of the file `2013-11-24 Roof committee`.
@@ -350,7 +350,7 @@ def checked_boosts(boosts: Mapping[str, float]) -> Mapping[str, float]:
     """Return factors of `Anchors` by their names. Raises `InvalidArgument` for what cannot be meant."""
     if not isinstance(boosts, Mapping):
         raise InvalidArgument(f"boosts must be a mapping of names to factors, not {boosts!r}")
-    known = [each.name for each in fields(Anchors) if each.name not in ("store", "analyzer")]
+    known = [each.name for each in fields(Anchors) if each.name != "analyzer"]
     for name, value in boosts.items():
         if name not in known:
             raise InvalidArgument(f"no boost {name!r}; choose from {', '.join(known)}")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.query.naming import letters_of
 from rifflux.retrieve.table import BEGINS, CREDITED, LEXICAL, OUTRIGHT, PLACE, RANK, SCORE, Candidates, declare
-from rifflux.store import ChunkNames
+from rifflux.store import ChunkFacts
 from rifflux.types import Query, Scores
 
 STAGE = "beginning"
@@ -32,7 +32,7 @@ declare(f"{STAGE}/by words", PLACE, "the place that words alone gave a record, b
 COLUMNS = (BEGINS, RECORD, BY_WORDS)
 
 
-def begun(query: Query, table: Candidates, names: Mapping[int, ChunkNames]) -> Candidates:
+def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> Candidates:
     """Return the table with those marked that begin with the question; as it is where none does."""
     asked = {letters_of(text) for text in (query.phrasing.body or query.text, query.semantic_text)} - {""}
     first = {text[0] for text in asked}
@@ -49,7 +49,7 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkNames]) -> C
     )
 
 
-def _begins(names: ChunkNames, questions: Collection[str], first: Collection[str]) -> float:
+def _begins(names: ChunkFacts, questions: Collection[str], first: Collection[str]) -> float:
     found = 0.0
     for name in (names.title, names.key, *names.aliases):
         # The first letter or digit of most names says that they do not begin so.

@@ -38,10 +38,10 @@ from rifflux.models.folder import model_error
 from rifflux.retrieve.fuse.base import weighed, weights_of
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.table import HIGH, MEDIUM, MOMENT, NAMED, RELEVANCE, SEMANTIC, Candidates
-from rifflux.store import VARIANT, Store
+from rifflux.store import VARIANT
 from rifflux.text.analyzer import Analyzer
 from rifflux.text.properties import beside, searchable_properties
-from rifflux.types import Clause, Hit, Query, Results, Scores, Vectors
+from rifflux.types import Clause, Hit, Query, Results, Scores
 
 if TYPE_CHECKING:
     from rifflux.models import Embedder
@@ -156,7 +156,6 @@ class Relevance:
     tells. A candidate without a vector, and every one of a question without one, is judged by `words`.
     """
 
-    store: Store
     analyzer: Analyzer
     meaning: Calibration | None = None
     words: Calibration = field(default=WORDS)
@@ -190,7 +189,7 @@ class Relevance:
         Besides the features, `lacking` is 1 for a candidate without some number or code of the question.
         """
         query = plan.query
-        weights = weights_of(self.store, plan)
+        weights = weights_of(plan)
         texts: list[str] = []
         titled: list[bool] = []
         asked = frozenset(chain.from_iterable(weights))
@@ -208,7 +207,7 @@ class Relevance:
             stand_ins = {}
         numbered = [clause for clause in weights if any(each.isdecimal() for term in clause for each in term)]
         return {
-            "cosine": self._cosines(plan.execution.vector, table),
+            "cosine": self._cosines(plan, table),
             "coverage": _shares(weights, texts, stand_ins),
             "length": np.full(len(table), math.log1p(len(weights))),
             "named": query.specificity * _shares(dict.fromkeys(query.anchors, 1.0), texts),
@@ -216,14 +215,15 @@ class Relevance:
             "lacking": _lacking(numbered, texts, stand_ins),
         }
 
-    def _cosines(self, vector: Vectors | None, table: Candidates) -> Scores:
+    def _cosines(self, plan: Plan, table: Candidates) -> Scores:
         """Return the cosine that the semantic channel gave a candidate, or else that of its vector."""
+        vector = plan.execution.vector
         if vector is None:
             return np.full(len(table), np.nan)
         cosines = table[f"{SEMANTIC}/score"].copy()
         missing = np.flatnonzero(np.isnan(cosines))
         if len(missing):
-            known = self.store.semantic.vectors_of(table.ids[missing])
+            known = plan.evidence.vectors(table.ids[missing])
             cosines[missing] = [
                 float(known[id] @ vector) if id in known else math.nan for id in table.ids[missing].tolist()
             ]

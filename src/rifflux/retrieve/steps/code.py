@@ -17,7 +17,7 @@ from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.anchors import AMID, Bearing
 from rifflux.retrieve.table import NAMED, OUTRIGHT, SCORE, Candidates, declare, product
-from rifflux.store import CodePiece, Store
+from rifflux.store import CodePiece
 from rifflux.types import Hit, Query, Scores
 
 STAGE = "code"
@@ -79,7 +79,6 @@ class Definitions:
     definition, the one with the signature takes the place of the best.
     """
 
-    store: Store
     defining: float = 8.0
     inside: float = 5.0
     bearing: float = 2.0
@@ -92,11 +91,11 @@ class Definitions:
         """Return the candidates in their new order, with a column for each reason."""
         if not len(table):
             return table
-        seen = self.store.catalog.code_of(table.ids[:_LOOKED_AT])
+        seen = plan.evidence.code_of(table.ids[:_LOOKED_AT])
         if not seen:
             return table
         pieces = [_Piece(seen[id]) if id in seen else None for id in table.ids[:_LOOKED_AT].tolist()]
-        factors, defining = self._factors(Bearing(plan, table.ids[:_LOOKED_AT], weights_of(self.store, plan)), pieces)
+        factors, defining = self._factors(Bearing(plan, table.ids[:_LOOKED_AT], weights_of(plan)), pieces)
         scores = table[SCORE] * product(factors.values(), len(table))
         scores, factors = self._without_twins(pieces, scores, factors)
         before = scores.copy()

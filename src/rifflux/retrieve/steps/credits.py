@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rifflux.retrieve.pipeline import Channel, Plan
+from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.table import CREDITED, RELEVANCE, SCORE, Candidates, declare
-from rifflux.store import Store
-from rifflux.types import Credit, Execution, Ids, Query, Ranking, Scores
+from rifflux.store import CandidateRequest, CandidateResponse, Store
+from rifflux.types import Ranking
 
 STAGE = "credits"
 declare(
@@ -20,36 +20,40 @@ declare(
 MOST = 200
 
 
-@dataclass(frozen=True)
-class CreditedChannel:
-    """A channel that names the works of those whom the question names, too, behind what it names anyway."""
+@dataclass(frozen=True, slots=True)
+class CreditedSearch:
+    """Searches a store, and names the works of those whom the question names behind what is found anyway."""
 
-    channel: Channel
     store: Store
 
-    def __call__(self, query: Query, execution: Execution) -> Ranking:
-        """Return what the channel finds at all, then what it finds among these works, then the rest of them."""
-        found = [self.channel(query, execution)]
+    def __call__(self, request: CandidateRequest) -> CandidateResponse:
+        """Return in each channel what is found at all, then what is found among these works, then the rest of them."""
+        query = request.query
+        found = self.store.search(request)
+        rankings = {name: [ranking] for name, ranking in found.rankings.items()}
+        facts = dict(found.facts)
+        milliseconds = dict(found.milliseconds)
+        run = replace(request.execution, limit=min(request.execution.limit, MOST))
         for credit in query.credits:
-            theirs = replace(query, filter=query.filter.narrowed(credit.filter))
-            found.append(self.channel(theirs, replace(execution, limit=min(execution.limit, MOST))))
-            rest = self.store.catalog.first_of(theirs.filter, MOST)
-            found.append(Ranking(rest, np.zeros(len(rest))))
-        ids, scores = (np.concatenate(each) for each in zip(*((each.ids, each.scores) for each in found), strict=True))
-        _, first = np.unique(ids, return_index=True)
-        kept = np.sort(first)
-        order = kept[np.lexsort((ids[kept], -scores[kept]))]
-        return Ranking(ids[order], scores[order])
+            filter = query.filter.narrowed(credit.filter)
+            theirs = self.store.search(replace(request, query=replace(query, filter=filter), execution=run))
+            rest = self.store.catalog.first_of(filter, MOST)
+            facts.update(theirs.facts)
+            for name, ranking in theirs.rankings.items():
+                rankings[name] += [ranking, Ranking(rest, np.zeros(len(rest)))]
+                milliseconds[name] += theirs.milliseconds[name]
+        merged = {name: _in_turn(parts) for name, parts in rankings.items()}
+        return CandidateResponse(merged, facts, milliseconds)
 
 
-def with_credited(channels: Mapping[str, Channel], store: Store) -> Mapping[str, Channel]:
-    """Return channels that name the works of those whom the question names, too."""
-    return {name: CreditedChannel(channel, store) for name, channel in channels.items()}
-
-
-def credited(store: Store, credit: Credit, ids: Ids) -> Scores:
-    """Return 1 for each chunk of a work of those who are named, 0 for others."""
-    return np.isin(ids, store.catalog.passing(credit.filter, ids)).astype(np.float64)
+def _in_turn(rankings: Sequence[Ranking]) -> Ranking:
+    """Return the entries of all rankings by their scores, of one chunk the first; equals as they come."""
+    ids = np.concatenate([each.ids for each in rankings])
+    scores = np.concatenate([each.scores for each in rankings])
+    _, first = np.unique(ids, return_index=True)
+    kept = np.sort(first)
+    order = kept[np.lexsort((ids[kept], -scores[kept]))]
+    return Ranking(ids[order], scores[order])
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,6 @@ class Credits:
     Where it asks for nothing but their works, these come before all others.
     """
 
-    store: Store
     likely: float = 2.0
     sure: float = 8.0
 
@@ -69,7 +72,7 @@ class Credits:
         factors = {}
         share = np.zeros(len(table))
         for credit in query.credits:
-            of_them = credited(self.store, credit, table.ids)
+            of_them = plan.evidence.passing(credit.filter, table.ids)
             if credit.sure and not query.credits_only:
                 factor = self.sure
             else:
@@ -97,15 +100,9 @@ def credits_first(plan: Plan, table: Candidates) -> Candidates:
     return table.scored((table[SCORE] + first) * lifted)
 
 
-@dataclass(frozen=True, slots=True)
-class CreditRelevance:
-    """Rates works that are all that the question wants as surely relevant."""
-
-    store: Store
-
-    def __call__(self, plan: Plan, table: Candidates) -> Candidates:
-        """Return the candidates, in their order, with their relevance."""
-        if not len(table):
-            return table
-        every = np.min([credited(self.store, credit, table.ids) for credit in plan.query.credits], axis=0)
-        return table.with_column(RELEVANCE, np.maximum(table[RELEVANCE], every))
+def credit_relevance(plan: Plan, table: Candidates) -> Candidates:
+    """Rate works that are all that the question wants as surely relevant."""
+    if not len(table):
+        return table
+    every = np.min([plan.evidence.passing(credit.filter, table.ids) for credit in plan.query.credits], axis=0)
+    return table.with_column(RELEVANCE, np.maximum(table[RELEVANCE], every))

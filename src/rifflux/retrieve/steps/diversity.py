@@ -16,7 +16,6 @@ import numpy as np
 from rifflux.errors import InvalidArgument
 from rifflux.retrieve.pipeline import Plan, Stage
 from rifflux.retrieve.table import OTHERS, RANK, SCORE, Candidates, declare
-from rifflux.store import Store
 from rifflux.types import Hit, Scores, Vectors
 
 #: What a page may be grouped by: every chunk for itself, or the best chunk of each document.
@@ -111,7 +110,6 @@ class Mmr:
     is the hit's new score. Only the first `pool` hits are reordered, for the work grows with its square.
     """
 
-    store: Store
     lambda_: float = 0.7
     pool: int = 200
 
@@ -121,12 +119,11 @@ class Mmr:
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Return the candidates in their new order; the first stays first."""
-        del plan
         if not len(table):
             return table
         head = table.head(self.pool)
         relevance = self.lambda_ * _scaled(head[SCORE])
-        taken, penalties = _greedy(relevance, (1 - self.lambda_) * self._similarities(head))
+        taken, penalties = _greedy(relevance, (1 - self.lambda_) * self._similarities(plan, head))
         scores = relevance[taken] - penalties
         ranks = head.ranks()
         table = table.take([*taken, *range(len(head), len(table))])
@@ -135,9 +132,9 @@ class Mmr:
         below = np.full(len(table) - len(head), scores[-1])
         return table.with_stage("mmr", parts).with_column(SCORE, np.concatenate([scores, below]))
 
-    def _similarities(self, table: Candidates) -> Scores:
+    def _similarities(self, plan: Plan, table: Candidates) -> Scores:
         """Return how alike each two candidates are, in [0, 1]: (candidates, candidates)."""
-        known = self.store.semantic.vectors_of(table.ids)
+        known = plan.evidence.vectors(table.ids)
         ids = table.ids.tolist()
         if len(known) == len(ids):
             vectors = np.stack([known[id] for id in ids])
@@ -209,7 +206,8 @@ class Diversity:
             self.collapse if collapse is None else collapse,
         )
 
-    def stages(self, store: Store) -> list[Stage]:
+    @property
+    def stages(self) -> list[Stage]:
         """Return the stages in the order they make sense in: equal texts, then documents, then what is alike."""
         stages: list[Stage] = []
         if self.collapse:
@@ -217,7 +215,7 @@ class Diversity:
         if self.group == DOCUMENT:
             stages.append(Stage("one per document", one_per_document))
         if self.diversify:
-            stages.append(Stage("mmr", Mmr(store, 1 - self.diversify)))
+            stages.append(Stage("mmr", Mmr(1 - self.diversify)))
         return stages
 
 

@@ -11,7 +11,6 @@ from rifflux.retrieve.fuse.base import weights_of
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.anchors import boosted, explained_share, factor, strength
 from rifflux.retrieve.table import MOMENT, SCORE, Candidates, declare
-from rifflux.store import Store
 from rifflux.text.dates import timestamp
 from rifflux.text.moments import dates_in
 from rifflux.types import Hit, Moment
@@ -32,13 +31,12 @@ class Moments:
     `top` candidates are looked at.
     """
 
-    store: Store
     greatest: float = 2.0
     top: int = 100
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Lift the scores of candidates of the time; a column for each time that some candidate is of."""
-        weights = weights_of(self.store, plan)
+        weights = weights_of(plan)
         words = [terms for _, terms in plan.query.tokens]
         strengths = {}
         for each in plan.query.times:

@@ -8,12 +8,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from time import perf_counter
 from typing import Any
+
+import numpy as np
 
 from rifflux.errors import Cure, OutOfScope
 from rifflux.store.catalog import Catalog
 from rifflux.store.lexical import Lexical
 from rifflux.store.mending import Analysis, Mended, Problem
+from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse
 from rifflux.store.registry import CollectionRecord, Registry
 from rifflux.store.semantic import Semantic
 from rifflux.store.sqlite.catalog.catalog import SqliteCatalog
@@ -30,7 +34,7 @@ from rifflux.store.sqlite.semantic.matrix import Matrix
 from rifflux.store.sqlite.semantic.semantic import SqliteSemantic
 from rifflux.store.sqlite.semantic.vector_index import VectorIndex
 from rifflux.store.store import BESIDE, PART, Store
-from rifflux.types import Ids, Notice, Progress, Vectors
+from rifflux.types import Ids, Notice, Progress, Ranking, Vectors
 
 #: Vectors of named owners that are kept in memory, in bytes.
 MOST_VECTORS = 256 << 20
@@ -213,6 +217,22 @@ class SqliteStore(Store):
 
     def counts(self) -> Mapping[str, int]:
         return {**self.catalog.counts(), "embedded_chunks": self.semantic.embedded()}
+
+    def search(self, request: CandidateRequest) -> CandidateResponse:
+        run = request.execution
+        rankings: dict[str, Ranking] = {}
+        milliseconds = {}
+        for name in request.channels:
+            start = perf_counter()
+            if name == LEXICAL:
+                rankings[name] = self.lexical.match(request.query, run.limit, request.weights)
+            else:
+                rankings[name] = self.semantic.nearest(
+                    request.query, run.vector, run.limit, enough=run.enough, model=run.model
+                )
+            milliseconds[name] = (perf_counter() - start) * 1000
+        best = [rankings[name].ids[: DESCRIBED[name]] for name in request.channels]
+        return CandidateResponse(rankings, self.catalog.facts(np.unique(np.concatenate(best))), milliseconds)
 
     def contents(self) -> str:
         with self.database.engine.alone() as connection:

@@ -344,9 +344,8 @@ class MarkNamed:
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
         """Return the candidates in their order; by an identifier or a title, the question asks for a work outright."""
-        del plan
         names = names_in(self.text)
-        identifiers = self.store.catalog.identifiers_of(np.unique(table.ids))
+        facts = plan.evidence.facts(table.ids)
         outright: dict[Place, int] = {}
         alike: dict[Place, int] = {}
         hits = self.visible.hits(table.passages)
@@ -360,7 +359,7 @@ class MarkNamed:
             if place == self.first and by_them:
                 certainty = LOOKED_UP
             else:
-                certainty = names.certainty(hit.title, authors, identifiers.get(id, ()))
+                certainty = names.certainty(hit.title, authors, facts[id].identifiers if id in facts else ())
                 if not certainty and not hit.withheld:
                     certainty = int(names.has_heading(hit.heading_path))
             outright[place] = max(outright.get(place, 0), certainty)

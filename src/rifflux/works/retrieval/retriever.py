@@ -22,6 +22,7 @@ from rifflux.session.arguments import checked_deadline, checked_query, checked_w
 from rifflux.session.profile import CREDITS, EXPANSION, FETCH, PAGE, STAGES
 from rifflux.session.searching import NO_QUERY_VECTOR, Searcher
 from rifflux.session.session import IndexView
+from rifflux.store import ChunkFacts
 from rifflux.types import LICENSED, Filter, Hit, Trace, parted
 from rifflux.types.document import UNTOLD
 from rifflux.works.export import CITING
@@ -160,7 +161,8 @@ class WorksRetriever:
             clock.add("pack", start)
             pack = sealed(replace(pack, asked=pack_request))
             trace = found.plan.completed_trace()
-            retrieval = _retrieval(question, candidates, listed.head(request.top_k), pack, trace, view)
+            facts = found.plan.evidence.facts(candidates.ids)
+            retrieval = _retrieval(question, candidates, listed.head(request.top_k), pack, trace, view, facts)
             if found.plan.variants:
                 variants = searcher.variant_notes(found.plan, retrieval.reranked)
                 retrieval = replace(retrieval, trace=replace(trace, notes=(*variants, *trace.notes)))
@@ -235,12 +237,12 @@ def _retrieval(
     pack: EvidencePack,
     trace: Trace,
     view: IndexView,
+    facts: Mapping[int, ChunkFacts],
 ) -> Retrieval:
     """Return what was found, as the caller may see it."""
     # Of the candidates, all say how near their works are by citations, not those alone that were found so.
     column = f"{CITED}/{SCORE}"
     near = np.where(np.isnan(candidates[column]), candidates[NEAR], candidates[column])
-    identifiers = view.store.catalog.identifiers_of(np.unique(candidates.ids))
     sides = question.decision.sides
     return Retrieval(
         question.text,
@@ -249,7 +251,11 @@ def _retrieval(
         _explained(works, sides, view),
         pack,
         trace,
-        {f"{id:016x}": tuple(map(str, display_identifiers(each))) for id, each in identifiers.items()},
+        {
+            f"{id:016x}": tuple(map(str, display_identifiers(each.identifiers)))
+            for id, each in facts.items()
+            if each.identifiers
+        },
         tuple(_components(works)),
     )
 

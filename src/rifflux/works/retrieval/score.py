@@ -36,7 +36,6 @@ from rifflux.retrieve.fuse.base import Weights, weighed
 from rifflux.retrieve.pipeline import Plan
 from rifflux.retrieve.steps.beginnings import COLUMNS as BEGUN
 from rifflux.retrieve.steps.beginnings import STAGE as BEGINNING
-from rifflux.retrieve.steps.credits import credited
 from rifflux.retrieve.table import (
     CREDITED,
     LEXICAL,
@@ -118,7 +117,7 @@ class WorkScore:
                 worth = NAMED_SURELY
             else:
                 worth = NAMED_LIKELY
-            addends = {**addends, credit.label: worth * credited(self.store, credit, table.ids)}
+            addends = {**addends, credit.label: worth * plan.evidence.passing(credit.filter, table.ids)}
             scores = scores + addends[credit.label]
         for name, column in values.items():
             table = table.with_column(VALUE + name, column)

@@ -15,7 +15,7 @@ from rifflux.works.retrieval.stages import RetrievalSettings
 def test_a_reranker_has_the_deadline_of_the_table(name: str) -> None:
     settings = RerankSettings(cross_encoder="a-folder", llm_url="http://127.0.0.1:9", llm_model="m")
     unused = cast(Any, SimpleNamespace())
-    resources = Resources(unused, unused, unused, unused, unused, settings)
+    resources = Resources(unused, unused, settings)
     assert reranker_of(name, resources).deadline_ms == DEADLINES_MS.get(name)
 
 

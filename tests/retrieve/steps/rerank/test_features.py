@@ -103,8 +103,8 @@ def test_centroid_is_nearness_to_the_best_of_the_others() -> None:
     known = {number: np.array(vector, np.float32) for number, vector in vectors.items()}
     hits = [hit(1, score=3), hit(2, score=2), hit(3, score=1)]
     # To the others: (2 * .6 + 0) / 3, (3 * .6 + .8) / 4, (0 + 2 * .8) / 5.
-    features = Features(resources(vectors=known), WEIGHTS.but(**{**NOTHING, "centroid": 1}))
-    found = features(asked("q"), table(hits)).scores
+    features = Features(resources(), WEIGHTS.but(**{**NOTHING, "centroid": 1}))
+    found = features(asked("q", vectors=known), table(hits)).scores
     assert found == pytest.approx([(0.4 - 0.32) / (0.65 - 0.32), 1, 0])
 
 

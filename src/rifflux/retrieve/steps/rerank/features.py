@@ -257,7 +257,7 @@ def moment(inputs: FeatureInput) -> Scores:
 def centroid(inputs: FeatureInput) -> Scores:
     """Return the mean cosine with the best of the others, from the least (0) to the greatest (1) candidate."""
     ids = inputs.table.ids.tolist()
-    known = inputs.resources.vectors(inputs.table.ids)
+    known = inputs.plan.evidence.vectors(inputs.table.ids)
     if not known:
         return np.zeros(len(ids))
     missing = np.zeros_like(next(iter(known.values())))

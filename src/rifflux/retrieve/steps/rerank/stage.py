@@ -8,7 +8,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
-from itertools import chain
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -17,10 +16,11 @@ from rifflux.errors import InvalidArgument, ModelError, RiffluxError
 from rifflux.models.embedder import Embedder
 from rifflux.models.guarded import Guard
 from rifflux.models.workers import Late, Workers
+from rifflux.retrieve.fuse.base import NO_STATISTICS, frequencies_of
 from rifflux.retrieve.pipeline import NO_RERANKER, Plan, StepSkipped
 from rifflux.retrieve.table import RANK, RELEVANCE, SCORE, Candidates, declare
 from rifflux.text.analyzer import Analyzer, idf
-from rifflux.types import Ids, Query, Scores, Vectors
+from rifflux.types import Query, Scores
 
 _log = logging.getLogger(__name__)
 
@@ -154,16 +154,12 @@ class RerankSettings:
 class Resources:
     """Access to an index for scorers; everything that costs time is looked up when needed.
 
-    `frequencies` gives in how many chunks each term occurs, `chunks` how many there are, `vectors` those of chunks by
-    their ids. `features` are weights of the reranker of that name, where they are not its defaults. `models` makes a
+    `features` are weights of the reranker of that name, where they are not its defaults. `models` makes a
     model or a client once for each key. `guard` is what calls of models that are not the embedder pass.
     """
 
     analyzer: Analyzer
     embedder: Callable[[], Embedder]
-    frequencies: Callable[[Sequence[str]], Mapping[str, int]]
-    chunks: Callable[[], int]
-    vectors: Callable[[Ids], Mapping[int, Vectors]]
     settings: RerankSettings = field(default_factory=RerankSettings)
     features: Mapping[str, float] = field(default_factory=dict)
     models: Callable[[Hashable, Callable[[], Any]], Any] = field(default=lambda _, make: make(), repr=False)
@@ -177,25 +173,9 @@ class Resources:
 
     def idf(self, plan: Plan) -> dict[str, float]:
         """Return the idf of each term of a query: above zero, highest for what no chunk holds."""
-        distinct = list(dict.fromkeys(self.terms(plan.query)))
-        statistics = plan.execution.statistics
-        known_forms = plan.query.languages.forms
-        if known_forms:
-            forms = {term: [form for (form,) in known_forms.get((term,), ())] for term in distinct}
-        else:
-            forms = {}
-        every = [*distinct, *chain.from_iterable(forms.values())]
-        if statistics and statistics.frequencies.keys() >= set(every):
-            known = statistics.frequencies
-            chunks = statistics.chunks
-        else:
-            known = self.frequencies(every)
-            chunks = self.chunks()
-        found = {}
-        for term in distinct:
-            held = sum(known.get(form, 0) for form in (term, *forms.get(term, ())))
-            found[term] = idf(max(chunks, held), held)
-        return found
+        chunks = (plan.execution.statistics or NO_STATISTICS).chunks
+        counts = frequencies_of(plan, [(term,) for term in dict.fromkeys(self.terms(plan.query))])
+        return {term: idf(max(chunks, count), count) for (term,), count in counts.items()}
 
 
 #: What makes each reranker from `Resources`, by the name users choose it by; imported when chosen.

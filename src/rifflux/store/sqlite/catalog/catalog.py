@@ -14,7 +14,7 @@ import numpy as np
 from rifflux.errors import Cure, DamagedIndex
 from rifflux.store.catalog import (
     Catalog,
-    ChunkNames,
+    ChunkFacts,
     CodePiece,
     Credited,
     DocumentChange,
@@ -274,21 +274,17 @@ class SqliteCatalog(Catalog):
     def roots(self) -> list[str]:
         return [root for (root,) in self.view.rows(sql.ROOTS)]
 
-    def kinds(self, ids: Ids) -> Mapping[int, str]:
-        return dict(self._of_chunks(sql.KINDS, ids))
-
-    def names(self, ids: Ids) -> Mapping[int, ChunkNames]:
+    def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
         found = {}
-        for id, title, headings, key, is_path, namespace, kind, language, metadata in self._of_chunks(sql.NAMES, ids):
+        for id, title, headings, key, is_path, namespace, kind, language, metadata, names in self._of_chunks(
+            sql.FACTS, ids
+        ):
+            aliases: tuple[str, ...] = ()
             if metadata:
                 aliases = searchable_properties(kind, json.loads(metadata)).names
-            else:
-                aliases = ()
-            if headings != "[]":
-                path = tuple(json.loads(headings))
-            else:
-                path = ()
-            found[id] = ChunkNames(title, path, aliases, key, bool(is_path), namespace, language)
+            path = () if headings == "[]" else tuple(_decoded(headings)[0])
+            identifiers = () if names == "[]" else _each(Identifier, names)
+            found[id] = ChunkFacts(title, path, aliases, key, bool(is_path), namespace, language, kind, identifiers)
         return found
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
@@ -342,16 +338,9 @@ class SqliteCatalog(Catalog):
         return dict(self._of_chunks(graph.CITATIONS, ids, kind=kind))
 
     def tags_of(self, ids: Ids) -> Mapping[int, list[Tag]]:
-        return self._all_of("tag", ids, Tag)
-
-    def identifiers_of(self, ids: Ids) -> Mapping[int, list[Identifier]]:
-        return self._all_of("identifier", ids, Identifier)
-
-    def _all_of(self, table: str, ids: Ids, make: Callable[[str, str], Value]) -> Mapping[int, list[Value]]:
-        """Return what is made of the schemes and values that a table has of each chunk's document."""
-        found: dict[int, list[Value]] = {}
-        for id, *name in self._of_chunks(graph.NAMES_OF.format(table=table), ids):
-            found.setdefault(id, []).append(make(*name))
+        found: dict[int, list[Tag]] = {}
+        for id, *name in self._of_chunks(graph.TAGS_OF, ids):
+            found.setdefault(id, []).append(Tag(*name))
         return found
 
     def _of_chunks(self, statement: str, ids: Ids, **bound: object) -> list[Any]:

@@ -69,11 +69,10 @@ select uid, count(distinct source) from (
 )
 group by uid"""
 
-# Of the table `tag` or `identifier`.
-NAMES_OF = """
-select chunk.uid, scheme, named.value
+TAGS_OF = """
+select chunk.uid, tag.scheme, tag.value
 from json_each(:ids) as wanted cross join chunk on chunk.uid = wanted.value and chunk.owner = :owner
-    cross join {table} as named on named.document = chunk.document
+    cross join tag on tag.document = chunk.document
 order by 1, 2, 3"""
 
 RECORDS = """

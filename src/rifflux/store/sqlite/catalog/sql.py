@@ -8,13 +8,13 @@ _OF_CHUNKS = """
 from chunk join document on document.id = chunk.document
 where +chunk.owner = :owner and chunk.uid in (select value from json_each(:ids))"""
 
-KINDS = f"select chunk.uid, document.kind {_OF_CHUNKS}"
-
 # Metadata may be long, and few have other names in it.
-NAMES = f"""
+FACTS = f"""
 select chunk.uid, document.title, chunk.headings, document.key, document.key = document.path, document.namespace,
     document.kind, document.language,
-    iif(document.kind in {tuple(sorted(SAYING))} and instr(document.metadata, '"alias'), document.metadata, '')
+    iif(document.kind in {tuple(sorted(SAYING))} and instr(document.metadata, '"alias'), document.metadata, ''),
+    (select json_group_array(json_array(scheme, value) order by scheme, value)
+        from identifier where identifier.document = document.id)
 {_OF_CHUNKS}"""
 
 CODE_OF = f"""

@@ -50,7 +50,7 @@ class Current:
 
 
 @dataclass(frozen=True, slots=True)
-class Memo:
+class StateMemo:
     """The rows that a connection read in one state of the file, by statement and bound values."""
 
     state: tuple[int, int]
@@ -168,7 +168,7 @@ class Engine:
         self.sums: GenerationCache[Any] = GenerationCache()
         self.frozen = frozen(self.connection)
         #: What each connection read since it last saw a change, and the connections that looked for one in this block.
-        self._memos: WeakKeyDictionary[apsw.Connection, Memo] = WeakKeyDictionary()
+        self._memos: WeakKeyDictionary[apsw.Connection, StateMemo] = WeakKeyDictionary()
         self._block = threading.local()
         #: Owners of whom the open transaction changes what they find.
         self.touched: set[int] = set()
@@ -225,12 +225,12 @@ class Engine:
         state = state_of(connection)
         memo = self._memos.get(connection)
         if memo is None or memo.state != state or len(memo.rows) > MOST_OWNERS:
-            memo = self._memos[connection] = Memo(state)
+            memo = self._memos[connection] = StateMemo(state)
         key = (statement, *bound.values())
         if key not in memo.rows:
             rows = connection.execute(statement, bound).fetchall()
             if (now := state_of(connection)) != state:
-                memo = self._memos[connection] = Memo(now)
+                memo = self._memos[connection] = StateMemo(now)
             memo.rows[key] = rows
         return memo.rows[key]
 

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
@@ -245,12 +245,14 @@ class SqliteLexical(Lexical):
     #: Rows of documents that pass a filter.
     allowed: GenerationCache[Ids]
 
-    def match(self, query: Query, limit: int, weights: FieldWeights, *, named_by_tables: bool = False) -> Ranking:
+    def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
         """Rank the best `limit` chunks by BM25 over the query's terms; scores equal SQLite's bm25(), negated."""
+        if weights.by_match:
+            query = replace(query, worths=dict.fromkeys(query.variants, 1.0))
         with self._words(query) as words:
             documents = passing(self.view, self.allowed, query.filter) if query.filter else None
             scorer = Bm25Scorer(words, query, weights, documents)
-            if not named_by_tables:
+            if not weights.by_match:
                 return scorer.best(limit)
             rows = words.rows_of_ids(self._named(query))
             return scorer.best_of(rows[rows >= 0], limit)
@@ -277,14 +279,14 @@ class SqliteLexical(Lexical):
                 before = state_of(connection)
                 found = self._table_words(connection, owners, single)
                 if state_of(connection) == before:
-                    yield self._kept(found, self.view.generation(connection))
+                    yield self._remembered(found, self.view.generation(connection))
                     return
             with unmoved(connection):
                 # The first statement fixes the moment.
                 connection.execute(LOOK).fetchall()
                 found = self._table_words(connection, owners, single)
                 yield found
-                self._kept(found, self.view.generation(connection))
+                self._remembered(found, self.view.generation(connection))
 
     def _table_words(self, connection: apsw.Connection, owners: tuple[int, ...], words: Iterable[str]) -> TableWords:
         """Return what the tables have of some owners' chunks, with the rows of some words."""
@@ -293,7 +295,7 @@ class SqliteLexical(Lexical):
         found.read(words)
         return found
 
-    def _kept(self, words: TableWords, generation: object) -> TableWords:
+    def _remembered(self, words: TableWords, generation: object) -> TableWords:
         """Keep what was read of the tables for other searches of the same generation, and return it."""
         if self.columns.get(words.owners, generation) is not words.columns:
             self.columns.put(words.owners, generation, words.columns)
