@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from rifflux.retrieve.query import reading
 from rifflux.retrieve.steps.rerank import features
 from rifflux.session import arguments, searching
 from rifflux.text.analyzer import Analyzer
+from tests.support.statements import statements
 
-#: A hybrid search of a page of ten may run so many statements, of which one asks for the caller's collections.
-MOST_STATEMENTS = 13
+#: A hybrid search of a page of ten may run so many statements besides the one that looks for changes.
+MOST_STATEMENTS = 8
 TEXTS = [f"Entry {number} of the cache lives for {number} minutes, then the queue drops it." for number in range(60)]
 
 
@@ -149,3 +151,42 @@ def test_all_sources_of_a_view_read_a_question_once(index: Index, calls: Counter
     results = index.everything("which entry of the cache drops -nothing")
     assert set(results.trace.counts) > {"knowledge", "files"}
     assert calls == ONCE
+
+
+#: The statements of a search that looks for changes once, besides that look.
+LOOK = "pragma data_version"
+QUESTIONS = ("how long does entry 7 live", "what drops an entry of the cache", "which queue drops entry 31 first")
+
+
+def _counted(run: list[str], search: Callable[[str], object]) -> list[int]:
+    """Return how many statements each of some questions runs, none of which was there before."""
+    search("minutes of the cache")
+    counts = []
+    for question in QUESTIONS:
+        run.clear()
+        search(question)
+        assert run.count(LOOK) <= 1, run
+        counts.append(len(run) - run.count(LOOK))
+    return counts
+
+
+@pytest.mark.parametrize("profile", ["files", "works"])
+@pytest.mark.parametrize("built", [False, True])
+def test_a_search_runs_few_statements(tmp_path: Path, profile: str, built: bool) -> None:
+    with statements() as run, rifflux.open(tmp_path / "index.db", model="hash:64", profile=profile) as index:
+        index.add(*(Document(f"d{number}", text, f"Entry {number}") for number, text in enumerate(TEXTS)))
+        if built:
+            index.admin.store.accelerate()
+        assert max(_counted(run, index.search)) <= MOST_STATEMENTS
+
+
+def test_a_search_of_messages_runs_few_statements(tmp_path: Path) -> None:
+    with statements() as run, rifflux.open(tmp_path / "index.db", model="hash:64") as index:
+        index.policies.set("hybrid_search", "on")
+        conversations = index.scoped(rifflux.Scope("ann")).conversations
+        talk = conversations.add("Talk")
+        for text in TEXTS:
+            conversations.add_message(talk.id, text)
+        for neighbors in (0, 2):
+            counts = _counted(run, partial(conversations.search, neighbors=neighbors))
+            assert max(counts) <= MOST_STATEMENTS

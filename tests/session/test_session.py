@@ -74,8 +74,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
 
         monkeypatch.setattr(module, name, counted)
 
-    count(rerankers, "reranker_of", lambda choice, resources: (choice, resources.vectors.__self__.view.owner))
-    count(memories_module, "Recall", lambda resources, *_: resources.vectors.__self__.view.owner)
+    count(rerankers, "reranker_of", lambda choice, resources: (choice, resources.guard.user))
+    count(memories_module, "Recall", lambda resources, *_: resources.guard.user)
     count(llm, "ChatModel", lambda *_: "")
     count(cross_encoder, "load_cross_encoder", lambda choice: choice, lambda choice: Scores())
     count(session_module, "calibration_of", lambda embedder: embedder.fingerprint)

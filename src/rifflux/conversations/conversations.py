@@ -425,25 +425,26 @@ class Conversations:
             "metadata": {name: value for name, value in given.items() if value is not None},
             "namespaces": () if request.conversation_id is None else (request.conversation_id,),
         }
-        mode = self._policies.message_mode(HYBRID)
-        found = Searcher(self._view).search(
-            request.query,
-            top_k=request.top_k,
-            mode=mode,
-            fusion=request.fusion,
-            filter=filter,
-            deadline_ms=request.deadline_ms,
-        )
-        hits = (self._hit(hit, request.neighbors) for hit in found)
+        with self._store.memoized():
+            mode = self._policies.message_mode(HYBRID)
+            found = Searcher(self._view).search(
+                request.query,
+                top_k=request.top_k,
+                mode=mode,
+                fusion=request.fusion,
+                filter=filter,
+                deadline_ms=request.deadline_ms,
+            )
+            further = request.neighbors + OTHERS if request.neighbors else 0
+            rows = self._store.catalog.around([hit.place for hit in found], further)
+        hits = (self._hit(hit, rows.get(hit.place, ()), request.neighbors) for hit in found)
         trace = found.trace
         if not found and mode == LEXICAL and not trace.notes and self._store.counts()["chunks"]:
             trace = replace(trace, notes=(*trace.notes, BY_WORDS_ALONE))
         return MessageResults(request.query, tuple(hit for hit in hits if hit), trace)
 
-    def _hit(self, hit: Hit, neighbours: int) -> MessageHit | None:
-        """Return a found message with its neighbours; None if it was deleted meanwhile."""
-        further = neighbours + OTHERS if neighbours else 0
-        rows = self._store.catalog.in_order(*hit.place, before=further, after=further)
+    def _hit(self, hit: Hit, rows: Sequence[Document], neighbours: int) -> MessageHit | None:
+        """Return a found message with its neighbours, of the rows around it; None if it was deleted meanwhile."""
         turns = [message_of(row, hit.namespace) for row in rows]
         place = next((place for place, turn in enumerate(turns) if turn.id == hit.key), None)
         if place is None:

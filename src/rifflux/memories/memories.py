@@ -227,7 +227,7 @@ class Memories:
     def _recall(self) -> Rerank:
         view = self._view
         return view.cached(
-            ("recall", self._now),
+            ("recall", self._now, self._store.owner),
             lambda: Rerank(Recall(view.resources, self._uses, now=self._now), workers=view.session.workers),
         )
 

@@ -267,12 +267,11 @@ class GuardedEmbedder:
     """The embedder `inner`, each call of which passes a guard, and whose vectors can be compared.
 
     In a `hurry` the caller waits for passages as for a question: requests are not repeated and end about as soon.
-    Whatever calls no model, such as `fingerprint`, `count_tokens` and an optional `canonical`, is the embedder's own.
+    Whatever calls no model, such as `count_tokens` and an optional `canonical`, is the embedder's own.
     """
 
     name: str
     backend: str
-    fingerprint: str
     max_tokens: int
     count_tokens: Callable[[str], int]
 
@@ -281,7 +280,8 @@ class GuardedEmbedder:
         self.guard = guard
         self.hurry = hurry
         self.name = inner.name
-        self._here = runs_here(inner)
+        self.fingerprint = inner.fingerprint
+        self._here = inner.backend in HERE or runs_here(inner)
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the embedder."""

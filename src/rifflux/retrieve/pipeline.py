@@ -231,7 +231,7 @@ class Plan:
             milliseconds=self.clock.milliseconds,
             counts={**self.trace.counts, **outcome.counts},
             dropped={**self.trace.dropped, **outcome.dropped},
-            degraded=(*self.trace.degraded, *outcome.notices),
+            degraded=(*self.trace.degraded, *outcome.notices) if outcome.skipped else self.trace.degraded,
             notes=(*self.trace.notes, *outcome.notes),
         )
 

@@ -81,7 +81,8 @@ def checked_share(name: str, value: object) -> None:
 
 def checked_mode(mode: str) -> str:
     """Return the canonical name of a mode. Raises `InvalidArgument`."""
-    return MODES[named_mode(mode)]
+    known = MODES.get(mode) if isinstance(mode, str) else None
+    return known or MODES[named_mode(mode)]
 
 
 def named_mode(mode: str, *, reranks: bool = True) -> str:

@@ -247,17 +247,18 @@ class Searcher:
         start = perf_counter()
         store = self.store
         reading = self.profile.reading
-        analyzer, others = self._analyzers(text)
+        totals = store.totals()
+        analyzer, others = self._analyzers(text, totals.languages)
         if limits:
             limits = resolved(self.view, limits)
         # Of a part of a question, who is named was read in the whole.
-        query = self._understood(text, limits, analyzer, others, is_part=understanding is not None)
+        has_works = CREDITS in reading and totals.has_works
+        query = self._understood(text, limits, analyzer, others, has_works, is_part=understanding is not None)
         # Those of other collections were left out before: see `scoped_to`.
         if query.filter.collections:
             query = replace(query, filter=replace(query.filter, collections=()))
         frequencies = KnownFrequencies(store, [*chain.from_iterable((*query.clauses, *query.required))])
-        counts = store.counts()
-        kind = understanding or classify(query, analyzer, frequencies, counts["chunks"], self._is_phrase)
+        kind = understanding or classify(query, analyzer, frequencies, totals.chunks, self._is_phrase)
         anchors = tuple(terms for each in kind.identifiers if (terms := query.words[each]))
         frequencies([*chain.from_iterable(anchors)])
         query = replace(query, anchors=anchors, specificity=kind.specificity, understanding=kind)
@@ -267,7 +268,7 @@ class Searcher:
 
             notes = credit_notes(query.credits)
         variants: tuple[Variant, ...] = ()
-        statistics = TermStatistics(counts["chunks"], counts["embedded_chunks"], frequencies.known)
+        statistics = TermStatistics(totals.chunks, totals.embedded, frequencies.known)
         if EXPANSION in reading:
             query, variants, further = expand(
                 query,
@@ -276,7 +277,7 @@ class Searcher:
                 store.lexical.vocabulary,
                 self.view.session.synonyms,
                 is_phrase=self._is_phrase,
-                elsewhere=self._frequencies_elsewhere,
+                elsewhere=self._frequencies_elsewhere if self.others else None,
             )
             notes = (*notes, *further)
         # What steps weigh clauses by, and rerankers the words of a question that asks for nothing but limits.
@@ -321,10 +322,16 @@ class Searcher:
         return found
 
     def _understood(
-        self, text: str, limits: Filter | None, analyzer: Analyzer, others: Sequence[Analyzer], *, is_part: bool
+        self,
+        text: str,
+        limits: Filter | None,
+        analyzer: Analyzer,
+        others: Sequence[Analyzer],
+        has_works: bool,
+        *,
+        is_part: bool,
     ) -> Query:
         """Return a question, analyzed, with the authors, venues and years that it names; a part of one names nobody."""
-        has_works = CREDITS in self.profile.reading and self.store.catalog.has_works()
         names = self.credits_in(text, analyzer) if has_works and not is_part else None
         rest = names.rest if names else text
         facets = self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
@@ -435,15 +442,14 @@ class Searcher:
     def classify(self, query: str) -> Understanding:
         """Classify a question for this index as one identifier, mixed or conceptual, with the reasons."""
         checked_query(query)
-        analyzer, others = self._analyzers(query)
+        totals = self.store.totals()
+        analyzer, others = self._analyzers(query, totals.languages)
         facets = self.view.facets if self.view.is_part else (*self.view.facets, COLLECTION)
         read = understand(query, analyzer, facets, is_phrase=self._is_phrase, others=others)
-        chunks = self.store.counts()["chunks"]
-        return classify(read, analyzer, self.store.lexical.document_frequencies, chunks, self._is_phrase)
+        return classify(read, analyzer, self.store.lexical.document_frequencies, totals.chunks, self._is_phrase)
 
-    def _analyzers(self, text: str) -> tuple[Analyzer, Sequence[Analyzer]]:
+    def _analyzers(self, text: str, languages: Sequence[str]) -> tuple[Analyzer, Sequence[Analyzer]]:
         """Return the analyzer to read a question with, and those of the other languages of the content."""
-        languages = self.store.catalog.languages()
         if len(languages) == 1:
             return self.analyzer.of(languages[0]), ()
         from rifflux.retrieve.query.languages import of_question

@@ -415,10 +415,10 @@ class IndexView:
         return cache(self.session.load)
 
     def cached(self, name: Hashable, make: Callable[[], T]) -> T:
-        """Return what is made once for this owner, guard and profile, such as a reranker's state."""
+        """Return what is made once for this user, guard and profile, such as a reranker's state."""
         profile = self.profile
         weights = tuple(sorted(profile.tuning.features.items()))
-        key = (name, self.store.owner, self.calls, profile.language, profile.mathematics, weights)
+        key = (name, self.calls, profile.language, profile.mathematics, weights)
         return self.session.cache(key, make)
 
     @property

@@ -184,6 +184,12 @@ class Catalog(Protocol):
     def documents_at(self, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Document]:
         """Return several documents, with their whole texts, by (namespace, key); what is gone is left out."""
 
+    def around(self, places: Sequence[tuple[str, str]], number: int) -> Mapping[tuple[str, str], Sequence[Document]]:
+        """Return several documents by (namespace, key), each among up to `number` before and after it.
+
+        They are in the order of `in_order`; what is gone is left out.
+        """
+
     def texts(self, places: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], str]:
         """Return the texts of several documents by (namespace, key); what is gone is left out."""
 
@@ -247,9 +253,6 @@ class Catalog(Protocol):
     def credited(self, role: str, keys: Collection[str]) -> list[Credited]:
         """Return the names in a role that works give under some keys: `rifflux.text.people` says what these are."""
 
-    def has_works(self) -> bool:
-        """Return whether there are any works: what others have is not read for authors and venues."""
-
     def first_of(self, filter: Filter, limit: int) -> Ids:
         """Return the first chunks of documents that a filter lets through, the newest first, ties by chunk id."""
 
@@ -290,6 +293,3 @@ class Catalog(Protocol):
 
         Without any document it is that one alone.
         """
-
-    def counts(self) -> Mapping[str, int]:
-        """Count `documents`, `chunks` and `files`."""

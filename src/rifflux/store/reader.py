@@ -9,13 +9,27 @@ from rifflux.store.catalog import ChunkFacts
 from rifflux.store.lexical import FieldWeights
 from rifflux.types import Execution, Query, Ranking
 
-__all__ = ["DESCRIBED", "LEXICAL", "SEMANTIC", "CandidateRequest", "CandidateResponse"]
+__all__ = ["DESCRIBED", "LEXICAL", "SEMANTIC", "CandidateRequest", "CandidateResponse", "Totals"]
 
 #: The channels of every engine: by words (BM25) and by meaning (cosine).
 LEXICAL = "lexical"
 SEMANTIC = "semantic"
 #: The number of the best of each ranking whose facts come with it. Names are looked for among the best by words.
 DESCRIBED: Mapping[str, int] = {LEXICAL: 100, SEMANTIC: 50}
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many chunks there are, and how many with a vector, whether there are works, and in which languages.
+
+    The languages of the documents are sorted; the empty name stands for that of the index, which is alone where there
+    are no documents.
+    """
+
+    chunks: int
+    embedded: int
+    has_works: bool
+    languages: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

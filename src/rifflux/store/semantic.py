@@ -90,9 +90,6 @@ class Generations(Protocol):
 class Semantic(Protocol):
     """The vectors of one owner's chunks; the model is the whole index's. `testing.SemanticContract` says the rest."""
 
-    def embedded(self) -> int:
-        """Count the chunks that have a vector of the model in use."""
-
     def nearest(
         self, query: Query, vector: Vectors | None, limit: int, *, enough: int = 0, model: str | None = None
     ) -> Ranking:

@@ -11,7 +11,7 @@ from typing import Protocol
 from rifflux.store.catalog import Catalog
 from rifflux.store.lexical import Lexical
 from rifflux.store.mending import Analysis, Mended, Problem
-from rifflux.store.reader import CandidateRequest, CandidateResponse
+from rifflux.store.reader import CandidateRequest, CandidateResponse, Totals
 from rifflux.store.registry import CollectionRecord, Registry
 from rifflux.store.semantic import Semantic
 from rifflux.types import Notice, Progress
@@ -47,6 +47,9 @@ class Store(Protocol):
     schema_version: int
     #: The file that keeps what users do, apart from the contents, which are only read then; empty without one.
     state: str
+
+    def totals(self) -> Totals:
+        """Return what a search needs to know of all that there is."""
 
     def counts(self) -> Mapping[str, int]:
         """Count `documents`, `chunks`, `files` and `embedded_chunks`."""

@@ -26,7 +26,7 @@ class CatalogContract(NeedsStore):
         store.catalog.put_all(Placed("c", each) for each in [*changes, change("twice", "latter", title="again")])
         assert [hit.text for hit in store.catalog.chunks_of("c", "known")] == ["fresh", "kept"]
         assert [hit.text for hit in store.catalog.chunks_of("c", "twice")] == ["latter"]
-        assert store.catalog.counts()["documents"] == 3
+        assert store.counts()["documents"] == 3
 
     def test_a_list_is_read_in_pages(self, store: Store) -> None:
         for number, (namespace, key) in enumerate((("two", "a"), ("one", "b"), ("one", "a"))):
@@ -51,7 +51,7 @@ class CatalogContract(NeedsStore):
         assert store.catalog.chunks_of("/root/f.jsonl", "r1") == []
         assert store.catalog.roots() == ["/root"]
         assert store.catalog.remove_files("/root", ["f.jsonl"]) == 1
-        assert store.catalog.counts()["chunks"] == 0
+        assert store.counts()["chunks"] == 0
         assert store.catalog.files("/root") == {}
 
     def test_a_document_comes_back_as_it_was_put(self, store: Store) -> None:

@@ -54,7 +54,7 @@ class LexicalContract(NeedsStore):
         store.catalog.put("c", change("a", "new text"))
         assert self._match(store, "old") == []
         assert self._match(store, "new") == ["a"]
-        counts = store.catalog.counts()
+        counts = store.counts()
         assert (counts["documents"], counts["chunks"]) == (1, 1)
 
     def test_a_new_title_is_searched_and_the_old_one_is_not(self, store: Store) -> None:

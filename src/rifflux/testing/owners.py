@@ -50,6 +50,7 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "chunks_of": lambda store, ids: [store.catalog.chunks_of("c", key) for key in _KEYS],
     "namespaces": lambda store, ids: dict(store.catalog.namespaces()),
     "in_order": lambda store, ids: [store.catalog.in_order("c"), store.catalog.in_order("c", "b", before=5, after=0)],
+    "around": lambda store, ids: dict(store.catalog.around([("c", key) for key in _KEYS], 5)),
     "files": lambda store, ids: store.catalog.files("/root"),
     "some_files": lambda store, ids: store.catalog.some_files(1000),
     "languages": lambda store, ids: store.catalog.languages(),
@@ -81,9 +82,8 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "counts": lambda store, ids: dict(store.counts()),
     "contents": lambda store, ids: store.contents(),
     "credited": lambda store, ids: store.catalog.credited("author", ["cache", "river"]),
-    "has_works": lambda store, ids: store.catalog.has_works(),
+    "totals": lambda store, ids: store.totals(),
     "first_of": lambda store, ids: store.catalog.first_of(Filter(kinds=("note",)), 100).tolist(),
-    "embedded": lambda store, ids: store.semantic.embedded(),
     "setting": lambda store, ids: store.registry.setting("mine"),
     "events": lambda store, ids: store.registry.events(),
 }

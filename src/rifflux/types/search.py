@@ -331,7 +331,7 @@ class Hit:
     @property
     def place(self) -> tuple[str, str]:
         """Return the namespace and the key of its document."""
-        return of_owner(self.namespace, self.owner), self.key
+        return self.namespace if self.owner is None else of_owner(self.namespace, self.owner), self.key
 
     @property
     def root(self) -> str | None:

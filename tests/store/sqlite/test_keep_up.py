@@ -62,14 +62,14 @@ def test_what_keeps_it_from_being_built_is_for_the_log_alone(
 ) -> None:
     words = worker.database.words
     assert words
-    assert words._builder
+    assert words.builder
     place = str(words.place)
 
     def fail(task: object = None) -> bool:
         raise PermissionError(13, "Permission denied", place)
 
-    monkeypatch.setattr(words._builder, "once", fail)
-    words._builder.require()
+    monkeypatch.setattr(words.builder, "once", fail)
+    words.builder.require()
     eventually(lambda: bool(words.trouble))
     (notice,) = worker.troubles()
     assert place in (words.trouble or "")

@@ -230,7 +230,7 @@ class Inquiry:
         return int(ranking.ids[best]), best + 1, float(ranking.scores[best])
 
     def _whole(self, channel: str) -> Ranking:
-        """Return all that a channel can rank, read when a place is asked for."""
+        """Return all that a channel can rank, read when a place is needed."""
         if channel not in self._wholes:
             plan = self.plan
             chunks = (plan.execution.statistics or NO_STATISTICS).chunks

@@ -75,7 +75,7 @@ def expand(
     vocabulary: NearTerms,
     known: Synonyms | None,
     is_phrase: Callable[[Clause], bool] = lambda _: False,
-    elsewhere: Frequencies = lambda _: {},
+    elsewhere: Frequencies | None = None,
 ) -> tuple[Query, tuple[Variant, ...], tuple[Notice, ...]]:
     """Return the query with its variants, those of words one by one, and a note on each formula.
 
@@ -149,7 +149,7 @@ def variant_notes(variants: Iterable[Variant], spelled: Callable[[Clause], str])
 
 
 def spellings(
-    query: Query, frequencies: Frequencies, vocabulary: NearTerms, elsewhere: Frequencies = lambda _: {}
+    query: Query, frequencies: Frequencies, vocabulary: NearTerms, elsewhere: Frequencies | None = None
 ) -> Iterator[Variant]:
     """Yield near terms for each plain word that occurs neither here nor `elsewhere`, the most frequent first."""
     asked = set(query.clauses)
@@ -166,11 +166,9 @@ def spellings(
     # A word that the texts of another language hold in its form there is not misspelt.
     known = {term for variant, beside in alternatives if all(held.get(each) for each in variant) for term in beside}
     unknown = [term for term in words if not held.get(term) and term not in known]
-    if unknown:
+    if unknown and elsewhere:
         known_elsewhere = elsewhere(unknown)
-    else:
-        known_elsewhere = {}
-    unknown = [term for term in unknown if not known_elsewhere.get(term)]
+        unknown = [term for term in unknown if not known_elsewhere.get(term)]
     for term in unknown[:MOST_MENDED]:
         for near in _near(term, vocabulary):
             yield Variant((near,), "", words[term], (term,), "{!r} occurs nowhere")

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import apsw
@@ -207,37 +205,21 @@ def norms(weights: FieldWeights, lengths: Array, total_length: int, chunks: int)
     return found
 
 
-class MatchCache:
-    """Remembers the rows of terms and phrases for all threads, until `MOST_ROWS` rows are remembered."""
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[Clause, bool], Matches] = {}
-        self._rows = 0
-        self._lock = threading.Lock()
-
-    def get(self, key: tuple[Clause, bool]) -> Matches | None:
-        """Return what is remembered of a term or phrase."""
-        return self._found.get(key)
-
-    def put(self, key: tuple[Clause, bool], matches: Matches) -> Matches:
-        """Remember the rows of a term or phrase, and return them; forget all others if they are too many."""
-        with self._lock:
-            if self._rows > MOST_ROWS:
-                self._found = {}
-                self._rows = 0
-            self._found[key] = matches
-            self._rows += len(matches.rows)
-        return matches
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ChunkColumns:
-    """The chunks of some owners by row number, ascending, and what was read of their terms."""
+    """The chunks of some owners by row number, ascending, and the rows that hold the terms that were read.
+
+    `by_id` are the rows in the order of the public ids, `total_length` is the number of terms in all chunks.
+    """
 
     chunks: Ids
     ids: Ids
     lengths: Ids
-    matches: MatchCache = field(default_factory=MatchCache)
+    by_id: Ids
+    total_length: int
+    #: What they take in memory.
+    nbytes: int
+    matches: dict[tuple[Clause, bool], Matches] = field(default_factory=dict)
 
     @classmethod
     def read(cls, connection: apsw.Connection, owners: Sequence[int]) -> ChunkColumns:
@@ -246,22 +228,13 @@ class ChunkColumns:
         rows = connection.execute(_CHUNKS, {"owners": json.dumps(owners)})
         every = np.sort(np.fromiter(rows, kinds), order="chunk")
         chunks, ids, lengths = (np.ascontiguousarray(every[name]) for name in ("chunk", "id", "length"))
-        return cls(chunks, ids, lengths)
+        return cls(chunks, ids, lengths, np.argsort(ids), int(lengths.sum()), 4 * chunks.nbytes)
 
-    @property
-    def nbytes(self) -> int:
-        """Return about what they take in memory."""
-        return 4 * self.chunks.nbytes
-
-    @cached_property
-    def by_id(self) -> Ids:
-        """Return the rows in the order of the public ids."""
-        return np.argsort(self.ids)
-
-    @cached_property
-    def total_length(self) -> int:
-        """Return the number of terms in all chunks."""
-        return int(self.lengths.sum())
+    def keep(self, fresh: Mapping[tuple[Clause, bool], Matches]) -> None:
+        """Keep the rows that hold what was read, and forget all others if they are too many."""
+        if sum(len(each.rows) for each in self.matches.values()) > MOST_ROWS:
+            self.matches.clear()
+        self.matches.update(fresh)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,23 +244,12 @@ class TableWords:
     connection: apsw.Connection
     owners: tuple[int, ...]
     columns: ChunkColumns
+    #: The public id of each row.
+    ids: Ids
+    #: The number of chunks.
+    chunks: int
     #: What was read now.
     fresh: dict[tuple[Clause, bool], Matches] = field(default_factory=dict)
-
-    def keep(self) -> None:
-        """Remember what was read, once it is known to be of the moment of the columns."""
-        for key, matches in self.fresh.items():
-            self.columns.matches.put(key, matches)
-
-    @property
-    def ids(self) -> Ids:
-        """Return the public id of each row."""
-        return self.columns.ids
-
-    @property
-    def chunks(self) -> int:
-        """Return the number of chunks."""
-        return len(self.columns.ids)
 
     @property
     def documents(self) -> Ids:

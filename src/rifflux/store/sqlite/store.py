@@ -17,9 +17,10 @@ from rifflux.errors import Cure, OutOfScope
 from rifflux.store.catalog import Catalog
 from rifflux.store.lexical import Lexical
 from rifflux.store.mending import Analysis, Mended, Problem
-from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse
+from rifflux.store.reader import DESCRIBED, LEXICAL, CandidateRequest, CandidateResponse, Totals
 from rifflux.store.registry import CollectionRecord, Registry
 from rifflux.store.semantic import Semantic
+from rifflux.store.sqlite.catalog import sql
 from rifflux.store.sqlite.catalog.catalog import SqliteCatalog
 from rifflux.store.sqlite.connection.connect import MEMORY, SCHEMA_VERSION
 from rifflux.store.sqlite.connection.derived import DerivedFile
@@ -40,6 +41,8 @@ from rifflux.types import Ids, Notice, Progress, Ranking, Vectors
 MOST_VECTORS = 256 << 20
 #: Owners whose sample of vectors is kept in memory.
 MOST_SAMPLES = 64
+#: First letters of owners whose terms are kept in memory while the tables answer.
+MOST_LETTERS = 64
 #: Seconds between two looks at what other processes changed.
 FOLLOW_S = 1.0
 #: Columns of chunks that are kept in memory while the tables answer, in bytes.
@@ -47,6 +50,8 @@ MOST_COLUMNS = 64 << 20
 #: Rows that filters let through and that are kept in memory, in bytes.
 MOST_ALLOWED = 32 << 20
 
+#: The first numbers of `TOTALS`.
+COUNTED = ("documents", "chunks", "files", "embedded_chunks")
 _ANY_ROW = "select * from {table} limit 1"
 _ANY_POSTING = "select rowid from {table} where {table} match 'e*' limit 1"
 
@@ -75,6 +80,7 @@ class Database:
     vectors: VectorIndex | None
     state: Engine | None = None
     columns: GenerationCache[ChunkColumns] = field(default_factory=lambda: GenerationCache(MOST_COLUMNS))
+    terms: GenerationCache[Mapping[str, int]] = field(default_factory=lambda: GenerationCache(MOST_LETTERS))
     matrices: GenerationCache[Matrix] = field(default_factory=lambda: GenerationCache(MOST_VECTORS))
     allowed: GenerationCache[Ids] = field(default_factory=lambda: GenerationCache(MOST_ALLOWED))
     samples: GenerationCache[tuple[Ids, Vectors]] = field(default_factory=lambda: GenerationCache(MOST_SAMPLES))
@@ -141,7 +147,7 @@ class SqliteStore(Store):
         self._roles = roles or {}
         self.view = view = OwnerView(database.engine, owner, several)
         self.catalog: Catalog = SqliteCatalog(view)
-        self.lexical: Lexical = SqliteLexical(view, database.words, database.columns, database.allowed)
+        self.lexical: Lexical = SqliteLexical(view, database.words, database.columns, database.allowed, database.terms)
         self.semantic: Semantic = SqliteSemantic(
             view, database.vectors, database.matrices, database.allowed, database.samples
         )
@@ -216,7 +222,12 @@ class SqliteStore(Store):
         return self.database.engine.memoized()
 
     def counts(self) -> Mapping[str, int]:
-        return {**self.catalog.counts(), "embedded_chunks": self.semantic.embedded()}
+        return dict(zip(COUNTED, self.view.summed(sql.TOTALS), strict=False))
+
+    def totals(self) -> Totals:
+        _, chunks, _, embedded, works, in_others = self.view.summed(sql.TOTALS)
+        languages = self.catalog.languages() if in_others else ("",)
+        return Totals(chunks, embedded, works > 0, languages)
 
     def search(self, request: CandidateRequest) -> CandidateResponse:
         run = request.execution
@@ -313,8 +324,8 @@ class SqliteStore(Store):
         if self.owner:
             return []
         found = []
-        for derived in self.database.derived():
-            if derived.trouble:
+        for derived in (self.database.words, self.database.vectors):
+            if derived and (derived.damage or (derived.builder and derived.builder.trouble)):
                 text = f"{derived.title} is not used, {derived.condition}"
                 found.append(Notice("derived_file.not_used", text, Cure.BUILD, {"file": derived.title}))
         return found

@@ -218,7 +218,7 @@ class NoteUnmatched:
         """Return the works as they are."""
         notes = plan.outcome.notes
         catalog = self.store.catalog
-        if not catalog.has_works():
+        if not self.store.totals().has_works:
             notes.append(Notice("works.none", "this index has no works to retrieve", Cure.IMPORT_WORKS))
         titles = "; ".join(repr(hit.title) for hit in table.passages[:NEAREST])
         nearest = f"the nearest titles here are {titles}" if titles else "nothing here is near it"

@@ -49,7 +49,7 @@ def told(store: SqliteStore) -> list[Any]:
             found += [ranking.ids.tolist(), ranking.scores.tolist(), semantic.cosines_of(vector, ranking.ids).tolist()]
             found += [{id: each.tolist() for id, each in semantic.vectors_of(ranking.ids).items()}]
     ids, sample = semantic.sample(50)
-    return [*found, semantic.embedded(), ids.tolist(), sample.tolist()]
+    return [*found, ids.tolist(), sample.tolist()]
 
 
 def test_packing_changes_no_digit(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:

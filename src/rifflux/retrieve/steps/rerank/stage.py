@@ -210,6 +210,7 @@ def reranker_of(choice: str | Rerank, resources: Resources) -> Rerank:
     """
     if isinstance(choice, Rerank):
         return choice
-    checked_reranker(choice)
+    if choice not in RERANKERS:
+        checked_reranker(choice)
     module, _, function = RERANKERS[choice].partition(":")
     return cast(Rerank, getattr(import_module(module), function)(resources))

@@ -47,7 +47,6 @@ from rifflux.types import (
 
 # What json.loads does around it takes longer than the decoding of a few words.
 _decoded = json.JSONDecoder().raw_decode
-_COUNTED = ("documents", "chunks", "files")
 
 Value = TypeVar("Value")
 
@@ -112,7 +111,7 @@ class SqliteCatalog(Catalog):
         found = self.view.rows(sql.HYDRATE.format(which=which), {"ids": json.dumps(ids)})
         rows = dict(zip((each[0] for each in found), found, strict=True))
         hits = []
-        names = self.view.names
+        names = self.view.names if self.view.several else {}
         for id, score, why in zip(ids, ranking.scores.tolist(), trails or [()] * len(ids), strict=True):
             if id in rows:
                 hits.append(_hit(rows[id], names, score, why))
@@ -179,17 +178,23 @@ class SqliteCatalog(Catalog):
             found.setdefault(listed[place], text)
         return found
 
-    def _at(self, statement: str, places: Sequence[tuple[str, str]]) -> list[Any]:
+    def around(self, places: Sequence[tuple[str, str]], number: int) -> Mapping[tuple[str, str], Sequence[Document]]:
+        found: dict[tuple[str, str], list[Document]] = {}
+        for place, *row in self._at(sql.AROUND, places, number=number):
+            found.setdefault(places[place], []).append(_whole(row))
+        return found
+
+    def _at(self, statement: str, places: Sequence[tuple[str, str]], **bound: object) -> list[Any]:
         """Return the rows that a statement finds of some places, each with the number of its place."""
         if not places:
             return []
         if not self.view.several:
-            return self.view.rows(statement, {"places": json.dumps(places)})
+            return self.view.rows(statement, {"places": json.dumps(places), **bound})
         numbers = {name: number for number, name in self.view.names.items()}
         owned = [(*parted(namespace), key) for namespace, key in places]
         # A place of somebody else is one of nobody.
         asked = [(name, key, None if owner is None else numbers.get(owner, -1)) for name, owner, key in owned]
-        return self.view.rows(statement, {"places": json.dumps(asked)})
+        return self.view.rows(statement, {"places": json.dumps(asked), **bound})
 
     def bearing(self, words: str, limit: int) -> list[tuple[str, str, str]]:
         literal = re.sub(r"([\\%_])", r"\\\1", words)
@@ -323,9 +328,6 @@ class SqliteCatalog(Catalog):
             for key, name, namespace, license, owner, works in self.view.rows(graph.CREDITED, bound)
         ]
 
-    def has_works(self) -> bool:
-        return any(self.view.summed(graph.ANY_WORK))
-
     def first_of(self, filter: Filter, limit: int) -> Ids:
         condition, bound = where(filter)
         rows = self.view.rows(graph.FIRST_OF.format(condition=condition or "true"), {**bound, "limit": limit})
@@ -362,15 +364,10 @@ class SqliteCatalog(Catalog):
         return self.view.rows(sql.FOLDERS, {"limit": limit, "works": f"{LICENSED}*"})
 
     def languages(self) -> tuple[str, ...]:
-        if not any(self.view.summed(sql.OTHER_LANGUAGES)):
-            return ("",)
         found = [language for (language,) in self.view.rows(sql.LANGUAGES)]
-        if self.view.rows(sql.ANY_IN_DEFAULT):
+        if not found or self.view.rows(sql.ANY_IN_DEFAULT):
             found.append("")
         return tuple(sorted(set(found)))
-
-    def counts(self) -> Mapping[str, int]:
-        return dict(zip(_COUNTED, self.view.summed(sql.COUNTS), strict=True))
 
 
 def _document(key: str, *row: Any) -> Document:

@@ -87,11 +87,6 @@ insert into record (document, name, data)
 select id, ?, ? from document where owner = ? and namespace = ? and key = ?"""
 
 # No name sorts between those that begin with "works/" and "works0".
-ANY_WORK = """
-select exists (
-    select 1 from document where owner = :owner and namespace >= 'works/' and namespace < 'works0'
-)"""
-
 # Of works alone: what may be told of each hangs on its namespace and license.
 CREDITED = """
 select credit.key, credit.name, document.namespace, document.licence, document.owner, count(distinct document.id)

@@ -76,6 +76,36 @@ select wanted.key, document_text.text
     join document_text on document_text.document = document.id
 order by wanted.key, document.owner"""
 
+# Of a place that names no owner, several owners may have a document each. The ids of those around each come as JSON.
+AROUND = """
+select wanted.key, document.key, document_text.text, document.title, document.kind, document.created_at,
+    document.updated_at, document.metadata, document.licence
+from json_each(:places) as wanted
+    cross join document as asked on asked.owner = :owner
+        and asked.namespace = wanted.value ->> 0 and asked.key = wanted.value ->> 1
+        and (wanted.value ->> 2 is null or asked.owner = wanted.value ->> 2)
+    cross join json_each((
+        select json_group_array(id) from (
+            select * from (
+                select other.id from document as other
+                where other.owner = asked.owner and other.namespace = asked.namespace
+                    and coalesce(other.time, 9e18) <= coalesce(asked.time, 9e18)
+                    and (coalesce(other.time, 9e18) < coalesce(asked.time, 9e18) or other.id < asked.id)
+                order by coalesce(other.time, 9e18) desc, other.id desc limit :number
+            )
+            union all select * from (
+                select other.id from document as other
+                where other.owner = asked.owner and other.namespace = asked.namespace
+                    and coalesce(other.time, 9e18) >= coalesce(asked.time, 9e18)
+                    and (coalesce(other.time, 9e18) > coalesce(asked.time, 9e18) or other.id >= asked.id)
+                order by coalesce(other.time, 9e18), other.id limit :number + 1
+            )
+        )
+    )) as near
+    cross join document on document.id = near.value
+    join document_text on document_text.document = document.id
+order by wanted.key, coalesce(document.time, 9e18), document.id"""
+
 BEARING = """
 select namespace, key, path, owner from document
 where owner = :owner and (path like :words escape '\\' or title like :words escape '\\')
@@ -230,7 +260,7 @@ _OTHERS = """(
         )"""
 
 # SQLite counts a whole table ten times as fast as the rows of an owner, and mostly there is but one.
-COUNTS = f"""
+TOTALS = f"""
 select
     iif(
         {_OTHERS.format(table="document")},
@@ -240,7 +270,14 @@ select
         {_OTHERS.format(table="chunk")},
         (select count(*) from chunk where owner = :owner), (select count(*) from chunk)
     ) as chunks,
-    (select count(*) from file where owner = :owner) as files"""
+    (select count(*) from file where owner = :owner) as files,
+    iif(
+        {_OTHERS.format(table="vector")} or (select count(*) from model) > 1,
+        (select count(*) from vector where owner = :owner and model = (select id from model where state = 'active')),
+        iif(exists (select 1 from model where state = 'active'), (select count(*) from vector), 0)
+    ) as embedded,
+    exists (select 1 from document where owner = :owner and namespace >= 'works/' and namespace < 'works0') as works,
+    (select count(*) from document where owner = :owner and language <> '') as in_other_languages"""
 
 _TALLIED = "from document where owner = :owner and not namespace glob :works"
 _MOST = "group by 1, 2 order by 3 desc, 1, 2 limit :limit"
@@ -257,8 +294,7 @@ from document,
 where owner = :owner and not namespace glob :works and each.type in ('text', 'integer', 'real', 'true', 'false')
 {_MOST}"""
 
-#: How many documents are not in the language of the index, their languages, and whether any other document is there.
-OTHER_LANGUAGES = "select count(*) from document where owner = :owner and language <> ''"
+#: The languages of documents that are not in that of the index, and whether any other document is there.
 LANGUAGES = "select distinct language from document where owner = :owner and language <> ''"
 ANY_IN_DEFAULT = "select 1 from document where owner = :owner and language = '' limit 1"
 

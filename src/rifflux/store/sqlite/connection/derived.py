@@ -218,10 +218,11 @@ class DerivedFile:
 
     def __init__(self, location: str, name: str, *, read_only: bool) -> None:
         self.name, self.place = name, location_of(location, name)
-        #: The token of the copy that cannot be used, and what is wrong with it; empty if it was not built.
-        self._refused = ("", "")
+        #: The token of the copy that cannot be used, and what is wrong with it; nothing if it was not built.
+        self._refused = ""
+        self.damage = ""
         self._changed_at = float("-inf")
-        self._builder = None if read_only else BackgroundBuilder(location, self._maintain)
+        self.builder = None if read_only else BackgroundBuilder(location, self._maintain)
 
     def _maintain(self, connection: apsw.Connection) -> bool:
         if self.elsewhere:
@@ -233,7 +234,7 @@ class DerivedFile:
         known = current(connection, self.name)
         if known is None:
             connection.execute(_REGISTER, (self.name,))
-        elif known.token and known.token == self._refused[0]:
+        elif known.token and known.token == self._refused:
             self.forget(connection)
         return True
 
@@ -259,7 +260,8 @@ class DerivedFile:
 
     def _set_aside(self, token: str, error: Unfit) -> None:
         """Do not use the copy with this token any more. Only damage is reported as `trouble`."""
-        self._refused = token, "" if isinstance(error, NotBuilt) else str(error)
+        self._refused = token
+        self.damage = "" if isinstance(error, NotBuilt) else str(error)
 
     def forget(self, connection: apsw.Connection) -> None:
         """Know no copy any more."""
@@ -267,14 +269,14 @@ class DerivedFile:
 
     def build(self) -> None:
         """Bring it up to date now, or make it, if that pays."""
-        while self._builder and not self._builder.once(self._keep):
+        while self.builder and not self.builder.once(self._keep):
             time.sleep(PAUSE)
 
     def changed(self, connection: apsw.Connection, owners: Collection[int] = ()) -> None:
         """Follow what was just committed for some owners, once that pays."""
         self._changed_at = time.monotonic()
-        if self._builder and not self.elsewhere and self._is_behind(connection):
-            self._builder.require()
+        if self.builder and not self.elsewhere and self._is_behind(connection):
+            self.builder.require()
 
     def _is_behind(self, connection: apsw.Connection) -> bool:
         """Return whether it is time to follow."""
@@ -284,28 +286,28 @@ class DerivedFile:
         """Follow what other processes committed, and build what they noted that they could do with."""
         self.changed(connection)
         known = current(connection, self.name)
-        if self._builder and known and not known.token:
-            self._builder.require()
+        if self.builder and known and not known.token:
+            self.builder.require()
 
     def suggest(self) -> None:
         """Have it built soon, which a search could do with."""
-        if self._builder:
-            self._builder.suggest()
+        if self.builder:
+            self.builder.suggest()
 
     def close(self) -> None:
         """End what goes on in the background."""
-        if self._builder:
-            self._builder.close()
+        if self.builder:
+            self.builder.close()
 
     @property
     def trouble(self) -> str | None:
         """Return the damage or the failure because of which it is not used, for the log; None for neither."""
-        return self._refused[1] or (self._builder.trouble if self._builder else None)
+        return self.damage or (self.builder.trouble if self.builder else None)
 
     @property
     def condition(self) -> str:
         """Return the trouble in words for every user: what failed may name files and hold what is in them."""
-        if self._refused[1]:
+        if self.damage:
             return "it is damaged"
         return "it could not be built"
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,8 +27,8 @@ from rifflux.store.sqlite.query import (
     ChunkColumns,
     Matches,
     TableWords,
-    Terms,
     best,
+    by_table,
     named,
     plain_words,
     required_forms,
@@ -47,10 +46,13 @@ select chunk.uid from json_each(:chunks) as wanted cross join chunk on chunk.id 
 and chunk.owner = :owner"""
 
 VOCABULARY = """
-select substr(term, length(:prefix) + 1), doc from {table}_count
-where term >= :prefix || :start and term < :prefix || :end
-and length(term) - length(:prefix) between :shortest and :longest"""
+select substr(counted.term, length(prefix.value) + 1), sum(counted.doc)
+from json_each(:prefixes) as prefix cross join {table}_count as counted
+    on counted.term >= prefix.value || :start and counted.term < prefix.value || :end
+group by 1"""
 
+#: All terms of so few chunks are read at once.
+SMALL = 512
 #: A query for nothing.
 NOTHING = Query("")
 #: A term that more chunks hold is looked up where it can matter, and not added everywhere.
@@ -114,7 +116,7 @@ class Bm25Scorer:
         What is required stands twice in the expression that the tables are given.
         """
         query = self.query
-        required = [*chain.from_iterable(self._required)]
+        required = [*chain.from_iterable(self._required)] if query.required else []
         optional = [self.words.matches(each) for each in (*query.clauses, *query.variants)[:MOST_CLAUSES]]
         prefixes = [self.words.matches((each,), prefix=True) for each in query.prefixes[:MOST_CLAUSES]]
         every = [*required, *required, *optional, *prefixes]
@@ -230,11 +232,6 @@ class Bm25Scorer:
         return allowed
 
 
-def _reads_on(query: Query) -> bool:
-    """Return True if scoring a query reads more of the tables than single words."""
-    return bool(query.excluded or query.prefixes or query.filter)
-
-
 @dataclass(frozen=True, slots=True)
 class SqliteLexical(Lexical):
     """Ranks chunk ids by their terms; nothing is fetched."""
@@ -244,6 +241,8 @@ class SqliteLexical(Lexical):
     columns: GenerationCache[ChunkColumns]
     #: Rows of documents that pass a filter.
     allowed: GenerationCache[Ids]
+    #: Terms of the tables with the number of their chunks, by their first letter.
+    terms: GenerationCache[Mapping[str, int]]
 
     def match(self, query: Query, limit: int, weights: FieldWeights) -> Ranking:
         """Rank the best `limit` chunks by BM25 over the query's terms; scores equal SQLite's bm25(), negated."""
@@ -271,36 +270,33 @@ class SqliteLexical(Lexical):
             if self.index and (seen := self.index.visible(connection, owners)):
                 yield seen
                 return
-            clauses = [*chain.from_iterable(required_forms(query)), *query.clauses, *query.variants]
+            required = chain.from_iterable(required_forms(query)) if query.required else ()
+            clauses = [*required, *query.clauses, *query.variants]
             words = [plain_words(clause) for clause in clauses[: 2 * MOST_CLAUSES]]
             single = [*terms, *(each[0] for each in words if len(each) == 1)]
-            if len(clauses) == len(words) and all(len(each) < 2 for each in words) and not _reads_on(query):
-                # What is read by single statements is of one moment if nothing changed meanwhile, which shows then.
-                before = state_of(connection)
-                found = self._table_words(connection, owners, single)
-                if state_of(connection) == before:
-                    yield self._remembered(found, self.view.generation(connection))
+            reads_on = len(clauses) > len(words) or any(len(each) > 1 for each in words)
+            if reads_on or query.excluded or query.prefixes or query.filter:
+                moments: list[AbstractContextManager[bool | None]] = [unmoved(connection)]
+            else:
+                # What single statements read is of one moment if nothing changed meanwhile, which shows then.
+                moments = [nullcontext(), unmoved(connection)]
+            for moment in moments:
+                with moment as is_fixed:
+                    if is_fixed is not None:
+                        # The first statement of a transaction fixes the moment.
+                        connection.execute(LOOK).fetchall()
+                    before = state_of(connection)
+                    generation = self.view.generation(connection)
+                    columns = self.columns.get(owners, generation) or ChunkColumns.read(connection, owners)
+                    found = TableWords(connection, owners, columns, columns.ids, len(columns.ids))
+                    found.read(single)
+                    if state_of(connection) != before:
+                        continue
+                    yield found
+                    if found.fresh:
+                        columns.keep(found.fresh)
+                        self.columns.put(owners, generation, columns)
                     return
-            with unmoved(connection):
-                # The first statement fixes the moment.
-                connection.execute(LOOK).fetchall()
-                found = self._table_words(connection, owners, single)
-                yield found
-                self._remembered(found, self.view.generation(connection))
-
-    def _table_words(self, connection: apsw.Connection, owners: tuple[int, ...], words: Iterable[str]) -> TableWords:
-        """Return what the tables have of some owners' chunks, with the rows of some words."""
-        columns = self.columns.get(owners, self.view.generation(connection))
-        found = TableWords(connection, owners, columns or ChunkColumns.read(connection, owners))
-        found.read(words)
-        return found
-
-    def _remembered(self, words: TableWords, generation: object) -> TableWords:
-        """Keep what was read of the tables for other searches of the same generation, and return it."""
-        if self.columns.get(words.owners, generation) is not words.columns:
-            self.columns.put(words.owners, generation, words.columns)
-        words.keep()
-        return words
 
     def _named(self, query: Query) -> Ids:
         """Return the public ids of the chunks that MATCH finds."""
@@ -326,13 +322,21 @@ class SqliteLexical(Lexical):
         with self.view.reading() as (connection, owners):
             if self.index and (seen := self.index.visible(connection, owners)):
                 return seen.vocabulary(start, shortest, longest, like)
-            counts: Counter[str] = Counter()
-            bound = {"start": start, "end": start + chr(0x10FFFF), "shortest": shortest, "longest": longest}
-            for terms in [Terms(owner) for owner in owners]:
-                rows: list[Any] = self.view.rows(
-                    VOCABULARY.format(table=terms.table), {**bound, "prefix": terms.prefix}
-                )
-                for term, count in rows:
-                    if like is None or like(term):
-                        counts[term] += count
-        return +counts
+            generation = self.view.generation(connection)
+            columns = self.columns.get(owners, generation)
+            # Of a small index, all terms are read at once.
+            first = "" if columns and len(columns.ids) < SMALL else start[:1]
+            known = self.terms.get((owners, first), generation)
+            if known is None:
+                counts: Counter[str] = Counter()
+                for table, every in by_table(owners):
+                    prefixes = json.dumps([terms.prefix for terms in every])
+                    bound = {"start": first, "end": first + chr(0x10FFFF), "prefixes": prefixes}
+                    rows: list[Any] = connection.execute(VOCABULARY.format(table=table), bound).fetchall()
+                    counts.update(dict(rows))
+                known = self.terms.put((owners, first), generation, +counts)
+        return {
+            term: count
+            for term, count in known.items()
+            if term.startswith(start) and shortest <= len(term) <= longest and (like is None or like(term))
+        }

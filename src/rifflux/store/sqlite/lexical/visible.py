@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from rifflux.store.lexical import FieldWeights
 from rifflux.store.sqlite.connection.derived import Unfit
 from rifflux.store.sqlite.lexical.words_file import WordsFile, fields_of
-from rifflux.store.sqlite.query import NO_MATCHES, MatchCache, Matches, Terms, joined, norms, plain_words, words_of
+from rifflux.store.sqlite.query import MOST_ROWS, NO_MATCHES, Matches, Terms, joined, norms, plain_words, words_of
 from rifflux.types import Clause, Ids, Scores
 
 Array = NDArray[Any]
@@ -95,6 +96,29 @@ class FreshChunks:
                 raise Unfit("the words of a chunk that changed are not kept")
             chunks[chunk] = FreshChunk.of(owner, id, document, length, texts)
         return FreshChunks(latest, self.version + 1, chunks)
+
+
+class MatchCache:
+    """Remembers the rows of terms and phrases for all threads, until `MOST_ROWS` rows are remembered."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Clause, bool], Matches] = {}
+        self._rows = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[Clause, bool]) -> Matches | None:
+        """Return what is remembered of a term or phrase."""
+        return self._found.get(key)
+
+    def put(self, key: tuple[Clause, bool], matches: Matches) -> Matches:
+        """Remember the rows of a term or phrase, and return them; forget all others if they are too many."""
+        with self._lock:
+            if self._rows > MOST_ROWS:
+                self._found = {}
+                self._rows = 0
+            self._found[key] = matches
+            self._rows += len(matches.rows)
+        return matches
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class WordsIndex(DerivedFile):
             return None
         rows = self._known(connection, CURRENT, name=WORDS)
         state = rows[0] if rows else (0, 0, "")
-        if state[2] in ("", self._refused[0]):
+        if state[2] in ("", self._refused):
             if self._known(connection, _HIGHEST)[0][0] >= LEAST:
                 self.suggest()
             return None
@@ -100,7 +100,7 @@ class WordsIndex(DerivedFile):
             else:
                 file = WordsFile.open(self.place, known)
                 fresh = FreshChunks(known.covered)
-                self._refused = "", ""
+                self._refused = self.damage = ""
             changed = touched(connection, WORDS, fresh.seen)
             behind = len(fresh.chunks.keys() | {*changed})
             if behind > _few(len(file)):
@@ -162,7 +162,7 @@ class WordsIndex(DerivedFile):
         """Return the file that the log leads on from; None if it is better made of the tables."""
         from rifflux.store.sqlite.lexical.words_file import WordsFile
 
-        if known is None or not known.token or known.token == self._refused[0]:
+        if known is None or not known.token or known.token == self._refused:
             return None
         most = int(MOST_FOLLOWED * connection.execute(_COUNT).get)
         if self._behind(connection, most + 1) > most:

@@ -235,7 +235,7 @@ class SqliteRegistry(Registry):
 
     @property
     def sharing(self) -> Sharing:
-        return SqliteSharing(self._whole)
+        return SqliteSharing(self._whole if self.view.owner else self.view)
 
     @contextmanager
     def claim(self, task: str, waiting: Callable[[str], None] | None = None) -> Iterator[bool]:
@@ -254,12 +254,12 @@ class SqliteRegistry(Registry):
 
     def setting(self, name: str) -> str | None:
         own = {"owner": self.view.owner} if self.view.owner else {}
-        row = self.view.row(OWN_SETTING if own else SETTING, name=name, **own)
-        return row[0] if row else None
+        rows = self.view.known(OWN_SETTING if own else SETTING, name=name, **own)
+        return rows[0][0] if rows else None
 
     def policy(self, name: str) -> str | None:
-        row = self.view.row(SETTING, name=name)
-        return row[0] if row else None
+        rows = self.view.known(SETTING, name=name)
+        return rows[0][0] if rows else None
 
     def set(self, name: str, value: str, *, content: bool = True, entry: LogEntry | None = None) -> None:
         view = self._whole if entry else self.view

@@ -70,18 +70,6 @@ order by chunk.uid limit :most"""
 SAMPLE_FIRST = _SAMPLE.format(chunks="select id, uid, owner from chunk order by uid limit 16 * :most")
 SAMPLE_OWN = _SAMPLE.format(chunks="select id, uid, owner from chunk where owner = :owner order by uid")
 
-_OTHERS = """(
-    exists (select 1 from vector where owner < :owner) or exists (select 1 from vector where owner > :owner)
-)"""
-
-# SQLite counts a whole table ten times as fast as the rows of an owner, and mostly there is but one.
-EMBEDDED = f"""
-select iif(
-    {_OTHERS} or (select count(*) from model) > 1,
-    (select count(*) from vector where owner = :owner and model = (select id from model where state = 'active')),
-    iif(exists (select 1 from model where state = 'active'), (select count(*) from vector), 0)
-)"""
-
 ACTIVE_MODEL = "select name, backend, dimension, fingerprint, spec from model where state = 'active'"
 
 PUT_MODEL = "insert into model (name, backend, dimension, fingerprint, spec, state) values (?, ?, ?, ?, ?, 'active')"
@@ -104,9 +92,6 @@ class SqliteSemantic(Semantic):
         if self.view.owner:
             raise OutOfScope("the models are the whole index's: ask who looks after it")
         return SqliteGenerations(self.view)
-
-    def embedded(self) -> int:
-        return int(self.view.summed(EMBEDDED)[0])
 
     def put_vectors(self, ids: Sequence[int], hashes: Sequence[int], vectors: Vectors, model: str | None = None) -> int:
         stored = 0
@@ -145,10 +130,8 @@ class SqliteSemantic(Semantic):
             )
 
     def model(self) -> ModelInfo | None:
-        row = self.view.row(ACTIVE_MODEL)
-        if row:
-            return ModelInfo(*row)
-        return None
+        rows = self.view.known(ACTIVE_MODEL)
+        return ModelInfo(*rows[0]) if rows else None
 
     def pending(self, batch: int, model: str | None = None) -> Iterator[list[Pending]]:
         """Yield the chunks without a vector, in batches by row number."""
@@ -232,7 +215,9 @@ class SqliteSemantic(Semantic):
         if not length:
             return Ranking.empty()
         vector = vector / length
-        allowed = self._allowed(query)
+        allowed = None
+        if query.required or query.excluded or query.filter:
+            allowed = self._allowed(query)
         with self.view.reading() as (connection, owners):
             packed = self.index.at(connection) if self.index else None
             if packed is None:
@@ -254,7 +239,7 @@ class SqliteSemantic(Semantic):
         model: str | None,
     ) -> Ranking:
         """Rank without packed vectors: by those in memory, or past them while they are many and about to be packed."""
-        if self.index and self.index.will_be_packed(connection, self.embedded):
+        if self.index and self.index.will_be_packed(connection):
             with unmoved(connection):
                 self._check_model(connection, model)
                 return scanned(connection, owners, vector, limit, allowed)
@@ -273,10 +258,8 @@ class SqliteSemantic(Semantic):
         if known and model and ModelInfo(*known[0]).fingerprint != model:
             raise ModelMismatch(f"the question was embedded by another model than {known[0][0]}: embed it again")
 
-    def _allowed(self, query: Query) -> Allowed | None:
-        """Return what the filter and the query's required and excluded words leave, or None for all."""
-        if not (query.required or query.excluded or query.filter):
-            return None
+    def _allowed(self, query: Query) -> Allowed:
+        """Return what the filter and the query's required and excluded words leave."""
         return Allowed(
             passing(self.view, self.allowed, query.filter) if query.filter else None,
             self._holding(query, Terms.all_of) if query.required else None,

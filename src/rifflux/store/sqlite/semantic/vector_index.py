@@ -46,7 +46,7 @@ _NO_ROWS = np.empty(0, np.int64)
 
 _MODEL = "select id, dimension from model where state = 'active'"
 _HIGHEST = "select coalesce(max(id), 0) from vector"
-_COUNT = "select count(*) from vector where model = ?"
+_COUNT = "select count(*) from vector where model = :model"
 
 # The cross join keeps the order: the few chunks are looked up, and no table is read as a whole.
 _FRESH = """
@@ -249,7 +249,7 @@ class VectorIndex(DerivedFile):
     def at(self, connection: apsw.Connection) -> VectorSnapshot | None:
         """Return what is packed, with what changed since, as a connection sees it; None where nothing fits."""
         rows = self._known(connection, CURRENT, name=NAME)
-        if not rows or rows[0][2] in ("", self._refused[0]):
+        if not rows or rows[0][2] in ("", self._refused):
             return None
         models = self._known(connection, _MODEL)
         found = self._open
@@ -275,7 +275,7 @@ class VectorIndex(DerivedFile):
             else:
                 packed = PackedVectors.open(self.place, known, model[0])
                 fresh = Fresh.none(known.covered, model[1])
-                self._refused = "", ""
+                self._refused = self.damage = ""
         except Unfit as error:
             self._set_aside(known.token, error)
             return None
@@ -310,7 +310,7 @@ class VectorIndex(DerivedFile):
             return None
         model = connection.execute(_MODEL).fetchone()
         if model:
-            count = connection.execute(_COUNT, model[:1]).get
+            count = connection.execute(_COUNT, {"model": model[0]}).get
         else:
             count = 0
         if count < hnsw.LEAST:
@@ -319,12 +319,13 @@ class VectorIndex(DerivedFile):
             reason = "the graph is not built yet"
         return f"neighbors=hnsw is not used: {reason}"
 
-    def will_be_packed(self, connection: apsw.Connection, embedded: Callable[[], int]) -> bool:
+    def will_be_packed(self, connection: apsw.Connection) -> bool:
         """Have vectors packed soon, which a search could do with, if there are enough; returns whether there are."""
-        if self._builder is None or not self._is_behind(connection):
+        if self.builder is None or self._known(connection, _HIGHEST)[0][0] < LEAST:
             return False
         self.suggest()
-        return embedded() >= LEAST
+        models = self._known(connection, _MODEL)
+        return bool(models) and self._known(connection, _COUNT, model=models[0][0])[0][0] >= LEAST
 
     def _is_behind(self, connection: apsw.Connection) -> bool:
         """Return whether there are so many vectors that packing pays, by the highest row, which costs nothing."""
@@ -337,7 +338,7 @@ class VectorIndex(DerivedFile):
 
     def erased(self, owners: Collection[int], *, documents: bool) -> None:
         """Pack again what there is, so that nothing that was deleted stays in a file next to the database."""
-        if documents and self._builder and self.place.exists():
+        if documents and self.builder and self.place.exists():
             self._renewing = True
             self.build()
 
@@ -371,7 +372,7 @@ class VectorIndex(DerivedFile):
 
     def _keep_packed(self, connection: apsw.Connection) -> bool:
         model = connection.execute(_MODEL).fetchone()
-        if model is None or connection.execute(_COUNT, model[:1]).get < LEAST:
+        if model is None or connection.execute(_COUNT, {"model": model[0]}).get < LEAST:
             if self._renewing:
                 self._drop(connection)
             return True
