@@ -246,9 +246,8 @@ class SqliteStore(Store):
         return CandidateResponse(rankings, self.catalog.facts(np.unique(np.concatenate(best))), milliseconds)
 
     def contents(self) -> str:
-        with self.database.engine.alone() as connection:
-            rows = [connection.execute(OWNER, {"name": each}).fetchone() for each in self.owners]
-        changes = [row[1] if row else 0 for row in rows]
+        rows = [self.view.known(OWNER, name=each) for each in self.owners]
+        changes = [row[0][1] if row else 0 for row in rows]
         model = self.semantic.model()
         told = repr(
             ([*zip(self.owners, changes, strict=True)], sorted(self.counts().items()), model and model.fingerprint)
