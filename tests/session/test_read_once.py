@@ -18,6 +18,7 @@ from rifflux.retrieve.query import reading
 from rifflux.retrieve.steps.rerank import features
 from rifflux.session import arguments, searching
 from rifflux.text.analyzer import Analyzer
+from rifflux.works.retrieval import retriever
 from tests.support.statements import statements
 
 #: A hybrid search of a page of ten may run so many statements besides the one that looks for changes.
@@ -50,7 +51,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         counting(module, "understand")
     for module in (reading, searching):
         counting(module, "classify")
-    for module in (arguments, searching, session.reading, federated):
+    for module in (arguments, searching, session.reading, federated, retriever):
         counting(module, "checked_query")
     return counted
 
