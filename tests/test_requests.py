@@ -11,10 +11,15 @@ import pytest
 
 import rifflux
 from rifflux.errors import InvalidArgument
+from rifflux.index.documents import Documents
 from rifflux.requests import (
+    TEXT_FORMATS,
+    WORK_FORMATS,
+    FileRequest,
     FilterSettings,
     Param,
     SearchRequest,
+    WorksFileRequest,
     takes,
 )
 from rifflux.surfaces.cli.app import option
@@ -106,3 +111,17 @@ def test_a_new_field_is_a_setting_of_every_surface() -> None:
     assert query_parameter(setting).default == 3
     with pytest.raises(InvalidArgument, match="patience must be a whole number from 1 to 9"):
         Caller().search("cache", patience=10)
+
+
+def test_the_formats_of_works_are_those_that_can_be_imported() -> None:
+    from rifflux.works.importers import TEXTS
+    from rifflux.works.profile import WORKS
+
+    assert sorted(TEXT_FORMATS) == sorted(TEXTS)
+    assert sorted(WORK_FORMATS) == sorted(WORKS.formats)
+
+
+def test_settings_of_python_alone_are_no_part_of_other_surfaces() -> None:
+    assert "intake" in inspect.signature(Documents.upload).parameters
+    assert not {"intake", "key", "new"} & model_of(FileRequest).model_fields.keys()
+    assert "embed_seconds" not in {each.name for each in leaves(WorksFileRequest)}

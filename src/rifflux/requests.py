@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 Caller = TypeVar("Caller")
+Second = TypeVar("Second")
 RequestType = TypeVar("RequestType", bound="Request")
 
 LEXICAL = "lexical"
@@ -90,7 +91,7 @@ class Param:
     aliases: tuple[str, ...] = ()
     least: int | None = None
     most: int | None = None
-    examples: tuple[Any, ...] = ()
+    examples: tuple[Any, ...] = field(default=(), hash=False)
     parts: type | None = None
     body_only: bool = False
     python_only: bool = False
@@ -142,10 +143,7 @@ _SENT_AS_TEXT: dict[str, Any] = dict.fromkeys(("Fuse", "Rerank", "Seconds", "dat
 @cache
 def declared(request: type) -> tuple[Declared, ...]:
     """Return the settings of a request in their order, positional ones first."""
-    # A surface sends the name of a fusion or reranker, and times as texts; only Python passes objects.
-    hints = get_type_hints(
-        request, localns={"Fuse": str, "Rerank": str, "Seconds": str, "date": str}, include_extras=True
-    )
+    hints = get_type_hints(request, localns=_SENT_AS_TEXT, include_extras=True)
     found = [
         declaration(each.name, hints[each.name], _default(each), positional=not each.kw_only)
         for each in fields(request)
@@ -249,8 +247,8 @@ class takes(Generic[P, RequestType]):  # noqa: N801
 
     @overload
     def __call__(
-        self, method: Callable[[Caller, str, str, RequestType], R]
-    ) -> Callable[Concatenate[Caller, str, str, P], R]: ...
+        self, method: Callable[[Caller, str, Second, RequestType], R]
+    ) -> Callable[Concatenate[Caller, str, Second, P], R]: ...
 
     def __call__(self, method: Callable[..., R]) -> Callable[..., R]:
         """Return the method with the settings of the request in place of it."""
@@ -317,7 +315,7 @@ UNTIL = Param(help="Not newer than this ISO 8601 date", most=40, examples=("2026
 Since = Annotated[str | None, SINCE]
 Until = Annotated[str | None, UNTIL]
 Authors = Annotated[
-    tuple[Name, ...],
+    Sequence[Name],
     Param(
         help="Only works by one of these authors, in any spelling, or by ORCID iD",
         most=50,
@@ -327,7 +325,7 @@ Authors = Annotated[
     ),
 ]
 Venues = Annotated[
-    tuple[Name, ...],
+    Sequence[Name],
     Param(help="Only works in one of these journals or the like", most=50, option="--venue", metavar="NAME"),
 ]
 Year = Annotated[
@@ -337,7 +335,7 @@ Year = Annotated[
     ),
 ]
 Collections = Annotated[
-    tuple[Name, ...],
+    Sequence[Name],
     Param(
         help="Only in these collections, such as wiki or bob/wiki",
         most=100,
@@ -353,28 +351,28 @@ class FilterSettings(Request):
     """What a result must satisfy."""
 
     paths: Annotated[
-        tuple[Name, ...], Param(help="Only paths that match, such as notes/**", most=100, option="--path")
+        Sequence[Name], Param(help="Only paths that match, such as notes/**", most=100, option="--path")
     ] = ()
     folders: Annotated[
-        tuple[Name, ...],
+        Sequence[Name],
         Param(
             help="Only in these folders: first parts of paths, such as src or guide/src", most=100, option="--folder"
         ),
     ] = ()
     kinds: Annotated[
-        tuple[Name, ...], Param(help="Only these kinds, such as markdown, pdf, code or note", most=100, option="--kind")
+        Sequence[Name], Param(help="Only these kinds, such as markdown, pdf, code or note", most=100, option="--kind")
     ] = ()
     not_kinds: Annotated[
-        tuple[Name, ...], Param(help="Leave out these kinds, such as code", most=100, option="--not-kind")
+        Sequence[Name], Param(help="Leave out these kinds, such as code", most=100, option="--not-kind")
     ] = ()
     documents: Annotated[
-        tuple[Name, ...],
+        Sequence[Name],
         Param(help="Only in these documents, by the key in results, such as cache.md", most=100, option="--document"),
     ] = ()
     since: Since = None
     until: Until = None
     metadata: Annotated[
-        Mapping[Name, Scalar | Annotated[tuple[Scalar, ...], Param(most=MOST_VALUES)]],
+        Mapping[Name, Scalar | Annotated[Sequence[Scalar], Param(most=MOST_VALUES)]],
         Param(
             help="Only documents with this metadata: a value by field, or several of which one suffices",
             most=20,
@@ -469,6 +467,7 @@ AboutDocument = Annotated[
     Name,
     Param(
         help="A document's path, key or identifier, or a chunk id",
+        least=1,
         most=1_000,
         examples=("cache.md",),
         metavar="DOCUMENT",
@@ -512,11 +511,11 @@ class WorkFilterSettings(Request):
         DateRange | None, Param(help="since and until in one object", parts=DateRange, body_only=True)
     ] = None
     subjects: Annotated[
-        tuple[Name, ...],
+        Sequence[Name],
         Param(help="Only with these tags, such as math.AG or msc:14F05", most=50, option="--subject"),
     ] = ()
     sources: Annotated[
-        tuple[Name, ...], Param(help="Only from these lists that were imported", most=50, option="--source")
+        Sequence[Name], Param(help="Only from these lists that were imported", most=50, option="--source")
     ] = ()
     authors: Authors = ()
     venues: Venues = ()
@@ -826,3 +825,292 @@ class CollectionRequest(Request):
     ]
     _: KW_ONLY
     description: Annotated[str, Param(help="What it holds; agents get it with what they find there", most=2_000)] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectionChanges(Request):
+    """What to change of a collection; what is left out stays."""
+
+    name: Annotated[str | None, Param(help="Its new name", least=1, most=100)] = None
+    description: Annotated[str | None, Param(help="What it holds", most=2_000)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderRequest(Request):
+    """What a reader of a collection may do."""
+
+    write: Annotated[bool, Param(help="They may change what it holds, too")] = False
+
+
+UserName = Annotated[str, Param(least=1, most=256)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupRequest(Request):
+    """The users of a group, in place of those it had."""
+
+    members: Annotated[Sequence[UserName], Param(help="All of its users", most=10_000)]
+
+
+# Documents and files
+
+#: Seconds that somebody who sent something waits for its vectors.
+SENT_S = 10.0
+Waiting = Annotated[float | None, Param(help="Seconds to wait for vectors; the rest follow", python_only=True)]
+#: An `Intake`.
+Limits = Annotated[Any, Param(help="Limits and progress of the import", python_only=True)]
+FieldName = Annotated[str, Param(least=1, most=200)]
+FieldValue = str | int | float | bool | None
+License = Annotated[str | None, Param(help="SPDX id or name of its license", least=1, most=1_000)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileRequest(Request):
+    """A file to store, with its attributes. It is read in a separate process."""
+
+    collection: Annotated[
+        str, Param(help="As /collections names it; empty: your library", most=400, examples=("wiki",))
+    ] = ""
+    title: Annotated[str, Param(most=1_000, examples=("Caching",))] = ""
+    license: License = None
+    created_at: Dated = None
+    language: Annotated[
+        str,
+        Param(
+            help="Decides how words become terms, as in `rifflux index --language`; empty: that of the index",
+            most=40,
+            examples=("german",),
+        ),
+    ] = ""
+    metadata: Annotated[
+        Mapping[FieldName, FieldValue | Sequence[FieldValue]],
+        Param(
+            help="To filter by: texts, numbers, truth values, and lists of them",
+            most=100,
+            examples=({"team": "search"},),
+        ),
+    ] = field(default_factory=dict)
+    key: Annotated[str, Param(help="Its key; a new one by default", python_only=True)] = ""
+    new: Annotated[bool, Param(help="Refuse a key in use", python_only=True)] = False
+    embed_seconds: Waiting = SENT_S
+    intake: Limits = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentRequest(FileRequest):
+    """A document to store, as text."""
+
+    text: Annotated[str, Param(help="Its whole text", least=1, examples=("Cache entries live for ten minutes.",))]
+    kind: Annotated[str, Param(help="How it is cut: markdown, code, ...; empty: as a text", most=100)] = ""
+    updated_at: Dated = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocumentsRequest(Request):
+    """Which documents to list."""
+
+    collections: Annotated[Sequence[Name], Param(help="Only in these collections", most=100)] = ()
+    after: Annotated[str, Param(help="The `next` of the page before", most=8_000)] = ""
+    limit: Annotated[int, Param(help="Most documents", ge=1, le=1_000)] = 100
+
+
+@dataclass(frozen=True)
+class FeedbackRequest(Request):
+    """What somebody did with a result."""
+
+    kind: Annotated[
+        str,
+        Param(
+            help="What they did",
+            choices=("click", "save", "export", "not_relevant", "judgement"),
+            noun="kind of feedback",
+            examples=("click",),
+        ),
+    ]
+    query: Annotated[Text, Param(help="The question, to the word", least=1, most=2_000)]
+    document: AboutDocument
+    grade: Annotated[int | None, Param(help="For a judgement: 0 is irrelevant", ge=0, le=10)] = None
+    _: KW_ONLY
+    user: Annotated[str, Param(help="Who did it; in a scope, the user of the scope", python_only=True)] = ""
+
+
+@dataclass(frozen=True)
+class JudgeRequest(Request):
+    """How well a document answers a question."""
+
+    query: Annotated[Text, Param(help="The question")]
+    document: AboutDocument
+    grade: Annotated[
+        int, Param(help="How well it answers: 0 is not at all, up to 10", ge=0, le=10, option="--grade")
+    ] = 1
+    _: KW_ONLY
+    user: Annotated[str, Param(help="Whose judgement it is")] = ""
+
+
+# Research works
+
+#: The formats of works; a PDF is a file alone.
+TEXT_FORMATS = ("jsonl", "arxiv", "openalex", "csl", "semanticscholar", "bibtex", "ris", "zotero-rdf", "latex")
+WORK_FORMATS = (*TEXT_FORMATS, "pdf")
+SourceName = Annotated[str, Param(least=1, most=100)]
+WorkLicense = Annotated[
+    str | None,
+    Param(
+        help="For works that state none; without one that permits it, no text of a work is shown",
+        least=1,
+        most=1_000,
+    ),
+]
+Identifier = Annotated[str, Param(least=1, most=1_000)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorksImport(Request):
+    """How works are imported."""
+
+    license: WorkLicense = None
+    embed: Annotated[bool, Param(help="Make vectors", python_only=True)] = True
+    embed_seconds: Waiting = SENT_S
+    intake: Limits = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorksFileRequest(WorksImport):
+    """A file of works: .jsonl, .json, .bib, .tex or .pdf, the first two also as .gz."""
+
+    source: Annotated[
+        SourceName | None,
+        Param(help="Name of the list: the key of a work becomes source:key; by default after the file"),
+    ] = None
+    format: Annotated[
+        str | None, Param(help=f"{', '.join(WORK_FORMATS)}; by default recognized", choices=WORK_FORMATS)
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorksTextRequest(WorksImport):
+    """A text of works in a format."""
+
+    source: Annotated[
+        SourceName,
+        Param(help="Name of the list: the key of a work becomes source:key", least=1, most=100, examples=("zotero",)),
+    ]
+    format: Annotated[str, Param(help="Of the content", choices=TEXT_FORMATS)] = "jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorksRequest(Request):
+    """Which works to list."""
+
+    source: Annotated[str | None, Param(help="Only works of this source")] = None
+    without_license: Annotated[bool, Param(help="Only those whose license permits no text")] = False
+    authors: Authors = ()
+    venues: Venues = ()
+    year: Year = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionRequest(Request):
+    """What two works are to each other."""
+
+    one: Annotated[Identifier, Param(least=1, most=1_000, examples=("zotero:serre55",))]
+    other: Annotated[Identifier, Param(least=1, most=1_000, examples=("arxiv:math/0102001",))]
+    same: Annotated[
+        bool,
+        Param(
+            help="true: one work, so they are merged; false: two works, which stay or come apart, and an identifier "
+            "that both have stays with `one`"
+        ),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BibliographyRequest(Request):
+    """Which works to cite, and how."""
+
+    works: Annotated[Sequence[Identifier], Param(help="Identifiers", least=1, most=1_000, examples=(["zotero:a"],))]
+    format: Annotated[str, Param(choices=("bibtex", "csl"), noun="citation format")] = "bibtex"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationsFileRequest(Request):
+    """A file of conversations: an export of a service, also as a zip, JSON Lines, messages with role and content."""
+
+    format: Annotated[
+        str | None,
+        Param(
+            help="openai, claude, slack, whatsapp, telegram, discord, discord-package, jsonl or messages; by default "
+            "recognized",
+            least=1,
+            most=1_000,
+        ),
+    ] = None
+    project: Annotated[str | None, Param(help="The project that all of them belong to", most=1_000)] = None
+    embed: EmbedNow = None
+    embed_seconds: Waiting = SENT_S
+    intake: Limits = None
+
+
+# Tokens, settings, questions, evidence
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenRequest(Request):
+    """A new token."""
+
+    role: Annotated[str, Param(help="user or admin", choices=("user", "admin"))] = "user"
+    label: Annotated[str, Param(help="What it is for", most=200, examples=("laptop",))] = ""
+    expires_at: Annotated[
+        str | None,
+        Param(
+            help="90d, 12h or 2w from now, or an ISO 8601 date; by default never, or with the token that requests it",
+            most=40,
+            examples=("90d", "2027-01-01"),
+            option="--expires",
+            metavar="WHEN",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyChanges(Request):
+    """What to change of the settings for everybody; what is left out stays."""
+
+    hybrid_search: bool | None = None
+    licenses: Annotated[
+        Mapping[str, str] | None,
+        Param(
+            help="All that there shall be: text, abstract or nothing by license; a name may end in *",
+            examples=({"publisher-specific-oa": "text", "CC-BY-NC*": "nothing"},),
+        ),
+    ] = None
+    facts: Annotated[str | None, Param(choices=("owner", "everyone", "nobody"))] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnPolicies(Request):
+    """What to change for the caller alone."""
+
+    own_texts: bool
+
+
+@dataclass(frozen=True)
+class ClassifyRequest(Request):
+    """A question to classify."""
+
+    query: Annotated[Text, Param(help="A question", least=1, most=2_000, examples=("what does error E404 mean",))]
+
+
+Replay = Annotated[bool, Param(help="Repeat its request too, and compare order, scores, confidence and notes")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyRequest(Request):
+    """An evidence pack to check."""
+
+    evidence_pack: Annotated[
+        Mapping[str, Any], Param(help="The evidence_pack of retrieve, or its whole answer", metavar="PACK")
+    ]
+    replay: Annotated[bool, Param(help="Repeat its request too, and compare order, scores, confidence and notes")] = (
+        False
+    )

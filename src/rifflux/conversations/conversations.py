@@ -37,6 +37,7 @@ from rifflux.requests import (
     LEXICAL,
     ConversationChanges,
     ConversationRequest,
+    ConversationsFileRequest,
     ConversationsRequest,
     MessageChanges,
     MessageRequest,
@@ -48,7 +49,7 @@ from rifflux.session.intake import UNBOUNDED, Intake
 from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
-from rifflux.session.writing import SENT_S, Embedded, Writer
+from rifflux.session.writing import Embedded, Writer
 from rifflux.store import DocumentChange
 from rifflux.types import Document, Failure, Hit, Notice, Progress
 
@@ -242,33 +243,27 @@ class Conversations:
         tally = Tally()
         return self._import(read(paths, format, tally), tally, project, embed, progress)
 
-    def import_upload(
-        self,
-        name: str,
-        data: bytes,
-        *,
-        format: str | None = None,
-        project: str | None = None,
-        embed: bool | None = None,
-        embed_seconds: float | None = SENT_S,
-        intake: Intake = UNBOUNDED,
-    ) -> ImportReport:
+    @takes(ConversationsFileRequest)
+    def import_upload(self, name: str, data: bytes, request: ConversationsFileRequest) -> ImportReport:
         """Import one export that somebody sent, as `import_files` does; `name` is what its file was called.
 
-        It is read in a process of its own that is held to 512 MB and 30 s, and nothing is stored where that is not
-        enough. Each conversation is stored whole or not at all. Vectors that are not made within `embed_seconds` are
-        told in `degraded`, and follow. Raises `InvalidArgument`, before anything is stored, for an export of more
-        chunks than `intake` allows; a conversation with a message that is too long is in the report as failed.
+        It is read in a separate process that is limited to 512 MB and 30 s; nothing is stored if it needs more. Each
+        conversation is stored whole or not at all. Vectors that are not made within `embed_seconds` are reported in
+        `degraded`, and follow. Raises `InvalidArgument`, before anything is stored, for an export of more chunks than
+        `intake` allows; a conversation with a message that is too long is in the report as failed.
         """
         from rifflux.conversations.importers import Tally, checked_format
         from rifflux.conversations.importers.sent import read_sent
 
+        intake = request.intake or UNBOUNDED
         tally = Tally()
         name = checked_text("the name of a file", name)
-        with read_sent(name, data, checked_format(format), tally, place=intake.place) as found:
+        with read_sent(name, data, checked_format(request.format), tally, place=intake.place) as found:
             if intake.may_exceed(found.messages, found.characters):
                 self._check_chunks(found.items(), intake)
-            return self._import(found.items(), tally, project, embed, None, embed_seconds, intake, found.count)
+            return self._import(
+                found.items(), tally, request.project, request.embed, None, request.embed_seconds, intake, found.count
+            )
 
     def _check_chunks(self, items: Iterable[Item], intake: Intake) -> None:
         """Raise `InvalidArgument` if conversations have more chunks than one import may bring."""

@@ -12,13 +12,14 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from rifflux.errors import Conflict, InvalidArgument, Unreadable
+from rifflux.requests import SENT_S, DocumentsRequest, FileRequest, takes
 from rifflux.service.collections import VisibleCollection
-from rifflux.session.arguments import checked_document, checked_text, checked_whole
+from rifflux.session.arguments import checked_document, checked_text
 from rifflux.session.intake import UNBOUNDED, Intake
 from rifflux.session.license_policy import LicensePolicy
 from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
-from rifflux.session.writing import DOCUMENTS, SENT_S, Writer
+from rifflux.session.writing import DOCUMENTS, Writer
 from rifflux.store import DocumentChange, Listed, Placed, Store
 from rifflux.text.dates import parse_time
 from rifflux.types import Document, Failure, Notice, Parsed, of_owner, parted, visible_namespace
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from rifflux.index.facets import Facet
     from rifflux.index.places import DocumentAt
 
-#: Documents of a page of a list, of one upload, and characters of all their texts.
-MOST_LISTED = 1_000
+#: Documents of one upload, and characters of all their texts.
 MOST_DOCUMENTS = 10_000
 MOST_TEXT = 10_000_000
 #: Characters of a key; fields of metadata, characters of a field's name, of all of it as JSON.
@@ -124,38 +124,25 @@ class Documents:
         parts = [Parsed(document, blocks_of(document))]
         return self._store(target, key, parts, new=new, embed_seconds=embed_seconds, intake=intake)
 
-    def upload(
-        self,
-        name: str,
-        data: bytes,
-        *,
-        key: str = "",
-        collection: str = "",
-        title: str = "",
-        license: str | None = None,
-        created_at: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        language: str = "",
-        new: bool = False,
-        embed_seconds: float | None = SENT_S,
-        intake: Intake = UNBOUNDED,
-    ) -> Stored:
-        """Store the documents of a file of any kind that is read, as `put` does; `name` tells its kind, and is no path.
+    @takes(FileRequest)
+    def upload(self, name: str, data: bytes, request: FileRequest) -> Stored:
+        """Store the documents of a file of any readable kind, as `put` does; `name` says its kind, and is no path.
 
-        It is read in a process of its own within `reader_seconds` and `reader_memory_mb` (see `rifflux.open`). A title
+        It is read in a separate process within `reader_seconds` and `reader_memory_mb` (see `rifflux.open`). A title
         and a date are those of a file that is one document; a license is that of documents which state none; metadata
-        come to those that are read. They are analyzed in `language`, by default that of the index. Raises `Unreadable`
-        with the reason for a file that cannot be read, and nothing is stored then.
+        are added to what is read. The text is analyzed in `language`, by default that of the index. Raises `Unreadable`
+        with the reason for a file that cannot be read; nothing is stored then.
         """
         from rifflux.ingest.parallel.apart import safe_name
         from rifflux.ingest.parallel.sent import read_sent
 
-        target = self._view.rights.writable(collection)
+        intake = request.intake or UNBOUNDED
+        target = self._view.rights.writable(request.collection)
         name = safe_name(checked_text("the name of a file", name))
-        key = _checked_key(key)
-        more = _checked_metadata(metadata or {})
-        language = self._view.language_of(language)
-        _check_dates(created_at)
+        key = _checked_key(request.key)
+        stated = _checked_metadata(request.metadata)
+        language = self._view.language_of(request.language)
+        _check_dates(request.created_at)
         if not data.strip():
             raise Unreadable(f"{name} is empty, so nothing was stored")
         try:
@@ -170,16 +157,16 @@ class Documents:
                 continue
             document = part.document
             if document.key == name:
-                dated = created_at or document.created_at
-                document = replace(document, key=key, title=title or document.title, created_at=dated)
-            license = document.license or license
-            metadata = {**document.metadata, **more}
+                title = request.title or document.title
+                dated = request.created_at or document.created_at
+                document = replace(document, key=key, title=title, created_at=dated)
+            license = document.license or request.license
+            metadata = {**document.metadata, **stated}
             document = replace(document, license=license, metadata=metadata, language=language)
-            document = checked_document(document)
-            parts.append(replace(part, document=document))
+            parts.append(replace(part, document=checked_document(document)))
         if parts and not any(each.document.text.strip() for each in parts):
             raise Unreadable(f"{name} has no text in it, so nothing was stored")
-        stored = self._store(target, key, parts, new=new, embed_seconds=embed_seconds, intake=intake)
+        stored = self._store(target, key, parts, new=request.new, embed_seconds=request.embed_seconds, intake=intake)
         return replace(stored, failed=tuple(failed))
 
     def at(self, name: str) -> DocumentAt:
@@ -255,18 +242,20 @@ class Documents:
         store = self._view.session.store.of(target.owner)
         return store.catalog.remove(namespace, [name for _, name in places])
 
-    def list(self, *, collections: Sequence[str] = (), after: str = "", limit: int = 100) -> DocumentPage:
-        """List the documents that the caller may read, or those of some collections: by collection and key.
+    @takes(DocumentsRequest)
+    def list(self, request: DocumentsRequest) -> DocumentPage:
+        """List the documents that the caller may read, or those of some collections, by collection and key.
 
         `after` is the `next` of the page before. Documents that come or go meanwhile do not shift a page. Raises
-        `NotFound` for an unknown collection and `InvalidArgument` for what is no cursor.
+        `NotFound` for an unknown collection and `InvalidArgument` for an invalid cursor.
         """
-        checked_whole("limit", limit, 1, MOST_LISTED)
+        collections = request.collections
+        limit = request.limit
         visible = self._view.rights.visible(collections)
         found: list[DocumentInfo] = []
         reading = Reader(self._view, collections)
         policy = reading.view.visible
-        label, mark, key = _cursor(after) if after else (visible[0].label, "", "")
+        label, mark, key = _cursor(request.after) if request.after else (visible[0].label, "", "")
         labels = [each.label for each in visible]
         last = ""
         if label not in labels:

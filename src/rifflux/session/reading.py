@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from rifflux.errors import InvalidArgument, NotFound, OutOfScope
-from rifflux.session.arguments import checked_query, checked_text, checked_whole
+from rifflux.requests import FeedbackRequest, JudgeRequest, takes
+from rifflux.session.arguments import checked_query, checked_text
 from rifflux.session.session import IndexView
 from rifflux.store import JUDGEMENT, Event, Store
 from rifflux.types import Document, Hit, of_owner, parted, visible_namespace
@@ -151,37 +152,36 @@ class Reader:
 # Recording how well documents answered, and what was done with them
 
 
-#: Judgements go from 0, irrelevant, to this.
-MOST_GRADE = 10
-
-
 @dataclass(frozen=True, slots=True)
 class Feedback:
     """Records judgements and other events of a view."""
 
     view: IndexView
 
-    def judge(self, query: str, document: str, grade: int = 1, *, user: str = "") -> Event:
-        """Record how well a document answers a query, for `rifflux eval --from-feedback`.
+    @takes(JudgeRequest)
+    def judge(self, request: JudgeRequest) -> Event:
+        """Record how well a document answers a query, for evaluation from feedback.
 
         `document` is as in `why`. `grade` is 0 for irrelevant and grows with relevance; a later judgement of the same
         pair replaces an earlier one. Raises `NotFound` for an unknown document and `InvalidArgument` for an empty query
-        or a grade that is none. In a scope, the user is the scope's.
+        or an invalid grade. In a scope, the user is the user of the scope.
         """
-        checked_whole("grade", grade, 0, MOST_GRADE)
-        return self.note(JUDGEMENT, query, document, grade, user=user)
+        return self.note(JUDGEMENT, **vars(request))
 
-    def note(self, kind: str, query: str, document: str, grade: int | None = None, *, user: str = "") -> Event:
+    @takes(FeedbackRequest)
+    def note(self, request: FeedbackRequest) -> Event:
         """Record what somebody did with a document that a query found, such as `click` or `save`.
 
         `document` is as in `judge`. Raises `NotFound` for an unknown one and `InvalidArgument` for an empty query. In a
-        scope, the user is the scope's.
+        scope, the user is the user of the scope.
         """
+        query = request.query
+        user = request.user
+        document = request.document
         scope = self.view.scope
         if scope and user not in ("", scope.user_id):
             raise OutOfScope(f"what {scope.user_id!r} does is recorded as that user's: leave out the user")
         checked_query(query)
-        kind = checked_text("the kind of an event", kind)
         user = checked_text("the user of an event", user)
         reader = Reader(self.view)
         hit = reader.chunk(document)
@@ -189,7 +189,14 @@ class Feedback:
         namespace = parted(namespace)[0]
         who = user or (scope.user_id if scope else "")
         event = Event(
-            kind, query, namespace, key, hit.id if hit else "", grade, who, iso_time(self.view.session.now(), "auto")
+            request.kind,
+            query,
+            namespace,
+            key,
+            hit.id if hit else "",
+            request.grade,
+            who,
+            iso_time(self.view.session.now(), "auto"),
         )
         self.view.store.registry.record(event)
         return event

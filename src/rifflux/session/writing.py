@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 #: Where documents given by a program live; those of files live under their root's path.
 DOCUMENTS = "documents"
-#: Seconds for the vectors of what somebody sent, who waits for an answer.
-SENT_S = 10.0
 #: So many documents of a program are stored in one transaction: others write between two.
 TOGETHER = 2000
 

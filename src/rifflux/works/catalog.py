@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rifflux.errors import Cure, InvalidArgument, NotFound
+from rifflux.requests import WorksFileRequest, WorksImport, WorksRequest, WorksTextRequest, takes
 from rifflux.session.arguments import checked_text
-from rifflux.session.intake import UNBOUNDED, Intake
+from rifflux.session.intake import UNBOUNDED
 from rifflux.session.reading import identified
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
-from rifflux.session.writing import SENT_S, Embedded, Writer
+from rifflux.session.writing import Embedded, Writer
 from rifflux.text.licenses import license_of
 from rifflux.text.schemes import SCHEMES
 from rifflux.types import LICENSED, UNTOLD, Failure, Filter, Hit, Progress, Ranking, parted
 from rifflux.works import Work, work_of
 from rifflux.works.listing import WorkSummary, of_whom, summary
 from rifflux.works.model import display_identifiers
-from rifflux.works.profile import WORKS
 from rifflux.works.report import Doubt, WorksReport
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class WorksCatalog:
         shown. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path
         that does not exist, and `InvalidArgument` for a license that nobody knows, before anything is read.
         """
-        _check_format(format)
+        WorksFileRequest(source=source, format=format)
         self._check_license(license)
         found = [file for path in paths for file in _files(Path(path).expanduser())]
         if source is not None and len(found) > 1:
@@ -116,89 +116,63 @@ class WorksCatalog:
             _check_name(source)
         return self._bring(self._read(found, source, format, progress), license, embed, progress)
 
-    def import_text(
-        self,
-        text: str,
-        *,
-        source: str,
-        format: str,
-        license: str | None = None,
-        embed: bool = True,
-        embed_seconds: float | None = SENT_S,
-        intake: Intake = UNBOUNDED,
-    ) -> WorksReport:
-        """Import the works of a text, as `import_files` does those of a file, but looking for no other file.
+    @takes(WorksTextRequest)
+    def import_text(self, text: str, request: WorksTextRequest) -> WorksReport:
+        """Import the works of a text, as `import_files` does those of a file, but without looking for other files.
 
-        `format` is any of `import_files` but `pdf`. The report's places are lines and numbers of `SOURCE.jsonl` or
-        whatever the format's suffix is, vectors as in `import_upload`. Raises `InvalidArgument` for a format, a
-        source's name or a license that cannot be.
+        The report's places are lines and numbers of `SOURCE.jsonl` or whatever the format's suffix is, vectors as in
+        `import_upload`. Raises `InvalidArgument` for an unknown format or license and an invalid name of a source.
         """
         from rifflux.works.importers import TEXTS, read_works
         from rifflux.works.importers.base import WorkSource
 
-        if format not in TEXTS:
-            raise InvalidArgument(f"no format {format!r} for texts: choose one of {', '.join(TEXTS)}")
+        source = request.source
         _check_name(source)
-        self._check_license(license)
+        self._check_license(request.license)
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder).resolve() / f"{source}{TEXTS[format]}"
+            path = Path(folder).resolve() / f"{source}{TEXTS[request.format]}"
             path.write_bytes(text.encode("utf-8", "replace"))
-            entries = [*read_works(WorkSource(path, source, lambda _: source, alone=True), format)]
-            report = self._take_in(source, entries, license, embed, embed_seconds, intake)
+            entries = [*read_works(WorkSource(path, source, lambda _: source, alone=True), request.format)]
+            report = self._take_in(source, entries, request)
         failed, noted = (tuple(each.within(path.parent) for each in told) for told in (report.failed, report.noted))
         return replace(report, failed=failed, noted=noted)
 
-    def import_upload(
-        self,
-        name: str,
-        data: bytes,
-        *,
-        source: str | None = None,
-        format: str | None = None,
-        license: str | None = None,
-        embed: bool = True,
-        embed_seconds: float | None = SENT_S,
-        intake: Intake = UNBOUNDED,
-    ) -> WorksReport:
+    @takes(WorksFileRequest)
+    def import_upload(self, name: str, data: bytes, request: WorksFileRequest) -> WorksReport:
         """Import the works of a file that somebody sent, as `import_files` does those of that file.
 
         `name` is what they call it, after which the source is called unless one is given. No other file is looked for.
-        It is read in a process of its own that is held to 512 MB and 30 s; raises `Unreadable` where that is not
-        enough. Each work is stored whole or not at all. Vectors that are not made within `embed_seconds` are told in
-        `degraded`, and follow. Raises `InvalidArgument`, before anything is stored, for more chunks than `intake`
-        allows; a work that is too long is in the report as failed.
+        It is read in a separate process that is limited to 512 MB and 30 s; raises `Unreadable` if it needs more. Each
+        work is stored whole or not at all. Vectors that are not made within `embed_seconds` are reported in `degraded`,
+        and follow. Raises `InvalidArgument`, before anything is stored, for more chunks than `intake` allows; a work
+        that is too long is in the report as failed.
         """
         from rifflux.ingest.parallel.apart import safe_name
         from rifflux.works.importers.sources import name_sent
         from rifflux.works.merging.sent import read_sent
 
-        _check_format(format)
-        self._check_license(license)
-        if source is not None:
-            _check_name(source)
-        source = source or name_sent(safe_name(checked_text("the name of a file", name)))
-        entries = read_sent(name, data, source, format, intake.place)
-        return self._take_in(source, entries, license, embed, embed_seconds, intake)
+        self._check_license(request.license)
+        if request.source is not None:
+            _check_name(request.source)
+        source = request.source or name_sent(safe_name(checked_text("the name of a file", name)))
+        intake = request.intake or UNBOUNDED
+        entries = read_sent(name, data, source, request.format, intake.place)
+        return self._take_in(source, entries, request)
 
-    def _take_in(
-        self,
-        source: str,
-        entries: Sequence[Entry | Failure],
-        license: str | None,
-        embed: bool,
-        embed_seconds: float | None,
-        intake: Intake,
-    ) -> WorksReport:
+    def _take_in(self, source: str, entries: Sequence[Entry | Failure], request: WorksImport) -> WorksReport:
         """Store the works that somebody sent, within limits."""
         from rifflux.works.merging.importing import within_limits
 
+        intake = request.intake or UNBOUNDED
         taken = within_limits(entries, self._view.preparer, intake)
         intake.report("store", 0, len(taken))
 
         def stored(count: int) -> None:
             intake.report("store", count, len(taken))
 
-        return self._bring([(source, taken)], license, embed, embed_seconds=embed_seconds, stored=stored)
+        return self._bring(
+            [(source, taken)], request.license, request.embed, embed_seconds=request.embed_seconds, stored=stored
+        )
 
     def _check_license(self, license: str | None) -> None:
         """Raise `InvalidArgument` for a license that names none, or that would open nothing since nobody knows it."""
@@ -295,29 +269,23 @@ class WorksCatalog:
         namespace, key = _place(identifier, self._view)
         self._store.catalog.remove(namespace, [key])
 
-    def all(
-        self,
-        *,
-        source: str | None = None,
-        without_license: bool = False,
-        authors: str | Sequence[str] = (),
-        venues: str | Sequence[str] = (),
-        year: str | int | None = None,
-    ) -> list[WorkSummary]:
+    @takes(WorksRequest)
+    def all(self, request: WorksRequest) -> list[WorkSummary]:
         """Return the works by key: all, those of a source, those without a license that permits to show more of them.
 
         `authors`, `venues` and `year` are as in `Index.retrieve`. Raises `NotFound` if no work is of the source.
         """
+        source = request.source
         view = self._view.reading()
         outlines = view.store.catalog.outlines(LICENSED)
         found = [each for each in outlines if source is None or source in each[1].metadata.get("sources", ())]
         if source is not None and not found:
             raise NotFound(f"no work is of the source {source!r}", cure=Cure.LIST_WORKS)
         visible = view.visible
-        if wanted := Filter().of_works(authors, venues, year):
+        if wanted := Filter().of_works(request.authors, request.venues, request.year):
             found = [*of_whom(found, Searcher(view).with_spellings(wanted), visible)]
         listed = [summary(visible, *each) for each in found]
-        return [each for each in listed if not without_license or each.withheld]
+        return [each for each in listed if not request.without_license or each.withheld]
 
     def export(self, *identifiers: str, format: str = "bibtex") -> str:
         """Return works as a bibliography: `bibtex`, or `csl` for CSL-JSON.
@@ -418,12 +386,6 @@ def _key(work: Work) -> str:
     if work.identifiers:
         return str(work.identifiers[0])
     return work.title
-
-
-def _check_format(format: str | None) -> None:
-    """Raise `InvalidArgument` for what is given as a format and is none."""
-    if format is not None and format not in WORKS.formats:
-        raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(WORKS.formats)}")
 
 
 def _check_name(source: str) -> None:

@@ -237,7 +237,7 @@ def test_parameters_that_nobody_knows_are_refused(service: Running, run: Any) ->
         ("/usage?since=2026-01-01&since=2026-01-02", 422),
         ("/documents?limit=5&limit=x", 422),
         ("/documents?limit=5&limit=5", 422),
-        ("/documents?collection=library&collection=library&limit=5", 200),
+        ("/documents?collections=library&collections=library&limit=5", 200),
         ("/?q=herons&q=owls", 422),
         ("/?q=herons&kind=note&kind=page", 200),
     ],

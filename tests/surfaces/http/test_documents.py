@@ -227,7 +227,7 @@ class TestCollections:
             ann.delete("/documents/bird"),
         ):
             assert "read-only" in refusal(reply, 403)
-        assert ann.get("/documents", params={"collection": "bob/wiki"}).json()["documents"][0]["document"] == "bird"
+        assert ann.get("/documents", params={"collections": "bob/wiki"}).json()["documents"][0]["document"] == "bird"
         bob.put("/collections/wiki/readers/ann", json={"write": True})
         assert ann.post("/documents", files=file, data={"collection": "bob/wiki"}).status_code == 201
         assert found(bob, "heron")[0][1] == "wiki"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
@@ -100,7 +100,7 @@ def option(setting: Declared) -> inspect.Parameter:
     help = f"{param.help}."
     if int in setting.types and param.le is not None and "rom " not in help:
         help = f"{param.help}, {param.bounds}."
-    if setting.positional:
+    if setting.positional and not param.option:
         default = inspect.Parameter.empty if setting.required else setting.default
         about = typer.Argument(help=help, metavar=param.metavar)
         return _parameter(setting.name, Annotated[str, about], default)
@@ -123,7 +123,7 @@ def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 def _kind(setting: Declared) -> Any:
     """Return the type of an option's value."""
     types = [each for each in setting.types if each is not NoneType]
-    if any(get_origin(each) in (tuple, Mapping) for each in types):
+    if any(get_origin(each) in (Sequence, Mapping) for each in types):
         return list[str]
     if setting.param.switch:
         return bool

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux import Scope
-from rifflux.requests import ConversationsRequest, MessagesRequest, Neighbors
+from rifflux.requests import ConversationsFileRequest, ConversationsRequest, MessagesRequest, Neighbors
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, Explain, OpenOptions, group
 from rifflux.surfaces.shared.nouns import found_messages_json
@@ -41,17 +41,10 @@ class TerminalMessages(MessagesRequest):
 rifflux conversations import 'WhatsApp Chat with Bob.txt' slack.zip chats.jsonl --user ann --project work""",
 )
 def import_(
+    request: ConversationsFileRequest,
     here: OpenOptions,
     paths: Annotated[list[Path], typer.Argument(help="Exports: zips, files or folders.")],
     user: User,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            help="openai, claude, slack, whatsapp, telegram, discord, discord-package, jsonl or messages.  "
-            "[default: recognized]"
-        ),
-    ] = None,
-    project: Annotated[str | None, typer.Option(help="The project that all of them belong to.")] = None,
     embed: Annotated[
         bool | None, typer.Option("--embed/--no-embed", help="Make vectors now.  [default: as hybrid_search is set]")
     ] = None,
@@ -62,7 +55,9 @@ def import_(
     brings up to date what changed. Exit status 1 if something could not be read, 2 if nothing was found.
     """
     with here.opened(create=True) as index, show.progress() as progress:
-        report = _of(index, user).import_files(*paths, format=format, project=project, embed=embed, progress=progress)
+        report = _of(index, user).import_files(
+            *paths, format=request.format, project=request.project, embed=embed, progress=progress
+        )
     _print_report(report, as_json=here.json)
     if report.failed:
         raise typer.Exit(1)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rifflux.requests import TokenRequest
 from rifflux.service.accounts import Accounts
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, IndexOptions, group
@@ -17,17 +18,14 @@ tokens = group("tokens", "Tokens that let users and programs ask over HTTP.")
 
 @tokens.command(epilog="Example: rifflux tokens create --user ann --label laptop --expires 90d")
 def create(
+    request: TokenRequest,
     here: CommonOptions,
     user: Annotated[str, typer.Option(help="Whose content the token reads and writes.")],
-    role: Annotated[str, typer.Option(help="user or admin.")] = "user",
-    label: Annotated[str, typer.Option(help="What it is for.")] = "",
-    expires: Annotated[
-        str, typer.Option(help="90d, 12h or 2w from now, or when, as 2027-01-01.  [default: never]", metavar="WHEN")
-    ] = "",
 ) -> None:
     """Make a token and print it: it cannot be printed again."""
     with here.registry(create=True) as kept:
-        token, secret = Accounts(kept, most_tokens=here.settings().user_tokens).create(user, role, label, expires)
+        accounts = Accounts(kept, most_tokens=here.settings().user_tokens)
+        token, secret = accounts.create(user, request.role, request.label, request.expires_at or "")
     if here.json:
         show.print_json(noun_json(token, token=secret))
         return

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rifflux import InvalidArgument, NotFound
+from rifflux.requests import Replay
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, WorksOf, app
 from rifflux.surfaces.shared.nouns import JsonObject
@@ -21,9 +22,7 @@ def verify(
         Path, typer.Argument(help="A pack, as 'rifflux retrieve --json' and 'rifflux ask --json' print it.")
     ],
     offline: Annotated[bool, typer.Option("--offline", help="Check it by itself, without the index.")] = False,
-    replay: Annotated[
-        bool, typer.Option("--replay", help="Ask its question again too, and compare all that the file claims.")
-    ] = False,
+    replay: Replay = False,
     user: WorksOf = "",
 ) -> None:
     """Check every passage of an evidence pack against its hash and its work, and the facts of the work.

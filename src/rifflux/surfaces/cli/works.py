@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux import InvalidArgument
+from rifflux.requests import WorksFileRequest, WorksRequest
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import (
-    Author,
     CommonOptions,
     Embed,
     IndexOptions,
     OpenOptions,
-    Venue,
     WorksOf,
-    Year,
     group,
 )
 from rifflux.surfaces.shared.nouns import work_json
@@ -40,19 +38,9 @@ MOST_NAMED = 10
 rifflux works import paper/main.tex --license CC-BY-4.0""",
 )
 def import_(
+    request: WorksFileRequest,
     here: OpenOptions,
     paths: Annotated[list[Path], typer.Argument(help="Files and folders: .jsonl .json .bib .tex .pdf.")],
-    source: Annotated[
-        str | None,
-        typer.Option(help="What the list is called that the file is.  [default: after it, or after its folder]"),
-    ] = None,
-    format: Annotated[
-        str | None, typer.Option(help="jsonl, arxiv, openalex, csl, bibtex, latex or pdf.  [default: as it looks]")
-    ] = None,
-    license: Annotated[
-        str | None,
-        typer.Option(help="For works whose source states none; without one, only title and identifiers are shown."),
-    ] = None,
     embed: Embed = True,
     user: WorksOf = "",
 ) -> None:
@@ -62,7 +50,12 @@ def import_(
     """
     with here.opened(user, create=True, profile="works") as index, show.progress() as progress:
         report = index.works.import_files(
-            *paths, source=source, format=format, license=license, embed=embed, progress=progress
+            *paths,
+            source=request.source,
+            format=request.format,
+            license=request.license,
+            embed=embed,
+            progress=progress,
         )
     _print_report(report, as_json=here.json)
     if report.failed:
@@ -98,22 +91,10 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
 
 rifflux works list --author 'Dijkstra, E. W.' --year 1965-1975""",
 )
-def list_(
-    here: CommonOptions,
-    source: Annotated[str | None, typer.Option(help="Only works of this source.")] = None,
-    without_license: Annotated[
-        bool, typer.Option("--without-license", help="Only those whose license permits no text.")
-    ] = False,
-    author: Author = None,
-    venue: Venue = None,
-    year: Year = None,
-    user: WorksOf = "",
-) -> None:
+def list_(request: WorksRequest, here: CommonOptions, user: WorksOf = "") -> None:
     """List the works with their licenses; the text of a work appears only under a license that permits it."""
     with here.opened(user) as index:
-        found = index.works.all(
-            source=source, without_license=without_license, authors=author or (), venues=venue or (), year=year
-        )
+        found = index.works.all(**vars(request))
     rows = [noun_json(each, withheld=each.withheld) for each in found]
     show.listed([(each.title, _facts(each)) for each in found], rows, nothing="no such works", as_json=here.json)
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
 from fastapi import Response
 from pydantic import Field
 from starlette.requests import Request as Incoming
 
 from rifflux.conversations import VectorsMade
+from rifflux.requests import OwnPolicies, PolicyChanges
 from rifflux.session.intake import Intake
 from rifflux.session.policies import POLICIES
 from rifflux.store import Erased
 from rifflux.surfaces.http.auth import Admin, Asked, User
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Body
 from rifflux.surfaces.shared.shapes import Shape
 
 router = make_router("/admin", tags=["administration"])
@@ -31,24 +30,6 @@ class SettingsOut(Shape):
     own_texts: bool = Field(description="Texts of your own works that no license opens are shown to you alone")
 
 
-class SettingsIn(Body):
-    """What shall be different; what is left out stays."""
-
-    hybrid_search: bool | None = None
-    licenses: dict[str, str] | None = Field(
-        default=None,
-        description="All that there shall be: text, abstract or nothing by license; a name may end in *",
-        examples=[{"publisher-specific-oa": "text", "CC-BY-NC*": "nothing"}],
-    )
-    facts: Literal["owner", "everyone", "nobody"] | None = None
-
-
-class OwnSettingsIn(Body):
-    """What shall be different for the caller alone."""
-
-    own_texts: bool
-
-
 @router.get("/settings", summary="The settings in force")
 def settings(service: Asked, caller: User) -> SettingsOut:
     """Return the settings, to any user."""
@@ -57,18 +38,19 @@ def settings(service: Asked, caller: User) -> SettingsOut:
 
 
 @router.put("/settings", summary="Change settings")
-def change(given: SettingsIn, service: Asked, caller: Admin) -> SettingsOut:
+def change(request: PolicyChanges, service: Asked, caller: Admin) -> SettingsOut:
     """Change settings, as an administrator."""
     policies = replace(service.index.policies, by=caller.user)
-    for name, value in given.model_dump(exclude_none=True).items():
-        policies.set(name, value)
+    for name, value in vars(request).items():
+        if value is not None:
+            policies.set(name, value)
     return settings(service, caller)
 
 
 @router.put("/settings/own", summary="Change settings of one's own")
-def change_own(given: OwnSettingsIn, service: Asked, caller: User) -> SettingsOut:
+def change_own(request: OwnPolicies, service: Asked, caller: User) -> SettingsOut:
     """Change what each user decides for their own view, as any user."""
-    service.of(caller).policies.set("own_texts", given.own_texts)
+    service.of(caller).policies.set("own_texts", request.own_texts)
     return settings(service, caller)
 
 

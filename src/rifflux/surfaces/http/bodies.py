@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING
 from functools import cache, reduce, wraps
 from operator import or_
@@ -11,7 +11,7 @@ from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
 from fastapi import Query
-from pydantic import Field, create_model
+from pydantic import Field, Json, create_model
 
 from rifflux.requests import Declared, Param, alternatives, declared
 from rifflux.surfaces.http.shapes import Body
@@ -26,10 +26,15 @@ def with_body(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     if not requests:
         return endpoint
     ((name, kind),) = requests.items()
-    body = model_of(kind, *single)
+    body: Any = model_of(kind, *single)
+    default = inspect.signature(endpoint).parameters[name].default
+    if default is not inspect.Parameter.empty:
+        body |= None
 
     def arguments(options: dict[str, Any]) -> dict[str, Any]:
         sent = options.pop("body")
+        if sent is None:
+            return {**options, name: default}
         values = {each.name: getattr(sent, each.name) for each in single}
         return {**options, **values, name: request_of(kind, sent)}
 
@@ -47,7 +52,8 @@ def with_body(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 
     replaced = {name, *(each.name for each in single)}
     parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in given if each.name not in replaced]
-    parameters.append(inspect.Parameter("body", inspect.Parameter.KEYWORD_ONLY, annotation=body))
+    absent = default if default is inspect.Parameter.empty else None
+    parameters.append(inspect.Parameter("body", inspect.Parameter.KEYWORD_ONLY, annotation=body, default=absent))
     returns = inspect.signature(endpoint, eval_str=True).return_annotation
     run.__signature__ = inspect.Signature(parameters, return_annotation=returns)  # type: ignore[attr-defined]
     return run
@@ -64,15 +70,15 @@ def query_parameter(setting: Declared) -> inspect.Parameter:
     return inspect.Parameter(
         setting.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=setting.default,
+        default=_plain(setting.default),
         annotation=Annotated[_published(setting.type), about],
     )
 
 
 @cache
-def model_of(request: type, *more: Declared) -> type[Body]:
-    """Return the model of a body with the settings of a request and `more`."""
-    settings = {each.name: _field(each) for each in (*declared(request), *more) if not each.param.python_only}
+def model_of(request: type, *more: Declared, form: bool = False) -> type[Body]:
+    """Return the model of a body with the settings of a request and `more`; in a form, mappings are sent as JSON."""
+    settings = {each.name: _field(each, form) for each in (*declared(request), *more) if not each.param.python_only}
     return create_model(request.__name__, __base__=Body, __doc__=request.__doc__, **settings)  # type: ignore[call-overload, no-any-return]
 
 
@@ -88,13 +94,16 @@ def request_of(request: type, sent: Body) -> Any:
     return request(**values)
 
 
-def _field(setting: Declared) -> tuple[Any, Any]:
+def _field(setting: Declared, form: bool) -> tuple[Any, Any]:
     """Return the type and the published description of a setting."""
     param = setting.param
     if param.parts:
         kind = model_of(param.parts) | None
     else:
         kind = _published(setting.type)
+    if form and get_origin(setting.type) is Mapping:
+        bounded: Any = Annotated[kind, Field(**_bounds(param))]
+        return Json[bounded], Field("{}", validate_default=True, description=param.help or None)  # type: ignore[misc]
     described: dict[str, Any] = {"description": param.help or None, "examples": [*param.examples] or None}
     if param.choices:
         nothing = [None] if NoneType in setting.types else []
@@ -108,7 +117,7 @@ def _published(hint: Any) -> Any:
     if get_origin(hint) is Annotated:
         bounds = next((each for each in get_args(hint)[1:] if isinstance(each, Param)), Param())
         return Annotated[_published(get_args(hint)[0]), Field(**_bounds(bounds))]
-    if get_origin(hint) is tuple:
+    if get_origin(hint) is Sequence:
         return list[_published(get_args(hint)[0])]  # type: ignore[misc]
     if get_origin(hint) is Mapping:
         key, value = get_args(hint)

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field, StringConstraints
-
 from rifflux import CollectionInfo
-from rifflux.requests import CollectionRequest
-from rifflux.service.collections import LONGEST_USER
+from rifflux.requests import CollectionChanges, CollectionRequest, GroupRequest, ReaderRequest
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Body
 from rifflux.surfaces.shared.nouns import collection_json
 from rifflux.surfaces.shared.shapes import CollectionShape, Shape
 
 router = make_router(tags=["collections"])
-
-Member = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_USER)]
-
-
-class CollectionChange(Body):
-    """What shall be different; what is left out stays."""
-
-    name: str | None = Field(default=None, min_length=1, max_length=100)
-    description: str | None = Field(default=None, max_length=2_000)
-
-
-class ReaderIn(Body):
-    """What a reader may do."""
-
-    write: bool = Field(default=False, description="Change what it holds, too")
 
 
 class RemovedCollection(Shape):
@@ -48,12 +27,6 @@ class UserGroupOut(Shape):
     members: list[str]
 
 
-class GroupIn(Body):
-    """The users of a group, instead of those that it had."""
-
-    members: list[Member] = Field(max_length=10_000)
-
-
 class CollectionList(Shape):
     """A page of collections."""
 
@@ -66,6 +39,9 @@ class GroupList(Shape):
 
     groups: list[UserGroupOut]
     next: Next = None
+
+
+READS = ReaderRequest()
 
 
 def _out(found: CollectionInfo) -> CollectionShape:
@@ -89,10 +65,9 @@ def create(request: CollectionRequest, service: Asked, caller: User) -> Collecti
 
 
 @router.put("/collections/{name:path}/readers/{who:path}", summary="Share a collection")
-def share(name: str, who: str, service: Asked, caller: User, given: ReaderIn | None = None) -> CollectionShape:
+def share(name: str, who: str, service: Asked, caller: User, request: ReaderRequest = READS) -> CollectionShape:
     """Let a user, a group or `everyone` read a collection of the caller's own."""
-    write = given.write if given else False
-    return _out(service.of(caller).collections.share(name, who, write=write))
+    return _out(service.of(caller).collections.share(name, who, **vars(request)))
 
 
 @router.delete("/collections/{name:path}/readers/{who:path}", summary="End the sharing of a collection")
@@ -108,14 +83,14 @@ def get(name: str, service: Asked, caller: User) -> CollectionShape:
 
 
 @router.patch("/collections/{name:path}", summary="Rename or describe a collection")
-def change(name: str, given: CollectionChange, service: Asked, caller: User) -> CollectionShape:
+def change(name: str, request: CollectionChanges, service: Asked, caller: User) -> CollectionShape:
     """Change the name or the description of a collection; what it holds, and who reads it, stays."""
     collections = service.of(caller).collections
     found = collections.get(name)
-    if given.name is not None and given.name != found.name:
-        found = collections.rename(name, given.name)
-    if given.description is not None:
-        found = collections.describe(found.name, given.description)
+    if request.name is not None and request.name != found.name:
+        found = collections.rename(name, request.name)
+    if request.description is not None:
+        found = collections.describe(found.name, request.description)
     return _out(found)
 
 
@@ -134,10 +109,10 @@ def groups(service: Asked, caller: User, after: After = "", limit: Limit = 100) 
 
 
 @router.put("/groups/{name}", summary="Make or change a group")
-def put_group(name: str, given: GroupIn, service: Asked, caller: User) -> UserGroupOut:
+def put_group(name: str, request: GroupRequest, service: Asked, caller: User) -> UserGroupOut:
     """Give a name to a set of users; for administrators."""
     collections = service.of(caller).collections
-    collections.set_group(name, given.members)
+    collections.set_group(name, **vars(request))
     return UserGroupOut(name=name, members=list(collections.groups()[name]))
 
 

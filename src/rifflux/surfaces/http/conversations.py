@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Depends, Response
-from pydantic import Field
 from starlette.requests import Request as Incoming
 
 from rifflux import Conversation, Conversations, ImportReport, Message
@@ -13,6 +12,7 @@ from rifflux.conversations import VectorsMade, WrittenMessage
 from rifflux.requests import (
     ConversationChanges,
     ConversationRequest,
+    ConversationsFileRequest,
     ConversationsRequest,
     MessageChanges,
     MessageRequest,
@@ -26,7 +26,7 @@ from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Body, Diagnostics, Explain, Name
+from rifflux.surfaces.http.shapes import Diagnostics, Explain
 from rifflux.surfaces.http.uploads import bodies, file_of
 from rifflux.surfaces.shared.nouns import found_messages_json, trace_json
 from rifflux.surfaces.shared.shapes import Shape, StepShape
@@ -35,13 +35,6 @@ router = make_router(tags=["conversations"])
 
 Grouped = Annotated[bool, Param(help="By conversation")]
 ConversationIn = Annotated[str, Param(help="The conversation that it belongs to", least=1, most=1_000)]
-
-
-class ConversationsFile(Body):
-    """A file of conversations: an export of a service, also as a zip, JSON Lines, messages with role and content."""
-
-    format: Name | None = Field(default=None, description="openai, slack, jsonl, ...; left out: as it looks")
-    project: str | None = Field(default=None, max_length=1_000, description="Of all of them")
 
 
 class ConversationList(Shape):
@@ -126,17 +119,17 @@ def search(
     summary="Import conversations",
     response_model=ImportReport,
     responses=ACCEPTED,
-    openapi_extra=bodies(ConversationsFile),
+    openapi_extra=bodies(ConversationsFileRequest),
 )
 async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> Response:
     """Import the conversations of a file, as `rifflux conversations import` does; what did not change is left alone.
 
     What takes longer than a request may is answered 202 with a job, and goes on.
     """
-    file, given = await file_of(incoming, ConversationsFile)
+    file, request = await file_of(incoming, ConversationsFileRequest)
 
     def work(intake: Intake) -> ImportReport:
-        return advised(mine.import_upload(file.name, file.data, intake=intake, **given.model_dump()))
+        return advised(mine.import_upload(file.name, file.data, **vars(request) | {"intake": intake}))
 
     return await do_as_job(
         incoming, service, caller, kind="conversations", name=file.name, work=work, answer_type=ImportReport

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import partial
 from typing import Annotated
 
 from fastapi import Query, Response
-from pydantic import Field, Json, StringConstraints
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as Incoming
 
 from rifflux import Document, NotFound
+from rifflux.requests import DocumentRequest, DocumentsRequest, FileRequest, Param, declaration, declared
 from rifflux.session.intake import Intake
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
-from rifflux.surfaces.http.paging import After, Limit, Next
+from rifflux.surfaces.http.paging import Next
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
-from rifflux.surfaces.http.shapes import Body, Date, FailureOut, Name
+from rifflux.surfaces.http.shapes import FailureOut
 from rifflux.surfaces.http.uploads import bodies, body_of
 from rifflux.surfaces.shared.nouns import JsonObject, document_at_json, document_json
 from rifflux.surfaces.shared.shapes import ChunkShape, NoticeShape, Shape
@@ -27,54 +29,9 @@ from rifflux.types.nouns import noun_json
 
 router = make_router(prefix="/documents", tags=["documents"])
 
-Plain = str | int | float | bool | None
-Metadata = dict[Annotated[str, StringConstraints(min_length=1, max_length=200)], Plain | list[Plain]]
-Collection = Annotated[
-    str, Field(max_length=400, description="As /collections names it; empty: your library", examples=["wiki"])
-]
-ABOUT_LANGUAGE = "Decides how words become terms, as in `rifflux index --language`; empty: that of the index"
-ABOUT_METADATA = "To filter by: texts, numbers, truth values, and lists of them"
-
-
-class _Fields(Body):
-    """The attributes of a document, and its collection."""
-
-    collection: Collection = ""
-    title: str = Field(default="", max_length=1_000, examples=["Caching"])
-    license: Name | None = None
-    created_at: Date = None
-    language: str = Field(default="", max_length=40, description=ABOUT_LANGUAGE, examples=["german"])
-
-
-class DocumentIn(_Fields):
-    """A document as text. Keys of JSON are as in the answers of a search."""
-
-    text: str = Field(min_length=1, description="Its whole text", examples=["Cache entries live for ten minutes."])
-    kind: str = Field(default="", max_length=100, description="How it is cut: markdown, code, ...; empty: as a text")
-    updated_at: Date = None
-    metadata: Metadata = Field(default={}, max_length=100, description=ABOUT_METADATA, examples=[{"team": "search"}])
-
-    def named(self, key: str) -> Document:
-        """Return the document that is meant."""
-        return Document(key=key, **self.model_dump(exclude={"collection", "document"}))
-
-
-class FileIn(_Fields):
-    """A file of any kind that is read, with its attributes; `metadata` is JSON. It is read in a process apart."""
-
-    metadata: Json[Metadata] = Field(default="{}", validate_default=True, description=ABOUT_METADATA)
-
-
-class NewDocument(DocumentIn):
-    """A new document as text; it gets a key if none is given."""
-
-    document: str = Field(default="", max_length=1_000, description="Its key", examples=["caching"])
-
-
-class NewFile(FileIn):
-    """A new file; it gets a key if none is given."""
-
-    document: str = Field(default="", max_length=1_000, description="Its key", examples=["caching"])
+KEY = declaration("document", Annotated[str, Param(help="Its key", most=1_000, examples=("caching",))], "")
+#: The attributes of a document that a request states.
+_STATED = {each.name for each in fields(Document)} & {each.name for each in declared(DocumentRequest)} - {"key"}
 
 
 class StoredOut(Shape):
@@ -163,15 +120,9 @@ class RemovedDocuments(Shape):
 
 
 @router.get("", summary="List documents")
-def list_(
-    service: Asked,
-    caller: User,
-    collection: Annotated[list[Name], Query(max_length=100, description="Only in these")] = [],  # noqa: B006
-    after: After = "",
-    limit: Limit = 100,
-) -> DocumentList:
-    """List what the caller has and reads, by collection and key. Documents that come or go shift no page."""
-    page = service.of(caller).documents.list(collections=collection, after=after, limit=limit)
+def list_(request: DocumentsRequest, service: Asked, caller: User) -> DocumentList:
+    """List what the caller has and may read, by collection and key. Documents that come or go shift no page."""
+    page = service.of(caller).documents.list(**vars(request))
     return DocumentList(documents=[DocumentRow.of(noun_json(each)) for each in page.documents], next=page.next)
 
 
@@ -182,7 +133,7 @@ def list_(
     summary="Add a document or a file",
     response_model=StoredOut,
     responses=ACCEPTED,
-    openapi_extra=bodies(NewFile, NewDocument),
+    openapi_extra=bodies(FileRequest, DocumentRequest, KEY),
 )
 async def add(incoming: Incoming, service: Asked, caller: User) -> Response:
     """Add a document to a collection that the caller may write, as JSON with its text, or as a file in a form.
@@ -199,7 +150,7 @@ async def add(incoming: Incoming, service: Asked, caller: User) -> Response:
     dependencies=PATIENT,
     response_model=StoredOut,
     responses={201: {"model": StoredOut, "description": "It was not there before"}, **ACCEPTED},
-    openapi_extra=bodies(FileIn, DocumentIn),
+    openapi_extra=bodies(FileRequest, DocumentRequest),
 )
 async def put(document: str, incoming: Incoming, service: Asked, caller: User) -> Response:
     """Store a document under a key, instead of what was put there before. Sent again, it is unchanged."""
@@ -207,10 +158,9 @@ async def put(document: str, incoming: Incoming, service: Asked, caller: User) -
 
 
 async def _stored(incoming: Incoming, service: Service, caller: Caller, key: str | None = None) -> Response:
-    form, plain = (NewFile, NewDocument) if key is None else (FileIn, DocumentIn)
-    file, given = await body_of(incoming, form, plain)
-    named = given.document if key is None else key
     new = key is None
+    file, request, more = await body_of(incoming, FileRequest, DocumentRequest, *((KEY,) if new else ()))
+    key = more["document"] if key is None else key
     documents = service.of(caller).documents
 
     def status(stored: StoredOut) -> int:
@@ -219,14 +169,15 @@ async def _stored(incoming: Incoming, service: Service, caller: Caller, key: str
         return 200
 
     if file is None:
+        document = Document(key=key, **{name: getattr(request, name) for name in _STATED})
         intake = service.intake(caller)
-        put = partial(documents.put, given.named(named), collection=given.collection, new=new, intake=intake)
+        put = partial(documents.put, document, collection=request.collection, new=new, intake=intake)
         stored = StoredOut.of(noun_json(advised(await run_in_threadpool(put))))
         return Response(stored.model_dump_json(), status(stored), media_type="application/json")
-    about = given.model_dump(exclude={"document"})
+    about = vars(request) | {"key": key, "new": new}
 
     def work(intake: Intake) -> StoredOut:
-        stored = documents.upload(file.name, file.data, key=named, new=new, intake=intake, **about)
+        stored = documents.upload(file.name, file.data, **about | {"intake": intake})
         return StoredOut.of(noun_json(advised(stored)))
 
     return await do_as_job(

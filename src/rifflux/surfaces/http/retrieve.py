@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 
 from fastapi import Response
-from pydantic import Field
 
-from rifflux.requests import RetrieveRequest
+from rifflux.requests import RetrieveRequest, VerifyRequest
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.cures import all_noticed
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Body
-from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.packs import checked_json, retrieval_json
 from rifflux.surfaces.shared.shapes import RetrievalShape, VerifiedShape
 
@@ -31,14 +28,7 @@ def retrieve(request: RetrieveRequest, service: Asked, caller: User) -> Response
     return Response(RetrievalShape.model_validate(answer).model_dump_json(), media_type="application/json")
 
 
-class VerifyIn(Body):
-    """An evidence pack to check."""
-
-    evidence_pack: JsonObject = Field(description="As /retrieve gives it: the evidence_pack, or the whole answer")
-    replay: bool = Field(default=False, description="Ask its question again, and compare all that is claimed")
-
-
 @router.post("/verify", summary="Check the passages of an evidence pack")
-def verify(given: VerifyIn, service: Asked, caller: User) -> VerifiedShape:
+def verify(request: VerifyRequest, service: Asked, caller: User) -> VerifiedShape:
     """Check every passage against its hash and its work as it is indexed now, and the facts of the work."""
-    return VerifiedShape.of(checked_json(service.of(caller), json.dumps(given.evidence_pack), replay=given.replay))
+    return VerifiedShape.of(checked_json(service.of(caller), json.dumps(request.evidence_pack), replay=request.replay))

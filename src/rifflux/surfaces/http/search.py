@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from rifflux import Hit, Index, NotFound, Results
-from rifflux.requests import EverythingRequest, Param, SearchRequest
+from rifflux.requests import EverythingRequest, FeedbackRequest, Param, SearchRequest
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Body, Diagnostics, Explain, Name, Text
+from rifflux.surfaces.http.shapes import Diagnostics, Explain
 from rifflux.surfaces.shared.nouns import found_json, hit_json, trace_json
 from rifflux.surfaces.shared.shapes import ChunkShape, FoundShape, Shape, StepShape
 
@@ -80,17 +80,8 @@ def chunk(chunk_id: str, service: Asked, caller: User) -> ChunkShape:
     return ChunkShape.of(hit_json(hit))
 
 
-class FeedbackIn(Body):
-    """What somebody did with a result."""
-
-    kind: Literal["click", "save", "export", "not_relevant", "judgement"] = Field(examples=["click"])
-    query: Text
-    document: Name = Field(description="The document's key, path or identifier, or a chunk's id")
-    grade: int | None = Field(default=None, ge=0, le=10, description="For a judgement: 0 is irrelevant")
-
-
 @router.post("/feedback", status_code=204, dependencies=REPEATABLE, summary="Report the use of a result")
-def feedback(given: FeedbackIn, service: Asked, caller: User) -> None:
+def feedback(request: FeedbackRequest, service: Asked, caller: User) -> None:
     """Record a click, save, export or judgement, for measuring and tuning. `query` is the question to the word."""
-    service.of(caller).note(given.kind, given.query, given.document, given.grade, user=caller.user)
-    service.counters.events.labels(given.kind).inc()
+    service.of(caller).note(**vars(request) | {"user": caller.user})
+    service.counters.events.labels(request.kind).inc()

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import Query, Response
 from pydantic import Field
 
+from rifflux.requests import Param, TokenRequest
 from rifflux.store import Token
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.paging import After, Limit, Next, page
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Body
 from rifflux.surfaces.shared.shapes import Shape
 from rifflux.types.nouns import noun_json
 
 router = make_router("/tokens", tags=["administration"])
 
 
-class TokenIn(Body):
-    """A new token."""
-
-    user: str | None = Field(
-        default=None, max_length=200, description="Whose; null: the caller's. Administrators may name anybody"
-    )
-    role: Literal["user", "admin"] = "user"
-    label: str = Field(default="", max_length=200, description="What it is for", examples=["laptop"])
-    expires_at: datetime | None = Field(
-        default=None, description="It is of no use from then on; null: as the token that asks, or never"
-    )
+Whose = Annotated[str | None, Param(help="Whose; null: the caller's. Administrators may name anybody", most=200)]
 
 
 class TokenOut(Shape):
@@ -72,20 +61,13 @@ def list_(
 
 
 @router.post("", status_code=201, summary="Make a token")
-def create(given: TokenIn, service: Asked, caller: User, response: Response) -> NewToken:
-    """Make a token of the caller's own, which may do no more than the token that asks, nor is valid for longer.
+def create(request: TokenRequest, service: Asked, caller: User, response: Response, user: Whose = None) -> NewToken:
+    """Make a token of the caller's own, which may do no more than the requesting token, nor is valid for longer.
 
     An administrator makes them for anybody, with any role.
     """
-    if given.expires_at:
-        expires = given.expires_at.isoformat()
-    else:
-        expires = ""
-    if given.user is None:
-        user = caller.user
-    else:
-        user = given.user
-    token, secret = service.accounts_of(caller).create(user, given.role, given.label, expires)
+    owner = caller.user if user is None else user
+    token, secret = service.accounts_of(caller).create(owner, request.role, request.label, request.expires_at or "")
     response.headers["Cache-Control"] = "no-store"
     return NewToken(**_out(token).model_dump(), token=secret)
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from starlette.datastructures import UploadFile
-from starlette.requests import Request
+from starlette.requests import Request as Incoming
 
+from rifflux.requests import Declared, Request
+from rifflux.surfaces.http.bodies import model_of, request_of
 from rifflux.surfaces.http.problems import Refused
+from rifflux.surfaces.http.shapes import Body
 from rifflux.surfaces.shared.nouns import JsonObject
 
 FORM = "multipart/form-data"
@@ -20,7 +23,7 @@ JSON = "application/json"
 MOST_FIELDS = 20
 LONGEST_FIELD = 100_000
 
-Fields = TypeVar("Fields", bound=BaseModel)
+RequestType = TypeVar("RequestType", bound=Request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,41 +34,43 @@ class Sent:
     data: bytes
 
 
-def bodies(form: type[BaseModel], plain: type[BaseModel] | None = None) -> JsonObject:
-    """Return what OpenAPI publishes of a body: a form with a file, or JSON where there is such."""
-    schema = form.model_json_schema()
+def bodies(form: type, plain: type | None = None, *more: Declared) -> JsonObject:
+    """Return what OpenAPI publishes of a body: a form with a file and settings, or JSON where there is such."""
+    schema = model_of(form, *more, form=True).model_json_schema()
     file = {"type": "string", "format": "binary", "description": "The file; its name tells its kind"}
     schema["properties"] = {"file": file, **schema["properties"]}
     schema["required"] = ["file", *schema.get("required", ())]
     if plain:
-        content = {JSON: {"schema": plain.model_json_schema()}}
+        content = {JSON: {"schema": model_of(plain, *more).model_json_schema()}}
     else:
         content = {}
     return {"requestBody": {"required": True, "content": {**content, FORM: {"schema": schema}}}}
 
 
-async def body_of(request: Request, form: type[BaseModel], plain: type[BaseModel]) -> tuple[Sent | None, Any]:
-    """Return the file of a request and its other fields, or the fields of JSON without a file."""
-    kind = _kind(request)
+async def body_of(incoming: Incoming, form: type, plain: type, *more: Declared) -> tuple[Sent | None, Any, JsonObject]:
+    """Return a file with its settings, or the settings in JSON without a file; then the values of `more`."""
+    kind = _kind(incoming)
     if kind == FORM:
-        return await _form(request, form)
+        return await _form(incoming, form, *more)
     if kind not in (JSON, ""):
         raise _unsupported(f"{JSON} or {FORM}", kind)
     try:
-        given = json.loads(await request.body())
+        given = json.loads(await incoming.body())
     except (ValueError, RecursionError) as error:
         raise RequestValidationError([{"loc": ("body",), "msg": f"not JSON: {error}", "type": "json"}]) from None
-    return None, _checked(plain, given)
+    sent = _checked(model_of(plain, *more), given)
+    return None, request_of(plain, sent), {each.name: getattr(sent, each.name) for each in more}
 
 
-async def file_of(request: Request, form: type[Fields]) -> tuple[Sent, Fields]:
-    """Return the file of a request that must have one, and its other fields."""
-    if (kind := _kind(request)) != FORM:
+async def file_of(incoming: Incoming, form: type[RequestType]) -> tuple[Sent, RequestType]:
+    """Return the file of a request that must have one, and its settings."""
+    if (kind := _kind(incoming)) != FORM:
         raise _unsupported(FORM, kind)
-    return await _form(request, form)
+    file, request, _ = await _form(incoming, form)
+    return file, request
 
 
-def _kind(request: Request) -> str:
+def _kind(request: Incoming) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
@@ -73,8 +78,8 @@ def _unsupported(taken: str, kind: str) -> Refused:
     return Refused(415, "unsupported", f"send {taken}, not {kind or 'a body without a Content-Type'}")
 
 
-async def _form(request: Request, fields: type[Fields]) -> tuple[Sent, Fields]:
-    async with request.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=LONGEST_FIELD) as form:
+async def _form(incoming: Incoming, kind: type, *more: Declared) -> tuple[Sent, Any, JsonObject]:
+    async with incoming.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=LONGEST_FIELD) as form:
         given: JsonObject = {}
         for name, value in form.multi_items():
             if name in given:
@@ -85,11 +90,12 @@ async def _form(request: Request, fields: type[Fields]) -> tuple[Sent, Fields]:
             raise _wrong("file", "send a file under this name, as in curl -F file=@report.pdf")
         if any(isinstance(value, UploadFile) for value in given.values()):
             raise _wrong("file", "one file at a time, under this name")
-        checked = _checked(fields, given)
-        return Sent(file.filename or "", await file.read()), checked
+        sent = _checked(model_of(kind, *more, form=True), given)
+        values = {each.name: getattr(sent, each.name) for each in more}
+        return Sent(file.filename or "", await file.read()), request_of(kind, sent), values
 
 
-def _checked(fields: type[Fields], given: object) -> Fields:
+def _checked(fields: type[Body], given: object) -> Body:
     try:
         return fields.model_validate(given)
     except ValidationError as error:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
-from rifflux.requests import WhyRequest
+from rifflux.requests import ClassifyRequest, WhyRequest
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.shapes import Body, Diagnostics, Text
+from rifflux.surfaces.http.shapes import Diagnostics
 from rifflux.surfaces.shared.nouns import trace_json
 from rifflux.surfaces.shared.shapes import ClassifiedShape, VerdictShape
 from rifflux.surfaces.shared.verdicts import verdict_json
@@ -30,13 +28,7 @@ def why(request: WhyRequest, service: Asked, caller: User) -> WhyOut:
     return WhyOut.of(verdict_json(verdict) | {"diagnostics": Diagnostics.of(trace_json(verdict.trace))})
 
 
-class ClassifyIn(Body):
-    """A question."""
-
-    query: Text = Field(examples=["what does error E404 mean"])
-
-
 @router.post("/classify", summary="Tell what sort of question it is")
-def classify(given: ClassifyIn, service: Asked, caller: User) -> ClassifiedShape:
+def classify(request: ClassifyRequest, service: Asked, caller: User) -> ClassifiedShape:
     """Tell whether a question is for one identifier, mixed or conceptual in this index, and why."""
-    return ClassifiedShape.of(noun_json(service.of(caller).classify(given.query)))
+    return ClassifiedShape.of(noun_json(service.of(caller).classify(request.query)))

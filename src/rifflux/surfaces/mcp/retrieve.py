@@ -9,7 +9,7 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from rifflux.evidence.pack import TITLE_ONLY
-from rifflux.requests import RetrieveRequest
+from rifflux.requests import RetrieveRequest, VerifyRequest
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import (
     UNTRUSTED,
@@ -50,17 +50,10 @@ def retrieve(
     return reply(output, _text(output, request.offset))
 
 
-def verify(
-    desk: Desk,
-    evidence_pack: Annotated[JsonObject, Field(description="The evidence_pack of retrieve, as it was given")],
-    replay: Annotated[
-        bool, Field(description="Ask its question again too, and compare order, scores, confidence and notes")
-    ] = False,
-    db_path: Annotated[str | None, Field(description="The index it came from; null: the configured one")] = None,
-) -> Annotated[CallToolResult, VerifiedShape]:
+def verify(desk: Desk, request: VerifyRequest, db_path: DbPath = None) -> Annotated[CallToolResult, VerifiedShape]:
     """Check each passage of an evidence pack against its hash and its work, and the facts of the work."""
-    found = checked_json(desk.open(db_path).index, json.dumps(evidence_pack), replay=replay)
-    return reply(VerifiedShape.of(found))
+    pack = json.dumps(request.evidence_pack)
+    return reply(VerifiedShape.of(checked_json(desk.open(db_path).index, pack, replay=request.replay)))
 
 
 def _text(output: RetrieveOutput, offset: int) -> str:

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from rifflux import Hit, Index, Results
 from rifflux.index.contract import contract_results
+from rifflux.requests import ClassifyRequest
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import (
     DEFAULT_MAX_TOKENS,
@@ -141,12 +142,10 @@ def search_rifflux(
 
 
 def classify_query(
-    desk: Desk,
-    query: Annotated[str, Field(description="A question, as for search_rifflux")],
-    db_path: DbPath = None,
+    desk: Desk, request: ClassifyRequest, db_path: DbPath = None
 ) -> Annotated[CallToolResult, ClassifiedShape]:
     """Tell what sort of question it is for this index: for one identifier, mixed or conceptual, and why."""
-    understood = desk.open(db_path).index.classify(query)
+    understood = desk.open(db_path).index.classify(request.query)
     return reply(ClassifiedShape.model_validate(asdict(understood)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial, reduce
 from operator import or_
 from types import MethodType, NoneType
@@ -97,7 +97,7 @@ def parameter(tool: str, setting: Declared) -> inspect.Parameter:
     if param.choices:
         extra["enum"] = [*param.choices, *(None for each in setting.types if each is NoneType)]
     about = Field(description="See search" if is_known else param.help, json_schema_extra=extra)
-    lists = any(get_origin(each) in (tuple, Mapping) for each in setting.types)
+    lists = not setting.required and any(get_origin(each) in (Sequence, Mapping) for each in setting.types)
     kind = reduce(or_, (_published(each) for each in setting.types))
     return inspect.Parameter(
         setting.name,
@@ -117,7 +117,7 @@ def _default(setting: Declared, lists: bool) -> Any:
 
 def _published(kind: Any) -> Any:
     """Return a type as JSON has it, plain enough for a model to read."""
-    if get_origin(kind) is tuple:
+    if get_origin(kind) is Sequence:
         return list[str]
     if get_origin(kind) is Mapping:
         values = alternatives(get_args(kind)[1])

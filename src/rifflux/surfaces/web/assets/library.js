@@ -71,7 +71,7 @@ function shared(each) {
 async function listed(each) {
   const place = h("div", {class: "stack"});
   const draw = () => paged(place, async (after) => {
-    const {documents, next} = await get(at`documents?collection=${each.name}&limit=50&after=${after}`);
+    const {documents, next} = await get(at`documents?collections=${each.name}&limit=50&after=${after}`);
     return {next, rows: documents.map((one) => h("li", {class: "row outline"}, h("a", {dir: "auto", href: address({doc: one.document})}, one.title || one.path || one.document), h("span", {class: "soft"}, one.kind),
       each.writable && one.namespace.startsWith("documents") && sure("Remove", async () => { await remove(at`documents/${one.document}?collection=${each.name}`); fill(place); await draw(); }, "plain danger")))};
   }, "Nothing yet.");
