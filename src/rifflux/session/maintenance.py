@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rifflux.errors import Cure, InvalidArgument, ModelError
+from rifflux.session.policies import HYBRID_SEARCH, Policies
 from rifflux.session.session import IndexView
 from rifflux.session.vectors import info_of
 from rifflux.store import Generation, ModelInfo, Problem, State
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Vectors that are dropped in one transaction: a moment's work, so that searches at the same time do not notice.
 DROPPED_AT_ONCE = 256
+#: Kinds of documents that are searched by words alone unless the policy `hybrid_search` is on.
+MESSAGES = frozenset({"conversation", "message"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,10 @@ class Maintenance:
         """Look for damage; an empty list means that the index is sound and complete."""
         from rifflux.ingest.prepare import analysis_of
 
-        return [*self.view.store.check(analysis_of(self.view.profile.analyzer)), *self._model_problems()]
+        analysis = analysis_of(self.view.profile.analyzer)
+        if not Policies(self.view.store).get(HYBRID_SEARCH):
+            analysis = replace(analysis, without_vectors=MESSAGES)
+        return [*self.view.store.check(analysis), *self._model_problems()]
 
     def _model_problems(self) -> list[Problem]:
         """Return the reasons for which questions cannot be embedded as the chunks were."""

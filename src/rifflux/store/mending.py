@@ -41,12 +41,14 @@ class StoredChunk:
 class Analysis:
     """Makes the terms of a chunk again, those of title, headings and body, and the hash of what is embedded.
 
-    `revision` is the analyzer's: terms that were made by another are no longer what a question's are.
+    `revision` is the analyzer's: terms that were made by another are no longer what a question's are. Documents of the
+    kinds `without_vectors` are meant to have none.
     """
 
     terms: Callable[[StoredChunk], tuple[str, str, str]]
     hash: Callable[[StoredChunk], int]
     revision: int = 1
+    without_vectors: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

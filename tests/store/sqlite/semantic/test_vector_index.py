@@ -19,6 +19,8 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+import rifflux
+from rifflux import Document
 from rifflux.store import ModelInfo, Store
 from rifflux.store.sqlite import SqliteStore
 from rifflux.store.sqlite.connection.connect import connect
@@ -579,3 +581,28 @@ def test_vectors_of_another_model_are_not_used(store: SqliteStore, path: Path) -
     assert snapshot(other) is None
     assert len(other.semantic.nearest(Query(""), vectors(1)[0], 20)) == 0
     other.close()
+
+
+def test_damage_of_the_vectors_is_noticed_after_opening_and_they_are_packed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a scan reads is too much to be read at every start."""
+    monkeypatch.setattr(vector_index, "LEAST", 1)
+    monkeypatch.setattr(vector_index, "CHECK_AFTER", 0.0)
+    path = tmp_path / "index.db"
+    with rifflux.open(path, model="hash:64") as index:
+        index.add([Document(f"d{number}", f"heron {number}") for number in range(50)])
+        index.admin.accelerate()
+        expected = [(hit.id, hit.score) for hit in index.search("heron 7", mode="semantic")]
+    packed = path.with_name("index.db.vectors")
+    data = bytearray(packed.read_bytes())
+    data[-9] ^= 1
+    packed.write_bytes(data)
+    with rifflux.open(path, model="hash:64") as index:
+        deadline = time.monotonic() + PATIENCE
+        while packed.read_bytes() == bytes(data):
+            index.search("heron 7", mode="semantic")
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert [(hit.id, hit.score) for hit in index.search("heron 7", mode="semantic")] == expected
+    assert rifflux.diagnose(path) == []

@@ -28,8 +28,12 @@ BATCH = 2048
 _STRAY_TERMS = "select id from {table}_docsize where id not in (select id from chunk where {owned})"
 _MISSING_TERMS = "select id from chunk where {owned} and id not in (select id from {table}_docsize)"
 _UNEMBEDDED = """
-select count(*), count(*) - (select count(*) from vector where model = (select id from model where state = 'active'))
-from chunk"""
+select count(*), count(*) filter (where not exists (
+    select 1 from vector where vector.chunk = chunk.id
+    and vector.model = (select id from model where state = 'active')
+))
+from chunk join document on document.id = chunk.document
+where document.kind not in (select value from json_each(:kinds))"""
 _EVERY_ROW = "select * from {table}"
 _REVISION = "select value from setting where name = ?"
 _ACTIVE = "select exists (select 1 from model where state = 'active')"
@@ -126,7 +130,7 @@ def _problems(connection: apsw.Connection, analysis: Analysis | None) -> Iterato
     yield from _counted(strange_vectors(connection), "vectors hold no numbers, or have no length")
     for _owner, _namespace, key, _file, waits in incomplete(connection)[:10]:
         yield Problem(f"the document {key} lacks some of its chunks", Cure.INDEX if waits else Cure.REPAIR)
-    yield from _unembedded(connection)
+    yield from _unembedded(connection, analysis)
 
 
 def _counted(rows: Iterable[object], what: str) -> Iterator[Problem]:
@@ -200,11 +204,12 @@ def incomplete(connection: apsw.Connection) -> list[tuple[str, str, str, int | N
     return rows
 
 
-def _unembedded(connection: apsw.Connection) -> Iterator[Problem]:
+def _unembedded(connection: apsw.Connection, analysis: Analysis | None) -> Iterator[Problem]:
     """Yield the problem of chunks without a vector, if the index has a model."""
-    row: Any = connection.execute(_UNEMBEDDED).fetchone()
+    kinds = sorted(analysis.without_vectors) if analysis else []
+    row: Any = connection.execute(_UNEMBEDDED, {"kinds": json.dumps(kinds)}).fetchone()
     chunks, missing = row
-    if missing > 0 and connection.execute(_ACTIVE).get:
+    if missing and connection.execute(_ACTIVE).get:
         yield Problem(f"{missing} of {chunks} chunks have no vector", Cure.INDEX)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +39,9 @@ QUIET_SHARE = 0.01
 QUIET = 2.0
 #: A log of more entries is not read by a search.
 TOO_LONG = 4 * MOST
+
+#: Seconds from opening the file until all of it is read: a process that answers one question is gone by then.
+CHECK_AFTER = 2.0
 
 #: Rows of several owners that are kept in memory together, in bytes.
 MOST_TOGETHER = 64 << 20
@@ -244,6 +248,7 @@ class VectorIndex(DerivedFile):
         self._graph_seen = ""
         self._closing = self._renewing = False
         self._open: VectorSnapshot | None = None
+        self._check: threading.Timer | None = None
         self._together: GenerationCache[Together] = GenerationCache(MOST_TOGETHER)
 
     def at(self, connection: apsw.Connection) -> VectorSnapshot | None:
@@ -276,6 +281,7 @@ class VectorIndex(DerivedFile):
                 packed = PackedVectors.open(self.place, known, model[0])
                 fresh = Fresh.none(known.covered, model[1])
                 self._refused = self.damage = ""
+                self._check_later(packed)
         except Unfit as error:
             self._set_aside(known.token, error)
             return None
@@ -283,6 +289,23 @@ class VectorIndex(DerivedFile):
             return None
         followed = _follow(connection, packed, fresh, known.latest)
         return VectorSnapshot(packed, followed, self._together, self._graph_of(connection, packed))
+
+    def _check_later(self, packed: PackedVectors) -> None:
+        """Have all of a file that was just opened read in the background: a question does not wait for that."""
+        if self._check:
+            self._check.cancel()
+        self._check = threading.Timer(CHECK_AFTER, self._check_whole, (packed,))
+        self._check.daemon = True
+        self._check.start()
+
+    def _check_whole(self, packed: PackedVectors) -> None:
+        """Use a file no more, and have it made again, if what it holds is not what was written."""
+        try:
+            packed.verify()
+        except Unfit as error:
+            self._set_aside(packed.stamp.token, error)
+            self._open = None
+            self.suggest()
 
     def _graph_moved(self, connection: apsw.Connection) -> bool:
         """Return whether there is another graph than the one that was looked at last."""
@@ -346,6 +369,8 @@ class VectorIndex(DerivedFile):
         """End what goes on in the background; what this process changed is packed first, but no graph is waited for."""
         self._changed_at = -QUIET
         self._closing = True
+        if self._check:
+            self._check.cancel()
         super().close()
 
     def _verify(self, connection: apsw.Connection, known: Current) -> None:
@@ -418,7 +443,8 @@ class VectorIndex(DerivedFile):
     def _behind(self, connection: apsw.Connection, model: int) -> tuple[float, int]:
         """Count the chunks that changed since they were packed, and all; infinitely many if nothing fits."""
         try:
-            if known := current(connection, NAME):
+            known = current(connection, NAME)
+            if known and known.token != self._refused:
                 return len(touched(connection, NAME, known.covered)), len(PackedVectors.open(self.place, known, model))
         except Unfit:
             pass
