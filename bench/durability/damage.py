@@ -40,10 +40,11 @@ WORDS = (
     *("heron", "river", "stone", "cache", "Größe", "naïve", "vector", "page", "leaf", "цапля", "река", "東京"),
     *("water", "bird", "nest", "tide", "shore", "moss", "rain", "œuvre", "Ελλάδα", "🦉"),
 )
-#: Tables whose rows are compared after a repair, with the columns that no repair changes.
+#: Tables whose rows are compared after a repair, with the columns that no repair changes: a chunk whose document was
+#: lost gets another public id.
 STORED = {
     "document": "id, owner, namespace, key, title, created_at",
-    "chunk": "id, uid, document, text",
+    "chunk": "id, document, text",
     "document_text": "document, text",
 }
 #: What follows from the rest, and may differ between two equal indexes.

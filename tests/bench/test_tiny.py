@@ -71,6 +71,7 @@ ARGUMENTS: dict[str, str] = {
     "watch": "DATA --saves 2",
     "compare": "DATA --base ROOT --documents 40 --questions 4 --rounds 1 --names scifact cacm",
     "concurrency": "--writers 2 --readers 2 --seconds 1",
+    "damage": "--damages 6 --documents 30 --repairs 1",
     "kill": "--kills 2 --files 4",
     "switch": "INDEX --questions 3",
     "fuzz": "--examples 1 --only /facets --role user",

@@ -31,7 +31,7 @@ _FREE = 32
 _MOST_OF_TABLE = USABLE - 35
 _MOST_OF_INDEX = (USABLE - 12) * 64 // 255 - 23
 _LEAST = (USABLE - 12) * 32 // 255 - 23
-#: DatabasePages that are compared with their checksums at a time.
+#: Pages that are compared with their checksums at a time.
 _BATCH = 512
 _LOG_HEADER = 32
 _FRAME_HEADER = 24

@@ -98,10 +98,13 @@ class _Found:
     pages: DatabasePages
     trees: dict[str, _Tree]
     owned: dict[int, str] = field(default_factory=dict)
-    #: DatabasePages of which the file says that nothing lies on them, if it can be believed.
+    #: Trees that a damaged page interrupts, or whose first page is unknown: those that other pages may belong to.
+    broken: set[str] = field(default_factory=set)
+    #: Pages of which the file says that nothing lies on them, if it can be believed.
     free: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        self.broken = {*self.trees}
         if 1 not in self.pages.damaged:
             self.free = self.pages.free()
 
@@ -110,18 +113,21 @@ class _Found:
         tree = self.trees[name]
         inner, leaf = (INNER_TABLE, LEAF_TABLE) if tree.by_row else (INNER_INDEX, LEAF_INDEX)
         waiting = [root]
+        self.broken.discard(name)
         seen: set[int] = set()
         while waiting:
             number = waiting.pop()
-            if (
-                number in seen
-                or number in self.free
-                or self.owned.get(number, name) != name
-                or self.pages.kind(number) not in (inner, leaf)
-            ):
+            if number in seen:
+                continue
+            if number in self.pages.damaged:
+                self.broken.add(name)
+            elsewhere = number in self.free or self.owned.get(number, name) != name
+            if elsewhere or self.pages.kind(number) not in (inner, leaf):
+                self.broken.add(name)
                 continue
             seen.add(number)
             if not self._may_be(number, tree):
+                self.broken.add(name)
                 continue
             self.owned[number] = name
             if self.pages.kind(number) == inner and (trusting or number not in self.pages.damaged):
@@ -136,7 +142,10 @@ class _Found:
         return not rows or any(tree.fits(row) for row in rows)
 
     def adopt(self) -> int:
-        """Give each page that follows from no other to the one tree whose rows it has; return how many none fits."""
+        """Give each page that follows from no other to the one broken tree whose rows it may have.
+
+        Returns how many whole pages of rows may be of several.
+        """
         unknown = 0
         for number in range(1, len(self.pages) + 1):
             kind = self.pages.kind(number)
@@ -149,7 +158,7 @@ class _Found:
             able = [
                 tree.name
                 for tree in self.trees.values()
-                if tree.by_row == by_row and all(tree.fits(row) for row in rows)
+                if tree.name in self.broken and tree.by_row == by_row and all(tree.fits(row) for row in rows)
             ]
             if len(able) == 1:
                 self.owned[number] = able[0]
