@@ -286,7 +286,7 @@ def _answers(db: Path) -> Iterator[object]:
             theirs = index.scoped(Scope(user))
             yield [(hit.id, round(hit.score, 4), hit.text) for hit in theirs.search("bird nest", mode="hybrid")]
             yield [memory.text for memory in theirs.memories.all()]
-        yield [index.document(f"d{number}").text for number in range(0, 40, 5)]
+        yield [index.document(f"d{number}").text for number in range(0, 25, 5)]
 
 
 def _arguments() -> argparse.Namespace:
