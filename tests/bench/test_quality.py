@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench.quality import memories, naming, notes, papers, ranking, reliability
+from bench.quality import made, memories, naming, notes, papers, ranking, reliability, variants
 from bench.quality.definitions import Definition, definitions, parts
 from bench.quality.invented import COLLECTIONS, PROSE, invent, pronounceable
 from bench.quality.manuals import Page, _pages, _pdf
@@ -18,6 +18,7 @@ from bench.quality.notebook import MONTH, write_notes
 from rifflux.evaluate import Cache, Collection, JudgedQuestion
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.pdf import read
+from rifflux.models.hashing import HashEmbedder
 from tests.support.papers import centered, column, typeset
 
 
@@ -193,3 +194,50 @@ def test_facts_name_their_owner_and_forms_do_not() -> None:
         assert len(named.questions) == len(by_pronoun.questions) == len(plain.questions) > 20
         assert all(memory in plain.memories for _, memory in plain.questions)
         assert not any(person in memory for memory in plain.memories for person in memories.PRONOUNS)
+
+
+class TestMadeQuestions:
+    TEXTS = (
+        "The ferry is a flat boat that crosses the river near Basel every quarter of an hour. In May 1898 the boatman "
+        "Karl Emil Huber stretched the first rope across the water. Passengers pay the fare to the boatman on board. "
+        "Only the current moves it from one bank to the other.",
+        "A beehive is an enclosed structure that houses a colony of bees all through the year. On June 3, 1851 the "
+        "priest Lorenzo Langstroth found the space that bees leave free. Frames hang in it, and can be lifted out one "
+        "by one. Honey is taken from the upper boxes in late summer.",
+    )
+
+    @pytest.fixture
+    def collection(self, tmp_path: Path) -> Collection:
+        corpus = tmp_path / "corpus.jsonl"
+        records = [
+            {"_id": f"d{number}", "title": f"Of ferries and hives {number}", "text": f"{text} It is number {number}."}
+            for number, text in enumerate(self.TEXTS * 6)
+        ]
+        corpus.write_text("\n".join(json.dumps(record) for record in records))
+        return Collection("made", "test", (), corpus)
+
+    def test_each_form_asks_for_the_document_it_was_made_of(self, collection: Collection) -> None:
+        assert collection.corpus is not None
+        maker = made.Maker(collection.corpus, HashEmbedder(64))
+        keys = {source.key for source in maker.sources}
+        forms = dict(made.made(collection, maker, 2))
+        assert {"title", "sentence", "keywords", "year", "month", "person", "definition", "two sentences"} <= {*forms}
+        for form, questions in forms.items():
+            assert questions.qrels == form
+            for question in questions.questions:
+                assert question.text.strip()
+                assert {*question.grades} <= keys
+
+    def test_the_same_questions_are_made_every_time(self, collection: Collection) -> None:
+        assert collection.corpus is not None
+        first, second = (dict(made.made(collection, made.Maker(collection.corpus, HashEmbedder(64)), 2)) for _ in "ab")
+        assert first == second
+
+
+def test_a_loss_is_marked_where_it_is_sure() -> None:
+    usual = [0.5] * 100
+    assert variants.change([0.6] * 100, usual).mark == "▼"
+    assert variants.change([0.4] * 100, usual).mark == "▲"
+    noise = [0.5 + (0.1 if number % 2 else -0.1) for number in range(100)]
+    assert variants.change(noise, usual).mark == ""
+    assert str(variants.change(usual, usual)) == "·"
