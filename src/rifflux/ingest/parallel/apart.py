@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from pkgutil import resolve_name
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 from rifflux.errors import MissingExtra, RiffluxError, Unreadable
 from rifflux.ingest.parallel.limits import FRUGAL, LATE, MB, allow, confine, is_short, late, too_large
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
+from rifflux.types.temporary import partial, sweep
 
 #: Returns the context in which a file is read: it is entered once there is room for another reader.
 Place = Callable[[], AbstractContextManager[object]]
@@ -32,6 +33,8 @@ _START = (
 )
 #: Of the environment, what processes cannot start without.
 _INHERITED = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+#: The folder of what was sent begins so.
+SENT = "rifflux-sent-"
 #: Bytes of a name in a folder, and those of the longest ending that is kept when it is cut.
 _LONGEST_NAME = 200
 _LONGEST_SUFFIX = 20
@@ -53,8 +56,12 @@ def safe_name(name: str) -> str:
 
 @contextmanager
 def sent(name: str, data: bytes) -> Iterator[Path]:
-    """Keep what somebody sent in a folder of its own until the block ends, under the name that they gave it."""
-    with TemporaryDirectory(prefix="rifflux-") as folder:
+    """Keep what somebody sent in a folder of its own until the block ends, under the name that they gave it.
+
+    Folders that killed processes left are removed.
+    """
+    sweep(Path(gettempdir()), SENT)
+    with TemporaryDirectory(prefix=SENT, suffix=partial()) as folder:
         path = Path(folder).resolve() / safe_name(name)
         path.write_bytes(data)
         yield path

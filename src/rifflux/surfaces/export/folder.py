@@ -5,19 +5,18 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
 from rifflux import Cure, DiskFull, InvalidArgument, NotFound, UnusableIndex
+from rifflux.types.temporary import partial, sweep
 
 #: What every export has: the hashes of its files, and facts about it.
 SUMS = "SHA256SUMS"
 FACTS = "export.json"
-_PARTIAL = re.compile(r".*\.(\d+)\.partial")
 # Of the system call that gives two folders each other's name.
 _HERE = -100
 _EXCHANGE = 2
@@ -31,8 +30,8 @@ def made_anew(target: Path, *, force: bool = False) -> Iterator[Path]:
     `NotFound` without the folder above, and `UnusableIndex` where it cannot be written.
     """
     _check(target, force=force)
-    _sweep(target)
-    new = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    sweep(target.parent, f".{target.name}.")
+    new = target.with_name(f".{target.name}{partial()}")
     try:
         new.mkdir(0o700)
         yield new
@@ -75,25 +74,6 @@ def _check(target: Path, *, force: bool) -> None:
         raise InvalidArgument(f"{target} is there: name another folder, or replace this one", cure=Cure.OVERWRITE)
 
 
-def _sweep(target: Path) -> None:
-    """Remove what exports left that were killed."""
-    for each in target.parent.glob(f".{target.name}.*.partial"):
-        found = _PARTIAL.fullmatch(each.name)
-        if found and not _lives(int(found[1])):
-            shutil.rmtree(each, ignore_errors=True)
-
-
-def _lives(process: int) -> bool:
-    if process == os.getpid():
-        return False
-    with suppress(PermissionError):
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return False
-    return True
-
-
 def _close(folder: Path) -> None:
     """Take from everybody else what they might do with a folder and all in it."""
     for each in (folder, *folder.rglob("*")):
@@ -105,7 +85,7 @@ def _put(new: Path, target: Path) -> None:
     if not target.exists():
         new.rename(target)
     elif not _exchanged(new, target):
-        former = target.with_name(f".{target.name}.former.{os.getpid()}.partial")
+        former = target.with_name(f".{target.name}.former{partial()}")
         target.rename(former)
         try:
             new.rename(target)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
+import tempfile
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,7 @@ import pytest
 
 import rifflux
 from rifflux import Cure, DamagedIndex, Document
+from rifflux.ingest.parallel.apart import sent
 from rifflux.store.sqlite.maintenance.pages import INNER_TABLE, LEAF_TABLE, PAGE, DatabasePages
 
 DOCUMENTS = 400
@@ -156,3 +161,28 @@ def test_inner_pages_name_the_pages_below(made: Path) -> None:
         (root,) = pages_of(made, "chunk", "internal")
         assert pages.kind(root) == INNER_TABLE
         assert sorted(pages.children(root)) == sorted(pages_of(made, "chunk", "leaf"))
+
+
+def test_a_backup_removes_what_a_killed_one_left(db: Path, tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left = [tmp_path / f"copy.db.abc.{ended.pid}.partial{suffix}" for suffix in ("", "-journal")]
+    others = [tmp_path / f"copy.db.abc.{os.getppid()}.partial", tmp_path / "copy.db.notes"]
+    for each in (*left, *others):
+        each.write_bytes(b"half")
+    with rifflux.open(db, model="hash:64") as index:
+        index.admin.backup(tmp_path / "copy.db")
+    assert not any(each.exists() for each in left)
+    assert all(each.exists() for each in others)
+
+
+def test_what_a_killed_process_was_sent_is_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    folder = tmp_path / f"rifflux-sent-abc.{ended.pid}.partial"
+    folder.mkdir()
+    (folder / "secret.pdf").write_bytes(b"half")
+    with sent("note.md", b"# A note") as path:
+        assert [each.name for each in tmp_path.iterdir()] == [path.parent.name]
+    assert list(tmp_path.iterdir()) == []

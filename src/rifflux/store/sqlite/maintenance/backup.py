@@ -14,6 +14,7 @@ import apsw
 from rifflux.errors import Cure, DamagedIndex, InvalidArgument
 from rifflux.store.sqlite.connection.connect import differs, translated
 from rifflux.types import Progress
+from rifflux.types.temporary import partial, sweep
 
 #: Pages copied between two tellings of progress.
 STEP = 1_000
@@ -27,8 +28,8 @@ def backup(source: apsw.Connection, target: Path, *, force: bool = False, progre
     """
     target = target.expanduser()
     _check_target(Path(source.filename) if source.filename else None, target, force=force)
-    with translated(str(target)), new_file(target) as partial:
-        copy = apsw.Connection(str(partial))
+    with translated(str(target)), new_file(target) as whole:
+        copy = apsw.Connection(str(whole))
         try:
             try:
                 with _one_moment(source):
@@ -42,8 +43,8 @@ def backup(source: apsw.Connection, target: Path, *, force: bool = False, progre
         finally:
             copy.close()
         if source.filename:
-            shutil.copymode(source.filename, partial)
-        partial.replace(target)
+            shutil.copymode(source.filename, whole)
+        whole.replace(target)
 
 
 def _check_target(source: Path | None, target: Path, *, force: bool) -> None:
@@ -61,9 +62,13 @@ def _check_target(source: Path | None, target: Path, *, force: bool) -> None:
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """Make a new file next to the target that is gone after the block if it was not renamed."""
+    """Make a new file next to the target that is gone after the block if it was not renamed.
+
+    What killed processes left of such files is removed.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
-    number, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".partial", dir=target.parent)
+    sweep(target.parent, f"{target.name}.")
+    number, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=partial(), dir=target.parent)
     os.close(number)
     try:
         yield Path(name)

@@ -1,0 +1,43 @@
+"""Temporary files and folders whose names say which process made them, so that the next one removes what is left."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["partial", "sweep"]
+
+_PARTIAL = re.compile(r".*\.(\d+)\.partial(-journal|-wal|-shm)?", re.DOTALL)
+
+
+def partial() -> str:
+    """Return the end of the name of what this process makes and has not finished."""
+    return f".{os.getpid()}.partial"
+
+
+def sweep(folder: Path, start: str) -> None:
+    """Remove what begins so in a folder, was not finished, and is of a process that is gone."""
+    for each in folder.glob(f"{glob.escape(start)}*.partial*"):
+        found = _PARTIAL.fullmatch(each.name)
+        if not found or _lives(int(found[1])):
+            continue
+        if each.is_dir() and not each.is_symlink():
+            shutil.rmtree(each, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                each.unlink()
+
+
+def _lives(process: int) -> bool:
+    if process == os.getpid():
+        return True
+    with suppress(PermissionError):
+        try:
+            os.kill(process, 0)
+        except (ProcessLookupError, OverflowError):
+            return False
+    return True
