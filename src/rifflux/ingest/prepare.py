@@ -21,6 +21,7 @@ from rifflux.ingest.chunking import Chunker, blocks_of, chunk_id, embedding_text
 from rifflux.ingest.read import READER_VERSION, read, read_lines, reader_for
 from rifflux.ingest.read.base import File
 from rifflux.ingest.read.jsonl import Records
+from rifflux.ingest.read.machine_made import machine_made
 from rifflux.ingest.read.unread import kind_of, reason_of
 from rifflux.ingest.walk.find import FoundFile
 from rifflux.ingest.walk.inside import Place
@@ -33,6 +34,8 @@ from rifflux.types import Block, Chunk, Document, Failure, LeftOut, Parsed
 HEAD_BYTES = 8192
 #: The chunks of one document of a file at most: a book has some thousands.
 MOST_CHUNKS = 25_000
+#: Files up to so many bytes are read, whoever wrote them: they take little room.
+SMALL = 1024
 #: Stands for the hash of a file of which not all is stored yet, so that an interrupted run is noticed.
 UNFINISHED = ""
 
@@ -56,7 +59,7 @@ class ReadJob:
 
     With `lines`, only those are meant, and `known` is the hash that the file will be remembered by. Messages call it by
     its `name`; its `size` is the number of bytes to read. Its documents are analyzed in `language`, empty for that of
-    the index.
+    the index. With `all_files` it is read even if a program wrote it for programs.
     """
 
     root: str
@@ -65,6 +68,7 @@ class ReadJob:
     unchanged: bool = False
     lines: Lines | None = None
     language: str = ""
+    all_files: bool = False
 
     @property
     def name(self) -> str:
@@ -198,6 +202,8 @@ def _file(job: ReadJob, prepare: Preparer | None) -> JobResult:
                 kind = kind_of(found.path, head)
                 return JobResult(left_out=LeftOut(job.name, reason_of(kind), kind))
             data = head + file.read()
+            if len(data) > SMALL and not job.all_files and (kind := machine_made(found.path, data)):
+                return JobResult(left_out=LeftOut(job.name, reason_of(kind), kind))
     except OSError as error:
         return JobResult(failures=(Failure(job.name, f"cannot be read: {error.strerror}"),))
     hash = fingerprint(blake2b(data, digest_size=16).hexdigest(), job.language)

@@ -28,10 +28,11 @@ from rifflux.ingest.prepare import (
     jobs_of,
 )
 from rifflux.ingest.read import SUFFIXES
+from rifflux.ingest.read.base import PAGES_WITHOUT_TEXT
 from rifflux.ingest.read.jsonl import Records
-from rifflux.ingest.walk.find import Finder, FoundFile, Links, Skipped, until_link
+from rifflux.ingest.walk.find import RULES, Finder, FoundFile, Links, Skipped, until_link
 from rifflux.models.cores import available_cores
-from rifflux.store import FileState, Placed, Store
+from rifflux.store import DocumentChange, FileState, Placed, Store
 from rifflux.types import Failure, LeftOut, Notice, Progress
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
@@ -52,15 +53,47 @@ class Target:
     noticed: bool = False
 
 
+#: A document of more chunks is named in the report: it takes room in the index, and in every page of results.
+MANY_CHUNKS = 300
+
+
+def remarks_on(name: str, change: DocumentChange) -> Iterator[Notice]:
+    """Yield what the owner of a file should know of it: that it is long, or has pages that nobody can find."""
+    chunks = len(change.chunks)
+    if chunks > MANY_CHUNKS:
+        data: dict[str, object] = {"path": name, "document": change.document.key, "chunks": chunks}
+        yield Notice("file.long", f"{name} has {chunks:,} passages: exclude it if nobody looks for them", data=data)
+    pages = change.document.metadata.get(PAGES_WITHOUT_TEXT)
+    if pages:
+        data = {"path": name, "pages": pages}
+        text = f"{name}: {len(pages):,} pages are images without text ({spans(pages)}): run OCR on them"
+        yield Notice("pages.without_text", text, data=data)
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Return ascending numbers as text, those that follow each other as one span: `1, 3-5`."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in found)
+
+
 @dataclass(slots=True)
 class SyncTally:
     """Counts of a run while it goes on."""
 
+    found: int = 0
     indexed: int = 0
-    skipped: int = 0
+    unchanged: int = 0
     deleted: int = 0
+    unreadable: int = 0
     chunks: int = 0
     left_out: list[LeftOut] = field(default_factory=list)
+    #: The number of files and folders that a rule leaves out, by its name.
+    by_rule: Counter[str] = field(default_factory=Counter)
     failed: list[Failure] = field(default_factory=list)
     remarks: list[Notice] = field(default_factory=list)
     #: The paths that are gone from each root, and the number of files that are new there.
@@ -201,9 +234,14 @@ class Sync:
             below = target.within.relative_to(target.root).as_posix()
         known = self.store.catalog.files(str(target.root), below=below)
         items = list(self.finder.within(target.root, target.within, noticed=target.noticed, links=tally.links))
+        tally.found += len(items)
         unread = self._store(str(target.root), self._due(items, target, known, tally), tally, progress)
         if self.prune is not False:
-            tally.gone.setdefault(target.root, set()).update(_gone(items, known, unread))
+            gone, unwanted = _gone(items, known, unread)
+            if unwanted:
+                self.store.catalog.remove_files(str(target.root), sorted(unwanted))
+                tally.deleted += len(unwanted)
+            tally.gone.setdefault(target.root, set()).update(gone)
             tally.added[target.root] += sum(isinstance(item, FoundFile) and item.path not in known for item in items)
 
     def _due(
@@ -217,9 +255,11 @@ class Sync:
             if isinstance(item, Skipped):
                 if item.failed:
                     tally.failed.append(Failure(str(place), item.reason))
+                    tally.unreadable += 1
+                elif item.kind in RULES:
+                    tally.by_rule[item.kind] += 1
                 else:
                     tally.left_out.append(LeftOut(str(place), item.reason, item.kind))
-                    tally.skipped += 1
                 continue
             state = known.get(item.path)
             language = languages.at(place)
@@ -229,7 +269,7 @@ class Sync:
                     Notice("file.misdated", f"{place}: its date is taken as {item.updated_at}", data=data)
                 )
             if state is None or self.force:
-                due.append(ReadJob(str(target.root), item, language=language))
+                due.append(ReadJob(str(target.root), item, language=language, all_files=self.finder.all_files))
             elif (
                 (state.size, state.mtime_ns) != (item.size, item.mtime_ns)
                 or not is_current(state.hash, language)
@@ -237,11 +277,12 @@ class Sync:
             ):
                 # A file that could not be read is read again, whatever its content.
                 hash = "" if state.problem else state.hash
-                due.append(ReadJob(str(target.root), item, hash, language=language))
+                due.append(ReadJob(str(target.root), item, hash, language=language, all_files=self.finder.all_files))
             elif state.problem:
                 tally.failed.append(Failure(str(place), state.problem))
+                tally.unreadable += 1
             else:
-                tally.skipped += 1
+                tally.unchanged += 1
         return due
 
     def _store(self, root: str, due: Sequence[ReadJob], tally: SyncTally, progress: Progress | None) -> set[str]:
@@ -263,15 +304,22 @@ class Sync:
             tally.failed += outcome.failures
             if outcome.left_out:
                 tally.left_out.append(outcome.left_out)
-                tally.skipped += 1
                 unread.add(job.found.path)
+            elif not outcome.change:
+                tally.unreadable += 1
             if change := outcome.change:
-                chunks = sum(len(document.chunks) for _, document in change.documents)
+                chunks = 0
+                for _, document in change.documents:
+                    chunks += len(document.chunks)
+                    if len(document.chunks) > MANY_CHUNKS or PAGES_WITHOUT_TEXT in document.document.metadata:
+                        tally.remarks += remarks_on(job.name, document)
                 tally.chunks += chunks
                 if change.keep is not None:
                     tally.indexed += 1
-                elif change.state.hash != UNFINISHED and not change.state.problem:
-                    tally.skipped += 1
+                elif change.state.problem:
+                    tally.unreadable += 1
+                elif change.state.hash != UNFINISHED:
+                    tally.unchanged += 1
                 waiting.append(change)
                 size += chunks + 1
             if size >= GROUP:
@@ -345,17 +393,29 @@ class Sync:
         return ""
 
 
-def _gone(items: Sequence[FoundFile | Skipped], known: Mapping[str, FileState], unread: set[str]) -> set[str]:
-    """Return the known files that are gone or no longer read; not those that could not be accessed."""
+def _gone(
+    items: Sequence[FoundFile | Skipped], known: Mapping[str, FileState], unread: set[str]
+) -> tuple[set[str], set[str]]:
+    """Return the known files that are gone, and those that are there and left out now.
+
+    What could not be accessed is neither.
+    """
     gone = set(known)
+    unwanted = unread & known.keys()
     for item in items:
-        if isinstance(item, Skipped) and item.failed and item.path == "./":
-            gone.clear()
-        elif isinstance(item, Skipped) and item.failed and item.path.endswith("/"):
-            gone = {path for path in gone if not path.startswith(item.path)}
-        elif item.path not in unread and (isinstance(item, FoundFile) or item.failed):
+        if isinstance(item, FoundFile):
             gone.discard(item.path)
-    return gone
+            continue
+        if item.path == "./":
+            met = set(gone) if item.failed else set()
+        elif item.path.endswith("/"):
+            met = {path for path in gone if path.startswith(item.path)}
+        else:
+            met = gone & {item.path}
+        gone -= met
+        if not item.failed:
+            unwanted |= met
+    return gone, unwanted
 
 
 #: The devices that folders lay on when they were last brought up to date.

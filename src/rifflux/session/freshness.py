@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rifflux.errors import RiffluxError
 from rifflux.store import EARLIEST_NS, LATEST_NS, Store
-from rifflux.types import Freshness, LeftOut
+from rifflux.types import Freshness
 
 #: The settings that hold the moments of looks at whole roots, what was left out of them, and how refreshing went.
 _SYNCED = "synced"
@@ -112,10 +112,10 @@ def look(store: Store, number: int) -> Freshness:
 # How many files of each root were left out when all of it was last looked at, by their kind
 
 
-def note_left_out(store: Store, root: str, found: Iterable[LeftOut]) -> None:
-    """Record what was left out of a root."""
+def note_left_out(store: Store, root: str, counts: Mapping[str, int]) -> None:
+    """Record the numbers of files that were left out of a root, by their kinds."""
     known = _recorded(store)
-    kinds = dict(Counter(each.kind for each in found))
+    kinds = dict(counts)
     if known.get(root, {}) == kinds:
         return
     current = {each: counts for each, counts in known.items() if Path(each).exists()}

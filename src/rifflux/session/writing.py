@@ -208,8 +208,9 @@ class Writer:
             changes = self.put_now(DOCUMENTS, documents, force=how.force, processes=how.processes)
         else:
             changes = []
+        tally.found += len(documents)
         tally.indexed += len(changes)
-        tally.skipped += len(documents) - len(changes)
+        tally.unchanged += len(documents) - len(changes)
         for change in changes:
             tally.chunks += len(change.chunks)
         embedded = Embedded()
@@ -218,13 +219,17 @@ class Writer:
         # Only now, so that a wider root found the vectors of those inside it.
         for target in todo:
             absorb(self.view.store, target)
+        left_out = Counter(each.kind for each in tally.left_out) + tally.by_rule
         return IndexReport(
+            found_files=tally.found,
             indexed_files=tally.indexed,
-            skipped_files=tally.skipped,
+            unchanged_files=tally.unchanged,
+            skipped_files=tally.unchanged + left_out.total(),
+            failed_files=tally.unreadable,
             deleted_files=tally.deleted,
             failed=tuple(tally.failed),
             skipped=tuple(tally.left_out),
-            skipped_kinds=dict(Counter(each.kind for each in tally.left_out)),
+            skipped_kinds=dict(left_out),
             chunks=tally.chunks,
             embedded_chunks=embedded.chunks,
             indexed_paths=tuple(str(target.within) for target in todo),
@@ -273,11 +278,13 @@ class Writer:
                 for target in todo:
                     begun = time.time()
                     before = len(tally.left_out)
+                    rules = Counter(tally.by_rule)
                     remember(store, target)
                     sync(target, tally, how.progress)
                     if target.within == target.root:
                         note_synced(store, [str(target.root)], begun)
-                        note_left_out(store, str(target.root), tally.left_out[before:])
+                        kinds = Counter(each.kind for each in tally.left_out[before:])
+                        note_left_out(store, str(target.root), kinds + (tally.by_rule - rules))
                 sync.remove_gone(tally)
         except (RiffluxError, OSError):
             record_refresh(store, succeeded=False)

@@ -215,15 +215,21 @@ class LeftOut:
 class IndexReport:
     """What a run of indexing did.
 
-    `skipped_files` counts the unchanged files and those left out on purpose (too large, an image); the latter are
-    listed in `skipped` with the reason, and counted by their kind in `skipped_kinds`. `failed` lists the files that
-    could not be read. `waited_for` names which other
-    processes were at the same work and had to finish first. `degraded` says why chunks that were stored have no vector
-    yet: they are found by words. `remarks` say what else was done, such as analyzing files in another language.
+    Every file that was found is accounted for: `found_files` are `indexed_files`, `unchanged_files`, `failed_files` and
+    those left out on purpose, which `skipped_kinds` counts by their kind: too large, an image, written by a program for
+    programs (`lock`, `minified`, `dump` ...), or named by a rule (`hidden`, `ignored`, `excluded`, `tool`; a folder
+    counts once). Those that no rule names are listed in `skipped` with the reason. `skipped_files` are those unchanged
+    or left out. `failed` lists with the reason what could not be read, parts of files too. `waited_for` names which
+    other processes were at the same work and had to finish first. `degraded` says why chunks that were stored have no
+    vector yet: they are found by words. `remarks` name files of very many passages and pages without text, and what
+    else was done, such as analyzing files in another language.
     """
 
+    found_files: int = 0
     indexed_files: int = 0
+    unchanged_files: int = 0
     skipped_files: int = 0
+    failed_files: int = 0
     deleted_files: int = 0
     failed: tuple[Failure, ...] = ()
     skipped: tuple[LeftOut, ...] = ()

@@ -22,11 +22,11 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems l
 def test_a_file_that_takes_too_much_memory_fails_alone(tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
-    (folder / "deep.json").write_text("[" * 4_000_000)
+    (folder / "deep.js").write_text("{\n" * 4_000_000)
     (folder / "good.md").write_text("# Herons\n\nHerons fish at dawn.\n")
     with rifflux.open(tmp_path / "i.db", model="hash", reader_memory_mb=256) as index:
         report = index.add(folder, embed=False)
-        assert [Path(each.path).name for each in report.failed] == ["deep.json"]
+        assert [Path(each.path).name for each in report.failed] == ["deep.js"]
         assert "memory" in report.failed[0].reason
         assert report.indexed_files == 1
         again = index.add(folder, embed=False)

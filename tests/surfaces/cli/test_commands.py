@@ -27,8 +27,11 @@ pytestmark = pytest.mark.slow
 
 REPORT = {
     *(
+        "found_files",
         "indexed_files",
+        "unchanged_files",
         "skipped_files",
+        "failed_files",
         "deleted_files",
         "failed",
         "skipped",

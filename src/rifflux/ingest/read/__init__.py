@@ -27,7 +27,7 @@ from rifflux.types import LONGEST_TITLE, Failure, Parsed, bounded_title
 __all__ = ["FORMATS", "READER_VERSION", "SUFFIXES", "File", "Reader", "read", "read_lines", "reader_for"]
 
 #: Files are read again when this changes: raise it whenever a reader gives other text or blocks than before.
-READER_VERSION: int = 7
+READER_VERSION: int = 8
 
 Read = TypeVar("Read")
 #: Makes documents of a file, and a failure for each part that could not be read. Raises `Unreadable`.

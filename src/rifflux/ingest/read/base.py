@@ -14,6 +14,9 @@ from pathlib import PurePosixPath
 from rifflux.errors import Unreadable
 from rifflux.types import Block, Document, Parsed
 
+#: The metadata of a document that lists the pages of images, on which nothing can be found.
+PAGES_WITHOUT_TEXT = "pages_without_text"
+
 
 @dataclass(frozen=True, slots=True)
 class File:

@@ -68,6 +68,11 @@ def _parsed_lines(file: File, first: int) -> Iterator[tuple[int, object]]:
                 yield number, ValueError(f"not valid JSON: {error}")
 
 
+def holds_records(data: bytes) -> bool:
+    """Return True if a JSON file holds documents, and not other data."""
+    return _records(data) is not None
+
+
 def _records(data: bytes) -> list[Record] | None:
     try:
         value = json.loads(decode(data))

@@ -11,7 +11,7 @@ from operator import attrgetter
 import pypdfium2
 
 from rifflux.errors import Unreadable
-from rifflux.ingest.read.base import File, TextBuilder
+from rifflux.ingest.read.base import PAGES_WITHOUT_TEXT, File, TextBuilder
 from rifflux.types import Parsed
 
 #: A word cut at the end of a line: by the mark that PDFium leaves for it, or by a hyphen between letters.
@@ -32,25 +32,30 @@ _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+
 def read(file: File) -> Iterator[Parsed]:
     """Yield one document; its blocks stand under `page 1`, `page 2`, … and `metadata["pages"]` counts the pages.
 
-    Lines stay lines, words cut at their ends are made whole. Raises `Unreadable` if the file is broken,
-    encrypted, or holds no text.
+    `metadata["pages_without_text"]` lists the pages of images. Lines stay lines, words cut at their ends are made
+    whole. Raises `Unreadable` if the file is broken, encrypted, or holds no text.
     """
     with closing(open_pdf(file.data)) as pdf:
         build = TextBuilder()
         pages = len(pdf)
         written = 0
+        images: list[int] = []
         for number in range(pages):
             paragraphs = _paragraphs(_page_text(pdf, number))
             build.begin_page(number + 1)
             if paragraphs:
                 written += 1
                 build.heading(1, f"page {number + 1}")
+            elif _has_image(pdf, number):
+                images.append(number + 1)
             for kind, text in paragraphs:
                 build.add(text, kind=kind)
         facts = properties(pdf)
     if not written:
         raise Unreadable(NO_TEXT)
-    said = {name: facts[name] for name in ("author", "keywords", "subject") if name in facts}
+    said: dict[str, object] = {name: facts[name] for name in ("author", "keywords", "subject") if name in facts}
+    if images:
+        said[PAGES_WITHOUT_TEXT] = images
     created = _iso(facts.get("creationdate", ""))
     updated = _iso(facts.get("moddate", ""))
     yield build.parsed(file, "pdf", facts.get("title", ""), created, updated, pages=pages, **said)
@@ -90,6 +95,14 @@ def _page_text(pdf: pypdfium2.PdfDocument, number: int) -> str:
             return (_by_columns(pdf, number) if _is_woven(text) else "") or found
     except pypdfium2.PdfiumError:
         return ""
+
+
+def _has_image(pdf: pypdfium2.PdfDocument, number: int) -> bool:
+    try:
+        with closing(pdf[number]) as page:
+            return any(True for _ in page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_IMAGE], max_depth=2))
+    except pypdfium2.PdfiumError:
+        return False
 
 
 def _is_woven(text: pypdfium2.PdfTextPage) -> bool:

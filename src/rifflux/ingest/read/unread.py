@@ -10,6 +10,11 @@ from rifflux.ingest.read.base import what_is
 #: Why files of a kind are not read.
 _REASONS: Mapping[str, str] = {
     "archive": "an archive: unpack it to have its files read",
+    "catalogue": "a catalogue of translations: --all-files reads it",
+    "drawing": "a drawing or other data as text: --all-files reads it",
+    "dump": "data that a program wrote out: --all-files reads it",
+    "lock": "a list of the versions of packages: --all-files reads it",
+    "minified": "code without line breaks: --all-files reads it",
     "audio": "sound",
     "binary": "data that is not text",
     "database": "a database",

@@ -31,7 +31,6 @@ GENERATED = frozenset(
         *(".bzr", ".git", ".hg", ".jj", ".svn", "CVS", "_darcs"),
         *(".eggs", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytest_cache", ".ruff_cache", ".tox", ".venv"),
         *("__pycache__", "bower_components", "node_modules", "site-packages"),
-        ".rifflux",
     }
 )
 
@@ -42,8 +41,18 @@ MAX_COLLECTION_BYTES = 512 * 2**20
 #: The content that marks a folder as a cache: https://bford.info/cachedir/
 CACHE_SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
 
+#: The folder that an index lies in unless another place is named.
+OWN_FOLDER = ".rifflux"
 #: The kind of what an index keeps beside its database.
 INDEX = "index"
+#: What is left out by a rule, by its kind: it is counted, and not listed.
+RULES = {
+    "excluded": "a pattern excludes it",
+    "hidden": "its name begins with a dot",
+    "ignored": "an ignore file names it",
+    "other": "a pipe, a socket or a device",
+    "tool": "a folder that a tool made",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +119,7 @@ class _WalkedFolder:
 class Finder:
     """Walks a folder and yields its files, each folder's in the order of their names.
 
-    Left out silently: what `.gitignore`, `.riffluxignore` and `.git/info/exclude` ignore (nested ones, and those above
+    Left out by rules: what `.gitignore`, `.riffluxignore` and `.git/info/exclude` ignore (nested ones, and those above
     the root up to the top of its git repository), names that start with a dot (unless `hidden`), folders that tools
     generate, the files of an index, devices and sockets. `exclude` are more patterns in the syntax of `.gitignore`,
     relative to the root, which nothing overrides. Files over `max_bytes` are skipped with a reason; those that hold
@@ -119,12 +128,15 @@ class Finder:
     What is named itself is taken, hidden or ignored as it may be; the rules are for what is below it.
     Symbolic links are followed to what lies inside the root, and inside one of `allowed` if that is not empty, and is
     not met under its own path.
+
+    `all_files` has files read too that programs wrote for programs: lock files, minified and generated code, dumps.
     """
 
     max_bytes: int = 20 * 2**20
     hidden: bool = False
     exclude: tuple[str, ...] = ()
     allowed: tuple[Path, ...] = ()
+    all_files: bool = False
 
     def __call__(self, root: Path, within: Path | None = None) -> Iterator[FoundFile | Skipped]:
         """Return the files of `root`; only those at or below `within` if given. Paths are relative to `root`.
@@ -133,7 +145,9 @@ class Finder:
         there, `InvalidArgument` where `within` is not inside `root`.
         """
         root, parts = _named(root, within)
-        return self._walk(root, os.path.realpath(root), parts, {}, noticed=False)
+        for item in self._walk(root, os.path.realpath(root), parts, {}, noticed=False):
+            if not isinstance(item, Skipped) or item.kind not in RULES or item.path == "./":
+                yield item
 
     def within(
         self, root: Path, within: Path, *, noticed: bool = False, links: dict[Path, set[Path]] | None = None
@@ -141,7 +155,8 @@ class Finder:
         """Return the files of a root at or below a path; the root must be its own real place.
 
         With `noticed`, the path is one that the system reported: it may be gone, and the rules hold for it too. If it
-        meets a link, it must end there: see `until_link`. Links that are met are added to `links`. Raises `NotFound`
+        meets a link, it must end there: see `until_link`. Links that are met are added to `links`. What a rule leaves
+        out is yielded too, of a kind of `RULES`, a folder as one. Raises `NotFound`
         where nothing is there, unless `noticed`.
         """
         parts = within.relative_to(root).parts
@@ -291,6 +306,7 @@ class _Walk:
                 known.add(scan.identity)
                 names = {entry.name for entry in scan.entries}
                 if not folder.named and self._is_generated(folder.real, names):
+                    yield Skipped(folder.path, RULES["tool"], "tool")
                     continue
                 ruled = self._ruled(folder, names)
                 for entry in sorted(scan.entries, key=attrgetter("name")):
@@ -342,7 +358,9 @@ class _Walk:
                 is_folder = entry.is_dir()
             except OSError:
                 is_folder = False  # a link that turns in a circle
-            if self._unwanted(folder, name, is_folder):
+            if rule := self._unwanted(folder, name, is_folder):
+                if rule != INDEX:
+                    yield Skipped(f"{printable(path)}/" if is_folder else printable(path), RULES[rule], rule)
                 return
             if printable(name) != name:
                 yield _unnamable(path)
@@ -404,18 +422,20 @@ class _Walk:
                 folder = self._ruled(folder.child(name))
         return True
 
-    def _unwanted(self, folder: _WalkedFolder, name: str, is_folder: bool) -> bool:
-        """Return True if the entry `name` of `folder` is to be left out silently."""
+    def _unwanted(self, folder: _WalkedFolder, name: str, is_folder: bool) -> str:
+        """Return the rule that leaves the entry `name` of `folder` out, one of `RULES`; nothing if it is wanted."""
+        if name == OWN_FOLDER or self._is_own((*folder.real, name)):
+            return INDEX
         if name.startswith(".") and not self.finder.hidden:
-            return True
+            return "hidden"
         if is_folder and (name in GENERATED or name.endswith(".egg-info")):
-            return True
-        if self._is_own((*folder.real, name)):
-            return True
+            return "tool"
         path = folder.path + name
         if self.excluded.levels and self.excluded(path, folder=is_folder):
-            return True
-        return bool(folder.ignores.levels) and folder.ignores(self.lead + path, folder=is_folder)
+            return "excluded"
+        if folder.ignores.levels and folder.ignores(self.lead + path, folder=is_folder):
+            return "ignored"
+        return ""
 
     def _is_own(self, real: tuple[str, ...]) -> bool:
         """Return True for what an index keeps beside its database: logs, locks, derived files."""
@@ -430,7 +450,8 @@ class _Walk:
     ) -> Iterator[FoundFile | Skipped]:
         status = status or self.inside.status(real)
         if not stat.S_ISREG(status.st_mode):
-            return  # a pipe, a socket or a device
+            yield Skipped(path, RULES["other"], "other")
+            return
         many = path.lower().endswith(COLLECTIONS)
         if many:
             limit = max(self.finder.max_bytes, MAX_COLLECTION_BYTES)

@@ -54,6 +54,9 @@ def index(
         ),
     ] = None,
     hidden: Annotated[bool | None, typer.Option("--hidden", help="Index hidden files too.")] = None,
+    all_files: Annotated[
+        bool | None, typer.Option("--all-files", help="Index lock files, generated code and dumps too.")
+    ] = None,
     exclude: Annotated[list[str] | None, typer.Option(help="Leave out what matches, as in .gitignore.")] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Then follow all files of the index as they change.")] = False,
 ) -> None:
@@ -64,7 +67,9 @@ def index(
     device, or more than half of it is gone. With --watch, what is saved is
     found within a second, until Ctrl-C; --json prints a line each time that something was done.
     """
-    settings = here.settings(hidden=hidden, exclude=tuple(exclude) if exclude else None, language=language)
+    settings = here.settings(
+        hidden=hidden, all_files=all_files, exclude=tuple(exclude) if exclude else None, language=language
+    )
     if (
         paths
         and not any(path.expanduser().exists() for path in paths)
@@ -127,8 +132,14 @@ def _print_followed(done: IndexReport, *, as_json: bool) -> None:
 
 
 def _counts(done: IndexReport) -> str:
-    parts = [f"{done.indexed_files:,} indexed", f"{done.skipped_files:,} unchanged or skipped"]
-    parts += [f"{done.deleted_files:,} removed"] * bool(done.deleted_files)
-    parts += [f"{len(done.failed)} failed"] * bool(done.failed)
+    left_out = done.skipped_files - done.unchanged_files
+    parts = [f"{done.indexed_files:,} indexed", f"{done.unchanged_files:,} unchanged"]
+    if left_out:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(done.skipped_kinds.items()))
+        parts.append(f"{left_out:,} left out ({kinds})")
+    if done.failed:
+        parts.append(f"{done.failed_files or len(done.failed):,} failed")
+    if done.deleted_files:
+        parts.append(f"{done.deleted_files:,} removed")
     made = f"{done.chunks:,} chunks, {done.embedded_chunks:,} embedded"
     return f"{', '.join(parts)}; {made}, in {done.seconds:.1f} s"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _TOKENS = "tokens.json"
 #: Settings of where things are and how files are found, which mean nothing elsewhere.
-_OF_THIS_PLACE = ("db", "state", "threads", "hidden", "exclude", "max_file_mb", "synonyms", "rerank_model")
+_OF_THIS_PLACE = ("db", "state", "threads", "hidden", "all_files", "exclude", "max_file_mb", "synonyms", "rerank_model")
 _WORKERS = 2
 
 

@@ -27,12 +27,14 @@ class ReindexNotes(Shape):
 
     warning: str = Field(description="How to treat the names of files")
     index: str = Field(description="The index file that was written")
+    found_files: int = Field(description="Files that were found: indexed, unchanged, failed or left out")
+    unchanged_files: int = Field(description="Files that had not changed")
     deleted_files: int = Field(description="Files that are gone")
     chunks: int = Field(description="Chunks that were written")
     embedded_chunks: int = Field(description="Chunks that got a vector")
     seconds: float
     failed_files: int = Field(description="Files that could not be read")
-    failed: list[FailureShape] = Field(default=[], description="The first of them, with the reason")
+    failed: list[FailureShape] = Field(default=[], description="The first failures, with the reason")
     left_out: list[FailureShape] = Field(default=[], description="The first files left out, with the reason")
     left_out_kinds: dict[str, int] = Field(default={}, description="All files left out, by kind")
     degraded: list[str] = Field(default=[], description="Why it is found by words alone for now")
@@ -99,7 +101,7 @@ def report_output(desk: Desk, path: str, report: IndexReport, *, several: bool) 
     for name in ("failed", "skipped", "skipped_kinds", "degraded", "remarks"):
         del done[name]
     few = {name: each for name, each in lists.items() if each}
-    notes = ReindexNotes.of(done | few, warning=UNTRUSTED, index=path, failed_files=len(report.failed))
+    notes = ReindexNotes.of(done | few, warning=UNTRUSTED, index=path)
     if not several:
         del done["indexed_paths"]
     return ReindexOutput.of(done, notes=notes)

@@ -92,6 +92,9 @@ class Settings:
         default=READER_LIMITS.memory_mb, metadata={"help": "memory that reading a file may take; else it fails"}
     )
     hidden: bool = field(default=False, metadata={"help": "index hidden files too"})
+    all_files: bool = field(
+        default=False, metadata={"help": "read lock files, minified and generated code, and dumps too"}
+    )
     exclude: tuple[str, ...] = field(default=(), metadata={"help": "more patterns to leave out, as in .gitignore"})
     facets: tuple[str, ...] = field(default=(), metadata={"help": "metadata fields that queries may name"})
     prices: tuple[str, ...] = field(default=(), metadata={"help": "MODEL=PRICE of a million tokens, for usage"})
@@ -354,7 +357,12 @@ def finder(settings: Settings) -> Finder:
     """Return the finder of files that the settings describe."""
     from rifflux import Finder
 
-    return Finder(int(settings.max_file_mb * 2**20), hidden=settings.hidden, exclude=settings.exclude)
+    return Finder(
+        int(settings.max_file_mb * 2**20),
+        hidden=settings.hidden,
+        exclude=settings.exclude,
+        all_files=settings.all_files,
+    )
 
 
 def view_of(index: Index, user: str) -> Index:
