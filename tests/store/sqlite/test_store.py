@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rifflux
 from rifflux.errors import (
     Busy,
     DamagedIndex,
@@ -245,16 +249,78 @@ class TestMigration:
             raise RuntimeError("no room")
 
         steps[SCHEMA_VERSION] = fail
-        with pytest.raises(RuntimeError, match="no room"):
+        copy = path.with_name(f"{path.name}.schema-{SCHEMA_VERSION}")
+        with pytest.raises(UnusableIndex, match=rf"from schema {SCHEMA_VERSION} to .*no room.* a copy is {copy}"):
             SqliteStore.open(str(path))
         with closing(apsw.Connection(str(path))) as connection:
             assert connection.pragma("user_version") == SCHEMA_VERSION
             assert connection.execute("select count(*) from setting").get
 
+    def test_who_only_looks_at_an_index_leaves_it_as_it_is(self, path: Path, steps: Steps) -> None:
+        steps[SCHEMA_VERSION] = lambda connection: connection.execute("create table added (id integer)")
+        before = path.read_bytes()
+        with pytest.raises(UnusableIndex, match="next command that indexes"):
+            SqliteStore.open(str(path), create=False)
+        assert path.read_bytes() == before
+        assert not list(path.parent.glob("*.schema-*"))
+
+    def test_a_copy_is_made_before(self, path: Path, steps: Steps) -> None:
+        steps[SCHEMA_VERSION] = lambda connection: connection.execute("create table added (id integer)")
+        SqliteStore.open(str(path)).close()
+        copy = path.with_name(f"{path.name}.schema-{SCHEMA_VERSION}")
+        assert copy.stat().st_mode == path.stat().st_mode
+        with closing(apsw.Connection(str(copy))) as connection:
+            assert connection.pragma("user_version") == SCHEMA_VERSION
+            assert connection.pragma("integrity_check") == "ok"
+            assert connection.execute("select count(*) from document").get == 1
+        assert not list(path.parent.glob("*.partial*"))
+
+    def test_without_room_for_a_copy_it_is_brought_up_to_date_all_the_same(
+        self, path: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        steps[SCHEMA_VERSION] = lambda connection: connection.execute("create table added (id integer)")
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1 << 15))
+        SqliteStore.open(str(path)).close()
+        assert not list(path.parent.glob("*.schema-*"))
+        with closing(apsw.Connection(str(path))) as connection:
+            assert connection.pragma("user_version") == SCHEMA_VERSION + 1
+
     def test_an_index_that_is_only_read_names_where_it_is_migrated(self, path: Path, steps: Steps) -> None:
         steps[SCHEMA_VERSION] = lambda connection: None
         with pytest.raises(UnusableIndex, match="open it once where it can be written"):
             connect(str(path), create=False, read_only=True)
+
+
+#: An index of each version from 2 on, as the code of its time made it. Whoever changes the tables gives them another
+#: number, says in `MIGRATIONS` what makes the new of the old ones, and adds a file.
+KEPT = sorted(Path(__file__).parent.glob("schema-*.db.gz"))
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.name.split(".")[0])
+def test_an_index_of_every_version_is_brought_up_to_date(kept: Path, tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    path.write_bytes(gzip.decompress(kept.read_bytes()))
+    with rifflux.open(path, model="hash:32") as index:
+        assert index.admin.check() == []
+        assert index.search("heron läuft", mode="lexical")[0].key == "a"
+        assert [work.title for work in index.works.all()] == ["On herons"]
+        ann = index.scoped(rifflux.Scope("ann"))
+        assert [hit.key for hit in ann.search("marmot", mode="lexical")] == ["c"]
+        assert [memory.text for memory in ann.memories.all()] == ["ann drinks tea"]
+        assert [hit.message.text for hit in ann.conversations.search("kingfisher")] == ["A kingfisher dives."]
+
+
+def test_tables_change_only_together_with_their_number(tmp_path: Path) -> None:
+    assert f"schema-{SCHEMA_VERSION}.db.gz" in {each.name for each in KEPT}
+    former = tmp_path / "former.db"
+    former.write_bytes(gzip.decompress((Path(__file__).parent / f"schema-{SCHEMA_VERSION}.db.gz").read_bytes()))
+    SqliteStore.open(str(tmp_path / "new.db")).close()
+    listed = []
+    for each in (former, tmp_path / "new.db"):
+        with closing(apsw.Connection(str(each))) as connection:
+            rows = connection.execute("select type, name, sql from sqlite_master where name not like '%_terms_%'")
+            listed.append({(kind, name, " ".join(str(sql).split())) for kind, name, sql in rows})
+    assert listed[0] == listed[1]
 
 
 def test_a_truncated_index_says_so(path: Path) -> None:

@@ -36,6 +36,7 @@ from rifflux.store.sqlite.connection.counts import field_counts
 from rifflux.store.sqlite.connection.exchange import WHOLE, finish_interrupted
 from rifflux.store.sqlite.connection.locks import BusyHandler, WalCheckpointer, retry_while_busy
 from rifflux.store.sqlite.connection.tables import SCRIPTS, TABLES, TERM_TABLES, TRIGGERS
+from rifflux.types.temporary import partial, sweep
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
@@ -159,7 +160,7 @@ def _unshared(path: Path) -> apsw.Connection:
     A log that was left next to the database is read too: what it holds may be half of what the database needs.
     """
     # Without locks, the log's index may be kept in memory: nobody else is to see it.
-    if _has_log(path):
+    if _log_size(path):
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=UNLOCKED)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.pragma("locking_mode", "exclusive")
@@ -167,9 +168,10 @@ def _unshared(path: Path) -> apsw.Connection:
     return apsw.Connection(f"file:{quote(str(path.absolute()))}?immutable=1", flags=_IMMUTABLE)
 
 
-def _has_log(path: Path) -> bool:
+def _log_size(path: Path) -> int:
+    """Return the size of the log of an index, in bytes; 0 without one."""
     log = path.with_name(path.name + "-wal")
-    return log.exists() and log.stat().st_size > 0
+    return log.stat().st_size if log.exists() else 0
 
 
 def frozen(connection: apsw.Connection) -> tuple[int, ...] | None:
@@ -202,7 +204,7 @@ def _prepared(
     else:
         if application != APPLICATION_ID:
             raise NotAnIndex(f"{path} is a database of another program", cure=Cure.OTHER_INDEX)
-        check_version(connection, path, read_only=read_only)
+        check_version(connection, path, read_only=read_only, create=create)
     if not read_only:
         # Changes are written to a log first, so that readers and a writer do not wait for each other.
         retry_while_busy(lambda: connection.pragma("journal_mode", "wal"))
@@ -210,7 +212,7 @@ def _prepared(
         connection.pragma("synchronous", "full")
         connection.pragma("journal_size_limit", LOG_BYTES)
         connection.set_wal_hook(WalCheckpointer())
-        write_schema(connection)
+        write_schema(connection, path)
     tables = {name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")}
     if lost := sorted(TABLES - tables):
         raise DamagedIndex(f"{path} is damaged (no table {', '.join(lost)})", cure=Cure.SALVAGE)
@@ -227,8 +229,11 @@ def version_of(connection: apsw.Connection) -> int:
     return int(connection.pragma("user_version"))
 
 
-def check_version(connection: apsw.Connection, path: Path | None, *, read_only: bool) -> None:
-    """Raise `NewerIndex` or `UnusableIndex`, with the cure, for tables that are not of this version and cannot be."""
+def check_version(connection: apsw.Connection, path: Path | None, *, read_only: bool, create: bool) -> None:
+    """Raise `NewerIndex` or `UnusableIndex`, with the cure, for tables that are not of this version.
+
+    Only who may `create` an index brings an older one up to date: whoever looks at one leaves it as it is.
+    """
     version = version_of(connection)
     if version > SCHEMA_VERSION:
         raise NewerIndex(
@@ -244,10 +249,20 @@ def check_version(connection: apsw.Connection, path: Path | None, *, read_only: 
         raise UnusableIndex(
             f"{path} is of an older version, and cannot be upgraded where it is only read", cure=Cure.OPEN_WRITABLE
         )
+    if version < SCHEMA_VERSION and not create:
+        raise UnusableIndex(
+            f"{path} is of an older version (schema {version}, this one reads {SCHEMA_VERSION}), and is brought up to "
+            "date by the next command that indexes",
+            cure=Cure.INDEX,
+        )
 
 
-def write_schema(connection: apsw.Connection) -> None:
-    """Create the tables in an empty database, or bring those of an earlier version up to date, in one transaction."""
+def write_schema(connection: apsw.Connection, path: Path | None) -> None:
+    """Create the tables in an empty database, or bring those of an earlier version up to date, in one transaction.
+
+    Before that an earlier version is copied beside the index, if the disk has room. Raises `UnusableIndex`, which names
+    the copy, if it cannot be brought up to date; then it is as it was.
+    """
     if version_of(connection) == SCHEMA_VERSION:
         return
     # A migration can make a table again that others refer to only while nobody checks the references.
@@ -260,8 +275,7 @@ def write_schema(connection: apsw.Connection) -> None:
             for script in (*SCRIPTS, TRIGGERS):
                 connection.execute(script)
         else:
-            for each in range(version, SCHEMA_VERSION):
-                MIGRATIONS[each](connection)
+            _migrate(connection, version, path)
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", SCHEMA_VERSION)
     except BaseException:
@@ -274,6 +288,42 @@ def write_schema(connection: apsw.Connection) -> None:
 def differs(error: apsw.Error) -> bool:
     """Return whether an error says that a page differs from its checksum."""
     return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
+
+
+def _migrate(connection: apsw.Connection, version: int, path: Path | None) -> None:
+    """Change the tables of an earlier version, which are copied first, within a transaction."""
+    copy = _copy_before(path, version) if path else None
+    for each in range(version, SCHEMA_VERSION):
+        try:
+            MIGRATIONS[each](connection)
+        except Exception as error:
+            kept = f"; a copy is {copy}" if copy else ""
+            raise UnusableIndex(
+                f"{path} could not be brought from schema {each} to {each + 1} ({error}), and was left as it was{kept}",
+                cure=Cure.CHECK,
+            ) from error
+
+
+def _copy_before(path: Path, version: int) -> Path | None:
+    """Copy an index of an earlier version beside it, and return where; None where there is no room for it."""
+    copy = path.with_name(f"{path.name}.schema-{version}")
+    size = path.stat().st_size + _log_size(path)
+    if copy.exists():
+        return copy
+    if shutil.disk_usage(path.parent).free < 2 * size:
+        return None
+    whole = copy.with_name(copy.name + partial())
+    sweep(path.parent, copy.name)
+    _make_private(whole)
+    # What is committed: the connection that changes the tables has not begun to.
+    with closing(apsw.Connection(str(whole))) as target, closing(_for_reading(path)) as source:
+        with target.backup("main", source, "main") as steps:
+            while not steps.done:
+                steps.step(-1)
+        target.pragma("journal_mode", "delete")
+    shutil.copymode(path, whole)
+    whole.replace(copy)
+    return copy
 
 
 @contextmanager
