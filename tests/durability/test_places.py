@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,33 @@ class TestFullDisk:
                 assert index.status().documents >= added + 1
                 assert index.status().embedded_chunks == index.status().chunks
                 assert index.admin.check() == []
+
+    def test_where_not_a_byte_is_free_reading_goes_on(self, tmp_path: Path) -> None:
+        with small_disk(tmp_path / "disk", 4000) as disk:
+            path = disk / "index.db"
+            with rifflux.open(path, model="hash:16") as index:
+                index.add([Document(f"d{number}", f"Heron {number} stands in the river.") for number in range(50)])
+            with suppress(OSError), (disk / "filler").open("wb", buffering=0) as filler:
+                while filler.write(bytes(4096)):
+                    pass
+            assert shutil.disk_usage(disk).free == 0
+            with rifflux.open(path, create=False, model="hash:16") as index:
+                assert len(index.search(QUESTION, top_k=100)) == 50
+                assert index.document("d7").text == "Heron 7 stands in the river."
+                assert index.status().documents == 50
+                assert index.admin.check() == []
+                index.admin.backup(tmp_path / "copy.db")
+                with pytest.raises(rifflux.DiskFull, match="What was stored is kept"):
+                    index.add(Document("new", "A kingfisher."))
+                with pytest.raises(rifflux.DiskFull):
+                    index.admin.backup(disk / "copy.db")
+            assert rifflux.diagnose(path) == []
+            assert rifflux.diagnose(tmp_path / "copy.db") == []
+            assert not list(disk.glob("*.partial*"))
+            (disk / "filler").unlink()
+            with rifflux.open(path, model="hash:16") as index:
+                index.add(Document("new", "A kingfisher."))
+                assert index.search("kingfisher", mode="lexical")[0].key == "new"
 
     def test_no_space_for_a_new_index(self, tmp_path: Path) -> None:
         with small_disk(tmp_path / "disk", 16) as disk:

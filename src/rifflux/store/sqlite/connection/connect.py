@@ -133,9 +133,11 @@ def _open(path: Path, *, read_only: bool) -> tuple[apsw.Connection, bool]:
         try:
             connection.set_busy_handler(BusyHandler())
             connection.execute("select 1 from sqlite_master").fetchall()
-        except (apsw.CantOpenError, apsw.ReadOnlyError):
+        except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError) as error:
             connection.close()
-            if way is ways[-1]:
+            # Where not a byte is free, the file that readers and writers share cannot be made either.
+            denied = isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError)
+            if way is ways[-1] or not (denied or _is_disk_full(str(path))):
                 raise
         except BaseException:
             connection.close()
@@ -360,6 +362,9 @@ def _in_our_words(location: str, error: apsw.Error | OSError | UnicodeDecodeErro
             return DamagedIndex(f"{location} is damaged ({error})", cure=Cure.SALVAGE)
         case apsw.FullError():
             return _disk_full(location)
+        case apsw.ReadOnlyError() if _is_disk_full(location):
+            # An index on a full disk is opened for reading only.
+            return _disk_full(location)
         case apsw.ReadOnlyError():
             return ReadOnlyIndex(
                 f"{location} cannot be written: check its permissions and those of its folder. Beside a state file an "
@@ -381,7 +386,7 @@ def _in_our_words(location: str, error: apsw.Error | OSError | UnicodeDecodeErro
 
 
 def _disk_full(location: str) -> DiskFull:
-    return DiskFull(f"the disk that holds {location} is full: free some space, then try again. Nothing was changed")
+    return DiskFull(f"the disk that holds {location} is full: free some space, then try again. What was stored is kept")
 
 
 def _is_disk_full(location: str) -> bool:

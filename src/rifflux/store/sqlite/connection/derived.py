@@ -341,9 +341,10 @@ def rebuild(
         old = place.with_name(place.name + ".old")
         _sweep(new, old)
         connection.execute(_REGISTER, (name,))
-        done = _made(connection, name, format, partial(write, new), lambda: _replace(new, place, old, name))
-        _sweep(new, old)
-        return done
+        try:
+            return _made(connection, name, format, partial(write, new), lambda: _replace(new, place, old, name))
+        finally:
+            _sweep(new, old)
 
 
 def _made(
