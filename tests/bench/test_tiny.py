@@ -73,6 +73,7 @@ ARGUMENTS: dict[str, str] = {
     "concurrency": "--writers 2 --readers 2 --seconds 1",
     "damage": "--damages 6 --documents 30 --repairs 1",
     "kill": "--kills 2 --files 4",
+    "hostile": "--scale 0.0001 --only deep. --only blank --only root",
     "switch": "INDEX --questions 3",
     "fuzz": "--examples 1 --only /facets --role user",
     "page": "INDEX DATA/scifact --questions 2",
