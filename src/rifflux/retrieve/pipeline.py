@@ -238,7 +238,9 @@ class Plan:
 
 def gather(plan: Plan) -> Candidates:
     """Return a table without rows that holds the ranking of each channel; facts of the best are known then."""
-    found = plan.search(CandidateRequest(plan.query, plan.execution, plan.weights, plan.channels))
+    # Of a single channel, nothing but ranks and scores is looked at before passages are read.
+    described = plan.fuse is not None
+    found = plan.search(CandidateRequest(plan.query, plan.execution, plan.weights, plan.channels, described))
     plan.evidence.chunks.update(found.facts)
     for name, milliseconds in found.milliseconds.items():
         plan.clock.milliseconds[name] = round(plan.clock.milliseconds.get(name, 0.0) + milliseconds, 3)

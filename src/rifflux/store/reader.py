@@ -34,12 +34,16 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class CandidateRequest:
-    """The rankings of a question in some channels, as deep as the execution says; `weights` are those of BM25."""
+    """The rankings of a question in some channels, as deep as the execution says; `weights` are those of BM25.
+
+    Facts come with them where the candidates are to be `described`.
+    """
 
     query: Query
     execution: Execution
     weights: FieldWeights
     channels: Sequence[str] = (LEXICAL, SEMANTIC)
+    described: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,7 +235,7 @@ class Inquiry:
             plan = self.plan
             chunks = (plan.execution.statistics or NO_STATISTICS).chunks
             run = replace(plan.execution, limit=max(chunks, plan.execution.limit), enough=0)
-            found = plan.search(CandidateRequest(plan.query, run, plan.weights, (channel,)))
+            found = plan.search(CandidateRequest(plan.query, run, plan.weights, (channel,), described=False))
             self._wholes[channel] = found.rankings[channel]
         return self._wholes[channel]
 

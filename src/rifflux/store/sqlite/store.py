@@ -242,6 +242,8 @@ class SqliteStore(Store):
                     request.query, run.vector, run.limit, enough=run.enough, model=run.model
                 )
             milliseconds[name] = (perf_counter() - start) * 1000
+        if not request.described:
+            return CandidateResponse(rankings, {}, milliseconds)
         best = [rankings[name].ids[: DESCRIBED[name]] for name in request.channels]
         return CandidateResponse(rankings, self.catalog.facts(np.unique(np.concatenate(best))), milliseconds)
 
