@@ -122,8 +122,11 @@ def frequencies_of(plan: Planned, clauses: Iterable[Clause]) -> Mapping[Clause, 
     statistics = plan.execution.statistics or NO_STATISTICS
     known = statistics.frequencies
     forms = plan.query.languages.forms
-    found = {}
+    found: dict[Clause, int] = {}
     for clause in clauses:
+        if not forms and len(clause) == 1:
+            found[clause] = known.get(clause[0], 0)
+            continue
         count = sum(min((known.get(term, 0) for term in form), default=0) for form in (clause, *forms.get(clause, ())))
         found[clause] = min(count, statistics.chunks) if forms else count
     return found
