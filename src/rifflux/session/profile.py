@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pkgutil import resolve_name
@@ -69,7 +69,7 @@ class Profile:
     with. `facets` are the metadata fields that queries may name as `field:value`; `reading` is what is read of a
     question besides its words. `weights` are the parameters of BM25. `pool` gives the number of candidates of each
     channel for a page of `top_k` hits, `reach` the depth of the channels for a pool. `fusion` fuses them, and `stages`
-    are all stages of a search in their order: names of `STAGES`, or functions that make some. `reranker` names the one
+    are all stages of a search in their order: names of `STAGES`, or stages that are ready. `reranker` names the one
     of a hybrid search that names none and whose fusion lets scores be changed, `rerank_top` the number of hits that any
     takes (0: its own default). `diversity` keeps a page from repeating itself.
     `visible` redacts what no license opens. `cure` is what makes vectors that are missing.
@@ -86,7 +86,7 @@ class Profile:
     pool: Callable[[int], int] = wide_pool
     reach: Callable[[Execution, Fuse | None, int], Execution] = reaching
     fusion: Fuse = field(default_factory=Adaptive)
-    stages: tuple[str | Callable[[Any], Sequence[Stage]], ...] = STAGES
+    stages: tuple[str | Stage, ...] = STAGES
     reranker: str = NO_RERANKER
     rerank_top: int = 0
     diversity: Diversity = REPEATING

@@ -584,7 +584,7 @@ def stages_of(search: Search) -> tuple[Stage, ...]:
         elif name == PAGE:
             phase = Phase.PAGE
         else:
-            for stage in _stages(search, name) if isinstance(name, str) else name(search):
+            for stage in _stages(search, name) if isinstance(name, str) else [name]:
                 # What a step did need not be done again while nothing else changed the table.
                 if stage.step != done:
                     stages.append(replace(stage, phase=phase))

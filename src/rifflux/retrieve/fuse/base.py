@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from operator import mul, truediv
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -72,6 +72,7 @@ class CandidateFacts(Protocol):
         ...
 
 
+@runtime_checkable
 class Fuse(Protocol):
     """Fuses the channels of a candidate table into one score.
 

@@ -42,7 +42,7 @@ def fusion_of(choice: str | Fuse) -> Fuse:
 
     Raises `InvalidArgument` for a name or a knob that is unknown, and for a value that cannot be meant.
     """
-    if callable(choice) and hasattr(choice, "anchored"):
+    if isinstance(choice, Fuse):
         return choice
     name, *parts = str(choice).split(":")
     if name not in FUSIONS:

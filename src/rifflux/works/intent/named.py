@@ -337,7 +337,6 @@ class MarkNamed:
     name, as long as they are few. Of a work that may not be shown, its title and identifiers alone decide.
     """
 
-    store: Store
     text: str
     first: Place | None
     visible: LicensePolicy

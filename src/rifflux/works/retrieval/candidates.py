@@ -9,16 +9,17 @@ from time import perf_counter
 
 import numpy as np
 
+from rifflux.requests import HYBRID
 from rifflux.retrieve.fuse import Fuse, ReciprocalRank
 from rifflux.retrieve.pipeline import Outcome, Phase, Plan, Stopwatch, reaching
 from rifflux.retrieve.table import SCORE, Candidates, joined, stacked
-from rifflux.session.searching import Searcher
+from rifflux.session.searching import Searcher, SearchOptions
 from rifflux.text.analyzer import idf
 from rifflux.types import Clause, Execution, Ranking
 from rifflux.works.intent.named import NamedWork, Place
 from rifflux.works.intent.sides import query_of_side
 from rifflux.works.retrieval.score import SCORED, SIDE, SIDES, scored_exactly
-from rifflux.works.retrieval.stages import WorksOptions, meeting_limits
+from rifflux.works.retrieval.stages import RetrievalContext, meeting_limits
 
 #: Candidates of each search.
 POOL = 60
@@ -44,12 +45,12 @@ class CandidateGenerator:
     """Search for works that answer a question, by words and meaning together, `POOL` deep."""
 
     searcher: Searcher
-    options: WorksOptions
+    context: RetrievalContext
     clock: Stopwatch
 
     def __call__(self) -> Gathered:
         """Return the candidates, within the limits of the question and the filter."""
-        question = self.options.question
+        question = self.context.question
         if question.decision.sides:
             found = self._of_sides(question.decision.sides)
         elif question.about:
@@ -64,13 +65,15 @@ class CandidateGenerator:
 
     def _search(self, parsed: Plan, without: Place | None = None) -> Gathered:
         """Return the candidates of one search, less a work."""
-        plan = self.searcher.plan(replace(parsed, clock=self.clock, passages=POOL), POOL, self.options)
+        plan = self.searcher.plan(
+            replace(parsed, clock=self.clock, passages=POOL), POOL, SearchOptions(HYBRID, self.searcher.profile.fusion)
+        )
         table = plan.candidates()
         table = plan.run_phase(Phase.FETCH, table)
         plan = replace(plan, trace=plan.completed_trace(), outcome=Outcome())
         if without:
             table = table.take([row for row, hit in enumerate(table.passages) if hit.place != without])
-        table = scored_exactly(self.searcher.store, plan, table, self.options.question.decision.intent.weights)
+        table = scored_exactly(self.searcher.store, plan, table, self.context.question.decision.intent.weights)
         return Gathered(table, plan, [plan])
 
     def _with(self, named: NamedWork, found: Gathered) -> Candidates:
@@ -81,11 +84,11 @@ class CandidateGenerator:
         store = self.searcher.store
         ranking = meeting_limits(store, found.plan.query, Ranking(np.array([named.id], np.int64), np.zeros(1)))
         more = Candidates.of_hits(store.catalog.hydrate(ranking))
-        return stacked(table, scored_exactly(store, found.plan, more, self.options.question.decision.intent.weights))
+        return stacked(table, scored_exactly(store, found.plan, more, self.context.question.decision.intent.weights))
 
     def _of_sides(self, sides: Sequence[str]) -> Gathered:
         """Return the candidates for either side of a comparison, merged."""
-        plan = self.options.question.plan
+        plan = self.context.question.plan
         first, second = (self._search(replace(plan, query=query_of_side(plan.query, side))) for side in sides)
         return Gathered(
             _merged_tables(first.table, second.table), _merged_plans(first.plan, second.plan), [first.plan, second.plan]
@@ -105,10 +108,10 @@ class CandidateGenerator:
     def _titled(self, named: NamedWork) -> Plan:
         """Return a work's title as a question, within the limits of the one that names it."""
         title = "".join(char if char.isalnum() else " " for char in named.hit.title)
-        query = self.options.question.plan.query
+        query = self.context.question.plan.query
         start = perf_counter()
         text = f"{title} {query.phrasing.limits}"
-        plan = self.searcher.parse(text, self.options.filter, understanding=query.understanding)
+        plan = self.searcher.parse(text, self.context.filter, understanding=query.understanding)
         self.clock.add("understand", start)
         return plan
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from rifflux.evidence.choose import REACH, Citable, Limits
 from rifflux.evidence.pack import EvidencePack
+from rifflux.requests import HYBRID
 from rifflux.retrieve.table import BEGINS, RELEVANCE, SCORE, Candidates
 from rifflux.session.license_policy import LicensePolicy
-from rifflux.session.searching import Search, Searcher, relevance
+from rifflux.session.searching import Search, Searcher, SearchOptions, relevance
 from rifflux.session.session import IndexView
 from rifflux.text.titles import person
 from rifflux.types import Document, Hit, Notice, Scores, Tag
@@ -22,7 +23,7 @@ from rifflux.works.intent.named import CERTAINTY, Place, names_in
 from rifflux.works.model import PRIMARY, primary_of
 from rifflux.works.retrieval.candidates import POOL, Gathered
 from rifflux.works.retrieval.score import JOINED, SCORED, SIDE
-from rifflux.works.retrieval.stages import WorksOptions
+from rifflux.works.retrieval.stages import RetrievalContext
 
 #: The metadata that has the subject of a work without codes.
 _SUBJECTS = ("subject", "field", "chapter")
@@ -48,18 +49,18 @@ def evidence_limits(question: Question, min_relevance: float | None) -> Limits:
     return replace(limits, min_relevance=float(min_relevance), min_share=0.0)
 
 
-def page_of(works: Candidates, found: Gathered, searcher: Searcher, options: WorksOptions) -> Candidates:
+def page_of(works: Candidates, found: Gathered, searcher: Searcher, context: RetrievalContext) -> Candidates:
     """Return the works from the first of the page on, with the relevance of those that evidence may be of.
 
     Works of repeated authors and venues stand behind the first page as long as others can stand in for them.
     """
-    packer = options.packer
+    packer = context.packer
     limits = packer.limits
     found.plan.outcome.counts["works"] = len(works)
-    rate = partial(relevance_of, found=found, searcher=searcher, options=options)
+    rate = partial(relevance_of, found=found, searcher=searcher, context=context)
     # Who types the beginning of a title wants what begins so, whoever wrote how much of it.
     begins = np.isfinite(works[BEGINS]).tolist()
-    visible = searcher.view.visible
+    visible = context.visible
     groups = [
         frozenset() if begun else groups_of(hit, visible) for hit, begun in zip(works.passages, begins, strict=True)
     ]
@@ -112,7 +113,7 @@ def _is_full(groups: Collection[Group], counts: Mapping[Group, int], caps: Mappi
     return any(counts[group] >= caps[group[0]] for group in groups if group[0] in caps)
 
 
-def relevance_of(table: Candidates, found: Gathered, searcher: Searcher, options: WorksOptions) -> Scores:
+def relevance_of(table: Candidates, found: Gathered, searcher: Searcher, context: RetrievalContext) -> Scores:
     """Return the relevance of works for the question; if it has two sides, for the one that each answers.
 
     The named work is what the question is after, whether or not its text says its name; so is what citations join with
@@ -121,7 +122,7 @@ def relevance_of(table: Candidates, found: Gathered, searcher: Searcher, options
     by_side = []
     for plan in found.sides:
         rated = table
-        for stage in relevance(Search(searcher.view, searcher.analyzer, plan, options)):
+        for stage in relevance(Search(searcher.view, searcher.analyzer, plan, SearchOptions(HYBRID, None))):
             rated = stage.step(plan, rated)
         by_side.append(rated[RELEVANCE])
     values = np.array(by_side)
@@ -129,21 +130,21 @@ def relevance_of(table: Candidates, found: Gathered, searcher: Searcher, options
     side = table[SIDE]
     known = np.flatnonzero(np.isfinite(side))
     best[known] = values[side[known].astype(np.int64), known]
-    first = options.question.first
+    first = context.question.first
     if first:
         best[np.array([hit.place == first.hit.place for hit in table.passages], bool) & (table[CERTAINTY] > 0)] = 1.0
     return np.asarray(np.fmax(best, table[JOINED]))
 
 
 def pack_of(
-    works: Candidates, candidates: Candidates, found: Gathered, searcher: Searcher, options: WorksOptions
+    works: Candidates, candidates: Candidates, found: Gathered, searcher: Searcher, context: RetrievalContext
 ) -> EvidencePack:
     """Return the evidence of the works of a page, their passages cut to sentences that have a term of the question."""
     view = searcher.view
-    question = options.question
+    question = context.question
     clauses = [clause for plan in found.sides for clause in (*plan.query.clauses, *plan.query.variants)]
     terms = {term for clause in clauses for term in clause}
-    pack = replace(options.packer, notes=found.plan.completed_trace().degraded)(
+    pack = replace(context.packer, notes=found.plan.completed_trace().degraded)(
         question.text,
         question.decision.intent.name,
         citables_of(works, candidates, question, view),

@@ -15,11 +15,11 @@ import numpy as np
 from rifflux.errors import InvalidArgument, ModelError
 from rifflux.evidence.pack import EvidencePack, Packer, PackRequest, digest, sealed
 from rifflux.models.guarded import CachingEmbedder
-from rifflux.requests import HYBRID, RetrieveRequest, WorkFilterSettings, declared, takes
+from rifflux.requests import RetrieveRequest, WorkFilterSettings, declared, takes
 from rifflux.retrieve.pipeline import Phase, Stopwatch
 from rifflux.retrieve.table import SCORE, Candidates, page
 from rifflux.session.arguments import checked_deadline, checked_query, checked_works
-from rifflux.session.profile import CREDITS, EXPANSION, FETCH, PAGE, STAGES
+from rifflux.session.profile import CREDITS, EXPANSION
 from rifflux.session.searching import NO_QUERY_VECTOR, Searcher
 from rifflux.session.session import IndexView
 from rifflux.store import ChunkFacts
@@ -34,24 +34,14 @@ from rifflux.works.profile import WORKS
 from rifflux.works.retrieval.candidates import CandidateGenerator, sufficient_reach
 from rifflux.works.retrieval.packing import evidence_limits, pack_of, page_of
 from rifflux.works.retrieval.score import DIRECT, NEAR, SCORED, SIDE, SIDES, VALUE, intent_of
-from rifflux.works.retrieval.stages import (
-    CITED,
-    RetrievalSettings,
-    WorksOptions,
-    candidate_stages,
-    work_stages,
-)
+from rifflux.works.retrieval.stages import CITED, RetrievalContext, RetrievalSettings
 
 if TYPE_CHECKING:
     from rifflux.works.retrieval.replay import Replay
 
-#: The profile of a retrieval: its stages in their order. That of an index adds its analyzer and
-#: its rule of what may be disclosed.
-RETRIEVAL = replace(
-    WORKS,
-    reach=sufficient_reach,
-    stages=(*STAGES[: STAGES.index(FETCH) + 1], candidate_stages, PAGE, work_stages),
-)
+#: The profile of a retrieval. That of an index adds its analyzer and its rule of what may be disclosed, and a question
+#: the stages of works.
+RETRIEVAL = replace(WORKS, reach=sufficient_reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,22 +132,23 @@ class WorksRetriever:
                 style=request.cite or "",
                 offset=request.offset,
             )
-            options = WorksOptions(
-                HYBRID,
-                RETRIEVAL.fusion,
+            context = RetrievalContext(
+                view=view,
                 question=question,
                 filter=filter,
                 packer=packer,
                 settings=self.settings,
                 year=self.settings.year or now.year,
+                visible=view.visible,
             )
-            found = CandidateGenerator(searcher, options, clock)()
+            searcher = Searcher(replace(view, profile=context.profile))
+            found = CandidateGenerator(searcher, context, clock)()
             clock.add("search", start)
             candidates = found.plan.run_phase(Phase.PASSAGES, found.table)
             works = found.plan.run_phase(Phase.PAGE, candidates)
             start = perf_counter()
-            listed = page_of(works, found, searcher, options)
-            pack = pack_of(listed, candidates, found, searcher, options)
+            listed = page_of(works, found, searcher, context)
+            pack = pack_of(listed, candidates, found, searcher, context)
             clock.add("pack", start)
             pack = sealed(replace(pack, asked=pack_request))
             trace = found.plan.completed_trace()

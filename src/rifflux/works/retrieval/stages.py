@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from time import perf_counter
@@ -31,7 +31,9 @@ from rifflux.retrieve.steps.beginnings import PreservePrefixRank
 from rifflux.retrieve.steps.rerank import DEADLINES_MS
 from rifflux.retrieve.table import RANK, SCORE, Candidates, stacked
 from rifflux.session.license_policy import LicensePolicy
-from rifflux.session.searching import Licenses, Search, SearchOptions
+from rifflux.session.profile import FETCH, PAGE, Profile
+from rifflux.session.searching import Licenses
+from rifflux.session.session import IndexView
 from rifflux.store import Store
 from rifflux.types import Filter, Hit, Ids, Notice, Query, Ranking
 from rifflux.works.intent.classify import Question
@@ -68,58 +70,53 @@ class RetrievalSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorksOptions(SearchOptions):
-    """The options of a retrieval: the question with its intent, the filter beside it, the packer, and this year."""
+class RetrievalContext:
+    """What the stages and the packer of one retrieval are made from.
 
+    It is the view, the question with its intent, the filter beside it, this year, and what the caller may know.
+    """
+
+    view: IndexView
     question: Question
     filter: Filter
     packer: Packer
     settings: RetrievalSettings
     year: int
+    visible: LicensePolicy
 
+    @property
+    def profile(self) -> Profile:
+        """Return the profile of the view with the stages of this retrieval behind those that make candidates."""
+        profile = self.view.profile
+        first = profile.stages[: profile.stages.index(FETCH) + 1]
+        return replace(profile, stages=(*first, *self._candidate_stages(), PAGE, *self._work_stages()))
 
-def candidate_stages(search: Search) -> Sequence[Stage]:
-    """Complete the candidates: leave out kinds, add what citations join, and tell which the question names."""
-    options = search.options
-    assert isinstance(options, WorksOptions)
-    question = options.question
-    store = search.view.store
-    visible = search.view.visible
-    settings = options.settings
-    in_time = TimeLimit(
-        search.view.session.workers,
-        "citations",
-        settings.expansion_ms,
-        NO_CITATIONS_FOLLOWED,
-        "they were not followed",
-        settings.skip,
-    )
-    first = question.first.hit.place if question.first else None
-    stages = [
-        Stage("citations", FollowCitations(store, question, visible, in_time)),
-        Stage("names", MarkNamed(store, question.text, first, visible), timed=False),
-    ]
-    if question.decision.intent.not_kinds:
-        return [Stage(KIND, WithoutKinds(question.decision.intent.not_kinds)), *stages]
-    return stages
+    def _candidate_stages(self) -> Iterator[Stage]:
+        """Complete the candidates: leave out kinds, add what citations join, and tell which the question names."""
+        question = self.question
+        not_kinds = question.decision.intent.not_kinds
+        if not_kinds:
+            yield Stage(KIND, WithoutKinds(not_kinds))
+        milliseconds = self.settings.expansion_ms
+        in_time = self._time_limit("citations", milliseconds, NO_CITATIONS_FOLLOWED, "they were not followed")
+        yield Stage("citations", FollowCitations(self.view.store, question, self.visible, in_time))
+        first = question.first.hit.place if question.first else None
+        yield Stage("names", MarkNamed(question.text, first, self.visible), timed=False)
 
+    def _work_stages(self) -> Iterator[Stage]:
+        """Make works of the candidates, and order them."""
+        view = self.view
+        question = self.question
+        in_time = self._time_limit(SCORED, self.settings.rerank_ms, NO_SCORES, "works stay in the merged order")
+        analyzer = view.profile.analyzer
+        score = WorkScore(view.store, question, analyzer, self.year, self.visible, self.filter.tags)
+        yield Stage("works", best_of_each)
+        yield Stage(RERANK, OrderByScore(score, in_time))
+        yield Stage("licenses", Licenses(view).disclosable, timed=False)
+        yield Stage("unmatched", NoteUnmatched(view.store, question, self.filter), timed=False)
 
-def work_stages(search: Search) -> Sequence[Stage]:
-    """Make works of the candidates, and order them."""
-    options = search.options
-    assert isinstance(options, WorksOptions)
-    view = search.view
-    settings = options.settings
-    in_time = TimeLimit(
-        view.session.workers, SCORED, settings.rerank_ms, NO_SCORES, "works stay in the merged order", settings.skip
-    )
-    score = WorkScore(view.store, options.question, search.analyzer, options.year, view.visible, options.filter.tags)
-    return [
-        Stage("works", best_of_each),
-        Stage(RERANK, OrderByScore(score, in_time)),
-        Stage("licenses", Licenses(view).disclosable, timed=False),
-        Stage("unmatched", NoteUnmatched(view.store, options.question, options.filter), timed=False),
-    ]
+    def _time_limit(self, name: str, milliseconds: float, code: str, effect: str) -> TimeLimit:
+        return TimeLimit(self.view.session.workers, name, milliseconds, code, effect, self.settings.skip)
 
 
 @dataclass(frozen=True, slots=True)
