@@ -160,12 +160,14 @@ def columns() -> str:
 _INTERFACES = ("Index", "Conversations", "Memories", "WorksCatalog")
 #: The classes behind attributes of an index, documented under their names.
 _PARTS = {
+    "Index.chats": "rifflux.answer.chats:Chats",
     "Index.collections": "rifflux.index.collections:Collections",
     "Index.documents": "rifflux.index.documents:Documents",
     "Index.admin": "rifflux.index.admin:Admin",
 }
 #: Values that few programs name, by their modules: what calls of public classes take and return.
 SPECIAL = {
+    "rifflux.answer.chats": "Chat ChatAnswer ChatSource",
     "rifflux.conversations": "Group VectorsMade WrittenMessage",
     "rifflux.evidence.pack": "PackRequest",
     "rifflux.index.documents": "DocumentPage Stored",

@@ -48,7 +48,7 @@ def test_importing_everything_leaves_open_alone() -> None:
 
 
 #: What is documented as an attribute of an index.
-PARTS = {"Admin", "Collections", "Documents"}
+PARTS = {"Admin", "Chats", "Collections", "Documents"}
 #: What the signatures may mention besides public names: what Python and numpy have, and aliases.
 UNNAMED = {
     *(

@@ -601,6 +601,10 @@ class AnswerRequest(Request):
     max_tokens: Annotated[int, Param(help="Most tokens of evidence", ge=100, le=20_000)] = 3_000
     deadline_ms: Deadline = None
     extract: Annotated[bool, Param(help="Quote sentences, even where a chat model could write")] = False
+    chat: Annotated[
+        str | None,
+        Param(help="Record the answer in the chat of this id, or in a new one, and go on from it", least=1, most=100),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -617,6 +621,13 @@ class StreamRequest(QuestionRequest):
 
     _: KW_ONLY
     gone: Callable[[], bool] | None = None
+
+
+@dataclass(frozen=True)
+class ChatChanges(Request):
+    """What to change of a chat."""
+
+    title: Annotated[str, Param(help="What it is called", least=1, most=200)]
 
 
 # Conversations and memories

@@ -27,10 +27,13 @@ WORST = 2
 #: A token that counts less than this share of the one that counts most may fit into nothing.
 LIGHT = 0.5
 #: How a block is scored: its meaning, as a whole and by tokens, the question's words in it, and its passage's place.
-MEANING = 1.2
+MEANING = 0.9
 FIT = 0.6
 COVERAGE = 0.15
 PLACE = 0.2
+#: What a block is worth less for being code, an entry of a release, or short: prose that says it is quoted instead.
+BEHIND_PROSE = 0.1
+SHORT = 50
 #: What a heading says is said of what stands under it; by so much less.
 HEADED = 0.6
 #: What the words count that complete a follow-up.
@@ -58,6 +61,8 @@ _COMPARING = re.compile(
 _STOPS = re.compile(r"[?!.…]+(?=\s|\Z)")
 #: What parts the words of a file's name.
 _PARTING = re.compile(r"[-_]+")
+#: The heading of a release: its version and its date.
+_RELEASE = re.compile(r"\d+\.\d+.*\b(?:19|20)\d\d\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +285,9 @@ def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: 
         return [Notice.of(error, "sentences.by_words", reason)]
     for each in candidates:
         each.score += MEANING * each.meaning + FIT * (each.fit or 0.0)
+        each.score -= BEHIND_PROSE * each.passage.is_code
+        each.score -= BEHIND_PROSE * (len(each.block.text) < SHORT)
+        each.score -= BEHIND_PROSE * bool(_RELEASE.search(each.passage.item.heading_path))
     return []
 
 

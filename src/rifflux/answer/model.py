@@ -50,6 +50,7 @@ class Answer:
     than the `question` where that leans on the one before it. `confidence` is the relevance of the best passage.
     `withdrawn` are the sentences of the model that stand in no source, `dropped` counts citations of what is no source.
     `tokens` are those that the model took. `degraded` says what was missing, and `notes` what else is to be known.
+    `chat` is the id of the chat that it was recorded in.
     """
 
     question: str
@@ -68,6 +69,7 @@ class Answer:
     degraded: tuple[Notice, ...] = ()
     notes: tuple[Notice, ...] = ()
     milliseconds: Mapping[str, float] = field(default_factory=dict)
+    chat: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,8 @@ BEST = 3
 LOOKED_AT = 10
 LETTER = 0.5
 #: From which probability on a question is answered, and its closest passage quoted.
-ANSWERED = 0.52
-CLOSEST = 0.46
+ANSWERED = 0.55
+CLOSEST = 0.5
 #: Words of a question beyond which it is no longer.
 LONG = 16
 
@@ -84,9 +84,9 @@ class Signals:
         return 1 / (1 + math.exp(-odds))
 
 
-BY_TOKENS = SignalWeights(-9.12, relevance=2.28, fit=3.61, worst=10.03, length=3.29)
-BY_MEANING = SignalWeights(-4.79, relevance=0.52, meaning=5.52, covered=4.3)
-BY_WORDS = SignalWeights(-3.2, relevance=3.15, covered=2.7)
+BY_TOKENS = SignalWeights(-10.64, relevance=1.46, fit=9.21, worst=3.37, length=5.37)
+BY_MEANING = SignalWeights(-4.63, relevance=0.52, meaning=5.52, covered=4.3)
+BY_WORDS = SignalWeights(-3.04, relevance=3.15, covered=2.7)
 
 
 @dataclass(frozen=True, slots=True)

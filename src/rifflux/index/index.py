@@ -20,6 +20,7 @@ from rifflux.types import IndexReport, Scope
 
 if TYPE_CHECKING:
     from rifflux.answer import Answerer
+    from rifflux.answer.chats import Chats
     from rifflux.answer.model import Answer, AnswerEvent
     from rifflux.conversations import Conversations
     from rifflux.index.admin import Admin
@@ -131,11 +132,15 @@ class Index:
         Without a chat model, or with `extract`, sentences are quoted word for word; a model's sentences are kept as far
         as a source supports them. Evidence comes from at most `top_k` documents and `max_tokens` tokens: from documents
         and works, and in a scope from the user's own messages and memories too. `history` holds the turns before, each
-        with `role` and `content`: a question that depends on them is completed, and `searched` says how. What models
+        with `role` and `content`: a question that depends on them is completed, and `searched` says how.
+        With `chat`, the id of a chat or `new`, they are those of the chat, and the answer is added to it. What models
         have not done within `deadline_ms` of the call is left out. Where no passage is likely to answer, the answer is
         `refused`, with the nearest passages. Raises `InvalidArgument`.
         """
-        return self._answerer.answer(request)
+        if not request.chat:
+            return self._answerer.answer(request)
+        answer = self._answerer.answer(self.chats.continued(request))
+        return self.chats.recorded(answer, request.chat)
 
     @takes(StreamRequest)
     def answering(self, request: StreamRequest) -> Iterator[AnswerEvent]:
@@ -143,7 +148,10 @@ class Index:
 
         The arguments are those of `answer`. The model is stopped once `gone` returns true or the iterator is closed.
         """
-        return self._answerer.answering(request, request.gone)
+        if not request.chat:
+            return self._answerer.answering(request, request.gone)
+        events = self._answerer.answering(self.chats.continued(request), request.gone)
+        return self.chats.recording(events, request.chat)
 
     def watch(
         self,
@@ -257,6 +265,13 @@ class Index:
         from rifflux.memories.profile import MEMORIES
 
         return Memories(self._view.part(MEMORIES.name, MEMORIES))
+
+    @cached_property
+    def chats(self) -> Chats:
+        """Return the caller's recorded chats: reading, naming and deleting them."""
+        from rifflux.answer.chats import PART, Chats
+
+        return Chats(self._view.part(PART, self._view.profile))
 
     @cached_property
     def works(self) -> WorksCatalog:

@@ -736,3 +736,30 @@ class TestWorks:
         assert run("verify", "pack.json", "--offline").returncode == 1
         cited = run("retrieve", "cohomology of things", "--cite", "bibtex", "--db", "works.db").stdout
         assert "@misc{2001open," in cited
+
+
+class TestChats:
+    def test_recorded_read_renamed_exported_deleted(self, service: Running, tokens: dict[str, str]) -> None:
+        with service.client(tokens["ann"]) as ann, service.client(tokens["bob"]) as bob:
+            asked = {"question": "how long do cache entries live", "chat": "new", "stream": False}
+            first = ann.post("/chat", json=asked).json()
+            path = f"/chats/{first['chat']}"
+            second = ann.post("/chat", json={**asked, "question": "and the queue?", "chat": first["chat"]}).json()
+            assert second["chat"] == first["chat"]
+            chat = ann.get(path).json()
+            assert [each["text"] for each in chat["answers"]] == [first["text"], second["text"]]
+            (listed,) = ann.get("/chats").json()["chats"]
+            assert (listed["id"], listed["count"], listed["answers"]) == (first["chat"], 2, [])
+            assert ann.patch(path, json={"title": "Of caches"}).json()["title"] == "Of caches"
+            assert ann.patch(path, json={"title": ""}).status_code == 422
+            exported = ann.get(f"{path}/markdown")
+            assert exported.headers["content-type"] == "text/markdown; charset=utf-8"
+            assert exported.text.startswith("# Of caches\n\n## how long do cache entries live\n\n")
+            assert bob.get("/chats").json()["chats"] == []
+            assert [bob.get(each).status_code for each in (path, f"{path}/markdown")] == [404, 404]
+            assert bob.patch(path, json={"title": "Mine"}).status_code == 404
+            assert bob.delete(path).status_code == 404
+            assert bob.post("/chat", json={**asked, "chat": first["chat"]}).status_code == 404
+            assert ann.delete(path).status_code == 204
+            assert ann.get(path).status_code == 404
+            assert ann.get("/chats").json() == {"chats": [], "next": None}

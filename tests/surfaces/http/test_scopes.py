@@ -56,7 +56,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 VOLATILE = frozenset(
     (
         *("milliseconds", "latency_ms", "seconds", "day", "created_at", "updated_at", "created", "updated"),
-        *("used_at", "expires_at", "revoked_at", "asked_at", "ended_at", "seen_at", "digest"),
+        *("used_at", "expires_at", "revoked_at", "asked_at", "answered_at", "ended_at", "seen_at", "digest"),
     )
 )
 DATES = ("2024", "2024-05-02", "2030-01-01", "yesterday")
@@ -102,7 +102,7 @@ class World:
     def of_others(self) -> str:
         """All that the store tells of everybody but ann."""
         views = [view for view in self.index.admin.store.views() if view.owner.partition(PART)[0] != "ann"]
-        ids = [int(id, 16) for id in self.ids if not id.startswith("m")]
+        ids = [int(id, 16) for id in self.ids if not id.startswith(("m", "chat"))]
         return repr([everything(view, ids) for view in views])
 
     def ask(self, requests: Sequence[Request], user: str = "ann") -> list[httpx.Response]:
@@ -163,11 +163,14 @@ def worlds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             bring(world.index, "ann")
             for what in ("rivers", "old violins", "the price of tea", "sailing to Iceland"):
                 world.index.scoped(Scope("ann")).memories.add(f"ann reads about {what}")
+            world.index.scoped(Scope("ann")).answer(TEXTS[0], chat="new")
         fill(crowded.index, "bob", (*SECRETS, *TEXTS), "bobs-")
         bob = crowded.index.scoped(Scope("bob"))
+        bob.answer(SECRETS[0], chat="new")
         whose = (bob, *(world.index.scoped(Scope("ann")) for world in worlds))
         memories = {memory.id for each in whose for memory in each.memories.all(everything=True)}
-        ids = sorted({*ids_of(crowded.index), *memories})
+        chats = {chat.id for each in whose for chat in each.chats.list()}
+        ids = sorted({*ids_of(crowded.index), *memories, *chats})
         alone.ids = crowded.ids = ids
         crowded.before = crowded.of_others()
         yield worlds
@@ -395,6 +398,10 @@ def test_what_ann_is_answered_does_not_depend_on_others(data: st.DataObject, wor
         changed = Request("PATCH /memories/{id}", "PATCH", f"/memories/{memory.id}", body={"importance": 9})
         history = Request("GET /memories/{id}/history", "GET", f"{changed.target}/history")
         requests[:0] = [Request("GET /memories/{id}", "GET", changed.target), history, changed]
+    for chat in alone.index.scoped(Scope("ann")).chats.list()[:1]:
+        requests.append(Request("GET /chats/{id}", "GET", f"/chats/{chat.id}"))
+        requests.append(Request("GET /chats/{id}/markdown", "GET", f"/chats/{chat.id}/markdown"))
+        requests.append(Request("PATCH /chats/{id}", "PATCH", f"/chats/{chat.id}", body={"title": "Of rivers"}))
     others = [Request(each.operation, method, each.target) for each in requests[:3] for method in METHODS]
     requests += [each for each in others if f"{each.method} {each.operation.split(' ', 1)[1]}" not in found]
     # Of the many settings of a search or an answer, some are refused nearly always when all are drawn.

@@ -115,3 +115,60 @@ def test_an_answer_can_be_stopped(ann: Opened) -> None:
     ask(ann.page, "how long now?")
     ann.page.get_by_role("button", name="Stop").click()
     expect(ann.page.get_by_role("alert")).to_have_count(2)
+
+
+def chat_of(page: Page) -> str:
+    """Return the address of the chat that is open, once it is recorded."""
+    page.wait_for_url("**chat=*")
+    return page.url
+
+
+def test_a_chat_is_there_again_after_a_reload_by_its_link_and_going_back(ann: Opened, tab: Tab) -> None:
+    page = ann.page
+    ask(page, "how many minutes do cache entries live")
+    link = chat_of(page)
+    ask(page, "and the heron?")
+    expect(page.locator(".said.user")).to_have_count(2)
+    expect(page.get_by_text("2 answers").first).to_be_visible()
+    answer = page.locator(".said").nth(1).inner_text()
+    page.reload()
+    expect(page.locator(".said.user")).to_have_text(["how many minutes do cache entries live", "and the heron?"])
+    expect(page.locator(".said").nth(1)).to_have_text(answer)
+    page.get_by_role("button", name="Begin anew").click()
+    expect(page.locator(".said.user")).to_have_count(0)
+    page.go_back()
+    expect(page.locator(".said.user")).to_have_count(2)
+    page.goto(link)
+    expect(page.locator(".said.user")).to_have_count(2)
+    assert ann.violations() == []
+    ben = tab("ben")
+    ben.forgiven.append("404")
+    ben.page.goto(link)
+    expect(ben.page.get_by_role("alert")).to_contain_text("no chat")
+    expect(ben.page.get_by_text("cache entries live")).to_have_count(0)
+
+
+def test_a_chat_is_continued_renamed_exported_and_deleted(ann: Opened) -> None:
+    page = ann.page
+    ask(page, "how many minutes do cache entries live")
+    link = chat_of(page)
+    chats = page.get_by_role("region", name="Chats")
+    chats.get_by_role("button", name="Rename").click()
+    page.get_by_label("Title").fill("Of minutes")
+    page.get_by_role("dialog").get_by_role("button", name="Rename").click()
+    expect(chats.get_by_role("link", name="Of minutes")).to_be_visible()
+    page.goto(link)
+    expect(page.locator(".said.user")).to_have_count(1)
+    ask(page, "and the heron?")
+    expect(page.locator(".said.user")).to_have_count(2)
+    expect(chats.get_by_text("2 answers").first).to_be_visible()
+    assert page.url == link
+    with page.expect_download() as saved:
+        chats.get_by_role("button", name="Export").click()
+    assert saved.value.path().read_text().startswith("# Of minutes\n\n## how many minutes do cache entries live")
+    chats.get_by_role("button", name="Delete").click()
+    chats.get_by_role("button", name="Really? It cannot be undone").click()
+    expect(chats.get_by_role("link", name="Of minutes")).to_have_count(0)
+    ann.forgiven.append("404")
+    page.goto(link)
+    expect(page.get_by_role("alert")).to_contain_text("no chat")

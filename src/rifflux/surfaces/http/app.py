@@ -16,6 +16,7 @@ from rifflux import RiffluxError, __version__
 from rifflux.surfaces.http import (
     admin,
     chat,
+    chats,
     collections,
     conversations,
     dashboard,
@@ -45,7 +46,7 @@ log = structlog.get_logger("rifflux.http")
 
 #: In the order of the documentation.
 ROUTES = (
-    *(search, chat, why, collections, documents, conversations, memories, retrieve, works, jobs),
+    *(search, chat, chats, why, collections, documents, conversations, memories, retrieve, works, jobs),
     *(me, usage, operation, tokens, decisions, admin, dashboard, pages, session, page, layout),
 )
 

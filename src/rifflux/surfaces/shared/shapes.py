@@ -306,6 +306,7 @@ class AnswerShape(Shape):
     degraded: list[NoticeShape] = Field(description="What was missing, and how to mend it")
     notes: list[NoticeShape]
     milliseconds: dict[str, float]
+    chat: str = Field(default="", description="The id of the chat that it is recorded in; empty where it is in none")
 
 
 class VerifiedShape(Shape):

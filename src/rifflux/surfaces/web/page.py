@@ -117,6 +117,7 @@ async def page(request: Request, service: Asked) -> Response:
         visit=service.visit is not None,
         views=VIEWS,
         view=_view_of(given, caller),
+        chat=given.get("chat", ""),
         back=urlencode([each for each in given.multi_items() if each[0] != _REFUSED]),
         modules=sorted(each.name for each in ASSETS.iterdir() if each.name.endswith(".js")),
         **{"query": given.get("q", ""), "results": None, "document": None, "more": "", "notes": [], "problem": ""}

@@ -1,0 +1,191 @@
+"""A user's chats: questions with their answers, recorded to be read again, continued, named, exported and deleted.
+
+A chat is a document without passages in a part of the index of its own: no search finds it, no answer is taken from
+it, nobody but its user sees it, and it goes with its user.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from rifflux.answer.history import ASSISTANT, USER
+from rifflux.answer.model import Answer, AnswerEvent, Done
+from rifflux.errors import Conflict, InvalidArgument, NotFound, ReadOnlyIndex
+from rifflux.requests import ChatChanges, QuestionRequest, takes
+from rifflux.session.arguments import checked_text
+from rifflux.session.session import IndexView
+from rifflux.store import DocumentChange
+from rifflux.types import Document, Notice
+from rifflux.types.nouns import iso_time, noun_json
+
+#: The part of an index that holds chats, their namespace in it, and the kind of document that one is.
+PART = "chats"
+NAMESPACE = "chats"
+CHAT = "chat"
+#: What is given instead of an id to begin a chat.
+NEW = "new"
+#: Answers of a chat, and characters of the title that a chat gets from its first question.
+MOST_ANSWERS = 500
+LONGEST_TITLE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSource:
+    """A passage that an answer cites; `number` is its mark in the text."""
+
+    number: int
+    document: str
+    collection: str
+    title: str
+    heading_path: str
+    chunk_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAnswer:
+    """A question of a chat with its answer: `text` is empty where it was refused, and `reason` says why."""
+
+    question: str
+    searched: str
+    text: str
+    reason: str
+    by: str
+    answered_at: str
+    sources: tuple[ChatSource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A chat of a user; `answers` are empty in a list of chats. Times are ISO 8601."""
+
+    id: str
+    title: str
+    created_at: str
+    updated_at: str
+    count: int
+    answers: tuple[ChatAnswer, ...] = ()
+
+    @property
+    def markdown(self) -> str:
+        """Return the chat as Markdown: each question as a heading, its answer, and what that cites."""
+        parts = [f"# {self.title}"]
+        for each in self.answers:
+            parts.append(f"## {' '.join(each.question.split())}")
+            parts.append(each.text or f"*Not answered: {each.reason}*")
+            parts += [f"[{source.number}] {source.title or source.document}" for source in each.sources]
+        return "\n\n".join(parts) + "\n"
+
+
+class Chats:
+    """The chats of one user, in a view of the part of the index that holds them."""
+
+    def __init__(self, view: IndexView) -> None:
+        self._store = view.store
+        self._now = view.session.now
+
+    def list(self) -> list[Chat]:
+        """Return all chats without their answers, the one that was continued last first."""
+        found = [_chat_of(row) for row in self._store.catalog.in_order(NAMESPACE)]
+        return sorted(found, key=lambda each: (each.updated_at, each.id), reverse=True)
+
+    def get(self, id: str) -> Chat:
+        """Return a chat with its answers. Raises `NotFound`."""
+        row = self._store.catalog.document(NAMESPACE, id)
+        if row is None:
+            raise NotFound(f"no chat {id!r}: take an id from the list of chats")
+        answers = tuple(_answer_of(line) for line in row.text.splitlines())
+        return replace(_chat_of(row), answers=answers)
+
+    @takes(ChatChanges)
+    def edit(self, id: str, request: ChatChanges) -> Chat:
+        """Give a chat another title. Raises `NotFound` and `InvalidArgument`."""
+        title = " ".join(checked_text("title", request.title).split())
+        if not title:
+            raise InvalidArgument("a title has at least one character")
+        with self._store.transaction():
+            chat = replace(self.get(id), title=title)
+            self._put(chat)
+        return chat
+
+    def delete(self, id: str) -> None:
+        """Delete a chat for good. Raises `NotFound`."""
+        with self._store.transaction():
+            self.get(id)
+            self._store.catalog.remove(NAMESPACE, [id])
+
+    def continued(self, request: QuestionRequest) -> QuestionRequest:
+        """Return a question with the turns of its chat before it. Raises `NotFound`."""
+        if request.chat in (None, NEW):
+            return request
+        history: list[Mapping[str, str]] = []
+        for each in self.get(request.chat).answers:
+            if each.text:
+                history.append({"role": USER, "content": each.question})
+                history.append({"role": ASSISTANT, "content": each.text})
+        return replace(request, history=(*history, *request.history))
+
+    def recording(self, events: Iterator[AnswerEvent], id: str) -> Iterator[AnswerEvent]:
+        """Pass on the events of an answer, which is added to a chat once it is done."""
+        for event in events:
+            if isinstance(event, Done):
+                event = Done(self.recorded(event.answer, id))
+            yield event
+
+    def recorded(self, answer: Answer, id: str) -> Answer:
+        """Add an answer to a chat, and return it with the chat's id; with a notice where nothing can be recorded."""
+        try:
+            return replace(answer, chat=self.record(answer, id).id)
+        except ReadOnlyIndex as error:
+            notice = Notice.of(error, "chat.read_only", f"this answer is not recorded: {error}")
+            return replace(answer, notes=(*answer.notes, notice))
+
+    def record(self, answer: Answer, id: str = NEW) -> Chat:
+        """Add an answer to a chat, or begin one with it. Raises `NotFound`, and `Conflict` for a chat that is full."""
+        moment = iso_time(self._now(), "auto")
+        cited = {each.number for each in answer.citations}
+        sources = [
+            ChatSource(item.number, item.key, item.collection, item.title, item.heading_path, item.chunk_id)
+            for item in answer.pack.items
+            if item.number in cited
+        ]
+        made = ChatAnswer(
+            question=answer.question,
+            searched=answer.searched,
+            text=answer.text,
+            reason=answer.reason,
+            by=answer.by,
+            answered_at=moment,
+            sources=tuple(sources),
+        )
+        with self._store.transaction():
+            if id == NEW:
+                title = " ".join(answer.question.split())
+                if len(title) > LONGEST_TITLE:
+                    title = title[:LONGEST_TITLE].rsplit(" ", 1)[0] + "…"
+                chat = Chat(f"chat{secrets.token_hex(8)}", title, moment, moment, 0)
+            else:
+                chat = self.get(id)
+            if chat.count == MOST_ANSWERS:
+                raise Conflict(f"this chat has {MOST_ANSWERS} answers, and holds no more: begin another one")
+            chat = replace(chat, updated_at=moment, count=chat.count + 1, answers=(*chat.answers, made))
+            self._put(chat)
+        return chat
+
+    def _put(self, chat: Chat) -> None:
+        text = "\n".join(json.dumps(noun_json(each), ensure_ascii=True) for each in chat.answers)
+        metadata = {"count": chat.count}
+        row = Document(chat.id, text, chat.title, CHAT, chat.created_at, chat.updated_at, metadata=metadata)
+        self._store.catalog.put(NAMESPACE, DocumentChange(row, chat.id, ()))
+
+
+def _chat_of(row: Document) -> Chat:
+    return Chat(row.key, row.title, row.created_at or "", row.updated_at or "", row.metadata["count"])
+
+
+def _answer_of(line: str) -> ChatAnswer:
+    row = json.loads(line)
+    sources = tuple(ChatSource(**each) for each in row.pop("sources"))
+    return ChatAnswer(**row, sources=sources)
