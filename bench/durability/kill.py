@@ -50,11 +50,13 @@ PATIENCE = 10.0
 TABLES = {
     "documents": """
         select namespace, key, title, kind, text
-        from document join document_text on document_text.document = document.id order by namespace, key""",
-    "chunks": "select uid, headings, text, span_start, span_end, hash, position from chunk order by uid",
+        from document join document_text on document_text.document = document.id
+        where owner = 0 order by namespace, key""",
+    "chunks": """
+        select uid, headings, text, span_start, span_end, hash, position from chunk where owner = 0 order by uid""",
     "vectors": """
         select chunk.uid, vector.hash, vector.data from vector join chunk on chunk.id = vector.chunk
-        join model on model.id = vector.model where model.state = 'active' order by chunk.uid""",
+        join model on model.id = vector.model where model.state = 'active' and chunk.owner = 0 order by chunk.uid""",
 }
 
 

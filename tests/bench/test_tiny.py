@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -72,6 +74,7 @@ ARGUMENTS: dict[str, str] = {
     "compare": "DATA --base ROOT --documents 40 --questions 4 --rounds 1 --names scifact cacm",
     "concurrency": "--writers 2 --readers 2 --seconds 1",
     "damage": "--damages 6 --documents 30 --repairs 1",
+    "calls": "--kills 6 --files 4 --only index --only restore --only salvage",
     "kill": "--kills 2 --files 4",
     "hostile": "--scale 0.0001 --only deep. --only blank --only root",
     "switch": "INDEX --questions 3",
@@ -109,6 +112,8 @@ def _words(arguments: str, places: dict[str, Path]) -> Sequence[str]:
 def test_it_runs(name: str, places: dict[str, Path], tmp_path: Path) -> None:
     if name == "page" and CHROMIUM is None:
         pytest.skip("no Chromium: run scripts/browser.sh")
+    if name == "calls" and (sys.platform != "linux" or shutil.which("cc") is None):
+        pytest.skip("a library is compiled and loaded before the system's")
     maker, made = READS.get(name, ("corpus", "INDEX"))
     if name != maker and not places[made].exists():
         _run(maker, places)
