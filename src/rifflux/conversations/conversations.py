@@ -238,10 +238,12 @@ class Conversations:
         messages that were read. Raises `NotFound` for a path that does not exist, before anything is read, and
         `NothingImported` if there is no message in all of them.
         """
-        from rifflux.conversations.importers import Tally, read
+        from rifflux.conversations.importers import Tally
+        from rifflux.conversations.importers.sent import read_own
 
         tally = Tally()
-        return self._import(read(paths, format, tally), tally, project, embed, progress)
+        items = read_own(paths, format, tally, self._view.session.reader_limits)
+        return self._import(items, tally, project, embed, progress)
 
     @takes(ConversationsFileRequest)
     def import_upload(self, name: str, data: bytes, request: ConversationsFileRequest) -> ImportReport:
@@ -253,12 +255,13 @@ class Conversations:
         `intake` allows; a conversation with a message that is too long is in the report as failed.
         """
         from rifflux.conversations.importers import Tally, checked_format
-        from rifflux.conversations.importers.sent import read_sent
+        from rifflux.conversations.importers.sent import LIMITS, read_sent
 
         intake = request.intake or UNBOUNDED
         tally = Tally()
         name = checked_text("the name of a file", name)
-        with read_sent(name, data, checked_format(request.format), tally, place=intake.place) as found:
+        limits = replace(self._view.session.reader_limits, answer_mb=LIMITS.answer_mb)
+        with read_sent(name, data, checked_format(request.format), tally, limits, intake.place) as found:
             if intake.may_exceed(found.messages, found.characters):
                 self._check_chunks(found.items(), intake)
             return self._import(

@@ -156,7 +156,8 @@ class WorksCatalog:
             _check_name(request.source)
         source = request.source or name_sent(safe_name(checked_text("the name of a file", name)))
         intake = request.intake or UNBOUNDED
-        entries = read_sent(name, data, source, request.format, intake.place)
+        limits = self._view.session.reader_limits
+        entries = read_sent(name, data, source, request.format, intake.place, limits)
         return self._take_in(source, entries, request)
 
     def _take_in(self, source: str, entries: Sequence[Entry | Failure], request: WorksImport) -> WorksReport:
@@ -195,13 +196,20 @@ class WorksCatalog:
         """Yield the name of each file's source with the works of the file."""
         from rifflux.works.importers import read_works
         from rifflux.works.importers.base import WorkSource
-        from rifflux.works.importers.sources import name_source
+        from rifflux.works.importers.formats import is_light
+        from rifflux.works.importers.sources import known_sources, name_source
+        from rifflux.works.merging.sent import read_own
 
         for done, path in enumerate(paths):
             if progress:
                 progress("read", done, len(paths))
             name = name_source(self._store, path, wanted)
-            yield name, read_works(WorkSource(path, name, partial(name_source, self._store)), format)
+            source = WorkSource(path, name, partial(name_source, self._store))
+            if is_light(path, format):
+                yield name, read_works(source, format)
+            else:
+                limits = self._view.session.reader_limits
+                yield name, read_own(source, known_sources(self._store), format, limits)
         if progress:
             progress("read", len(paths), len(paths))
 

@@ -14,7 +14,6 @@ import rifflux
 from rifflux import Index, InvalidArgument, ModelError, Unreadable, WorksReport
 from rifflux.testing import everything
 from rifflux.types import Failure
-from rifflux.types.limits import ReaderLimits
 from tests.support.files import make_pdf
 
 RECORDS = [
@@ -73,11 +72,19 @@ def test_its_source_is_called_after_it_or_as_it_is_told(index: Index) -> None:
             index.works.import_upload("x.jsonl", LINES.encode(), **wrong)  # type: ignore[arg-type]
 
 
-def test_what_unpacks_to_too_much_is_refused(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rifflux.ingest.parallel.apart.apart.__defaults__", (ReaderLimits(memory_mb=256),))
-    with pytest.raises(Unreadable, match="256 MB"):
-        index.works.import_upload("bomb.json.gz", gzip.compress(b'["' + b"x" * (300 << 20)))
-    assert index.works.all() == []
+def test_what_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.json.gz"
+    bomb.write_bytes(gzip.compress(b'["' + b"x" * (300 << 20)))
+    (tmp_path / "list.jsonl").write_bytes(FILES["list.jsonl"])
+    with rifflux.open(tmp_path / "i.db", model="hash", reader_memory_mb=256) as index:
+        with pytest.raises(Unreadable, match="256 MB"):
+            index.works.import_upload(bomb.name, bomb.read_bytes())
+        assert index.works.all() == []
+        # One's own is read within the same limits, and fails alone.
+        report = index.works.import_files(bomb, tmp_path / "list.jsonl", embed=False)
+        assert [Path(each.path.rpartition(":")[0] or each.path).name for each in report.failed][:1] == ["bomb.json.gz"]
+        assert "256 MB" in report.failed[0].reason
+        assert report.added == len(RECORDS)
 
 
 def test_what_is_stored_is_no_error(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

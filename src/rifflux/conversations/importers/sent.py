@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rifflux.conversations.importers import read
+from rifflux.conversations.importers import checked_format, read
 from rifflux.conversations.importers.base import Item, Tally
 from rifflux.conversations.model import Conversation, Message, Thread
-from rifflux.errors import Unreadable
-from rifflux.ingest.parallel.apart import Place, apart, safe_name, sent
+from rifflux.errors import NotFound, Unreadable
+from rifflux.ingest.parallel.apart import Place, apart, safe_name, sent, streamed
 from rifflux.types import Failure
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
@@ -64,6 +64,36 @@ def read_sent(
             yield Read(lambda: iter((failure,)))
         else:
             yield Read(partial(_items, path, safe_name(name)), **sizes)
+
+
+def read_own(sources: Sequence[str | Path], format: str | None, tally: Tally, limits: ReaderLimits) -> Iterator[Item]:
+    """Read the conversations of one's own exports, as `read` does, in a separate process within limits."""
+    checked_format(format)
+    found = [Path(source).expanduser() for source in sources]
+    for source in found:
+        if not source.exists():
+            raise NotFound(f"nothing at {source}: check the path's spelling")
+    return _all_own(found, format, tally, limits)
+
+
+def _all_own(sources: Sequence[Path], format: str | None, tally: Tally, limits: ReaderLimits) -> Iterator[Item]:
+    for source in sources:
+        try:
+            for item in streamed(f"{__name__}:read_own_here", limits, path=str(source), format=format):
+                if "recognized" in item:
+                    tally.add(item)
+                else:
+                    yield _item(item)
+        except Unreadable as error:
+            yield Failure.of(str(source), error)
+
+
+def read_own_here(path: str, format: str | None) -> Iterator[Mapping[str, Any]]:
+    """Yield the conversations of an export as JSON, and what became of the rest; in the separate process."""
+    tally = Tally()
+    for item in read([path], format, tally):
+        yield asdict(item)
+    yield tally.as_json()
 
 
 def read_here(path: Path, format: str | None) -> dict[str, Any]:

@@ -85,6 +85,51 @@ def apart(call: str, path: Path, limits: ReaderLimits = READER_LIMITS, **options
             raise Unreadable(_lost(limits))
 
 
+def streamed(call: str, limits: ReaderLimits, **options: Any) -> Iterator[Any]:
+    """Call a generator function, by its dotted name, in another process; options and values are JSON.
+
+    Each value may take the limit of processor time, so that files of any length can be read. The function works where
+    its files are, with this program's environment and standard error. Raises `Unreadable` where it exceeds its limits
+    or ends, and else what the function raises.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", _START],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | FRUGAL,
+        process_group=0 if os.name == "posix" else None,
+    )
+    assert process.stdin
+    assert process.stdout
+    request = {
+        "call": call,
+        "options": options,
+        "paths": [each or str(Path.cwd()) for each in sys.path],
+        "parent": os.getpid(),
+        "processor": limits.processor_s,
+        "memory": limits.memory_mb * MB,
+    }
+    try:
+        with suppress(OSError), process.stdin:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+        for line in process.stdout:
+            match json.loads(line):
+                case {"value": value}:
+                    yield value
+                case {"error": "MissingExtra", "message": str(message)}:
+                    raise MissingExtra(message)
+                case {"error": str(), "message": str(message)}:
+                    raise Unreadable(message)
+                case _:
+                    return
+        status = process.wait()
+        raise Unreadable(late(limits.processor_s) if status == LATE else _lost(limits))
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
 def _answer_of(path: Path, limits: ReaderLimits, request: Mapping[str, Any]) -> object:
     """Return the answer of the process as JSON, None if it is none."""
     paths = [each or str(Path.cwd()) for each in sys.path]
@@ -138,6 +183,9 @@ def _lost(limits: ReaderLimits) -> str:
 
 def answer(request: Mapping[str, Any]) -> None:
     """Run the requested function within its limits and print its result as JSON."""
+    if "path" not in request:
+        _answer_in_parts(request)
+        return
     confine(request["memory"], request["parent"])
     allow(request["processor"], request["answer"])
     private = os.dup(sys.stdout.fileno())
@@ -145,6 +193,26 @@ def answer(request: Mapping[str, Any]) -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with os.fdopen(private, "w", encoding="ascii") as out:
         json.dump(_done(request), out, default=str)
+
+
+def _answer_in_parts(request: Mapping[str, Any]) -> None:
+    """Print the values of the requested function, a line each, and at the end an empty object."""
+    confine(request["memory"], request["parent"])
+    private = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    with os.fdopen(private, "w", encoding="ascii") as out, suppress(BrokenPipeError):
+        allow(request["processor"])
+        try:
+            for value in resolve_name(request["call"])(**request["options"]):
+                out.write(json.dumps({"value": value}, default=str) + "\n")
+                out.flush()
+                allow(request["processor"])
+            last: Mapping[str, str] = {}
+        except RiffluxError as error:
+            last = {"error": type(error).__name__, "message": str(error)}
+        except MemoryError:
+            last = {"error": "MemoryError", "message": too_large(request["memory"] // MB)}
+        out.write(json.dumps(last) + "\n")
 
 
 def _done(request: Mapping[str, Any]) -> Mapping[str, Any]:

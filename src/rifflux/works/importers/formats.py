@@ -43,6 +43,10 @@ TEXTS = {
     "latex": ".tex",
 }
 
+#: Formats that take time and memory in proportion to the file, and the bytes up to which it is read in any process.
+_LIGHT = frozenset({*_ENTRIES, "json", "ris"})
+LIGHT = 2**20
+
 #: So many records of a file are looked at for the format of those that do not show theirs.
 LOOKED_AT = 200
 
@@ -74,6 +78,18 @@ def read_works(source: WorkSource, format: str | None = None) -> Iterator[Entry 
 def is_known(path: Path) -> bool:
     """Return True if an importer takes files of this name."""
     return _suffix(path) in SUFFIXES
+
+
+def is_light(path: Path, format: str | None) -> bool:
+    """Return True if reading a file is sure to take little time and memory: it is small, and needs no parser of ours.
+
+    Others are read in a process that is limited.
+    """
+    known = format or SUFFIXES.get(_suffix(path))
+    try:
+        return known in _LIGHT and path.suffix != ".gz" and path.stat().st_size <= LIGHT
+    except OSError:
+        return True  # it is gone, which reading it tells
 
 
 def _suffix(path: Path) -> str:

@@ -22,13 +22,27 @@ _SAYS_NOTHING = {
 
 def name_source(store: Store, path: Path, wanted: str | None = None) -> str:
     """Name the source at `path`: its stored name, else `wanted`, else one derived from the path; the name is stored."""
-    path = path.expanduser().resolve()
+    known = known_sources(store)
+    names = dict(known)
+    name = name_among(names, path, wanted)
+    if names != known:
+        store.registry.set(_SETTING, json.dumps(names, ensure_ascii=False))
+    return name
+
+
+def known_sources(store: Store) -> dict[str, str]:
+    """Return the paths of the sources that are stored, by their names."""
     known: dict[str, str] = json.loads(store.registry.setting(_SETTING) or "{}")
+    return known
+
+
+def name_among(known: dict[str, str], path: Path, wanted: str | None = None) -> str:
+    """Name the source at `path` as `name_source` does, among those that are known; `known` has it then."""
+    path = path.expanduser().resolve()
     name = wanted or next((name for name, held in known.items() if held == str(path)), None)
     if name is None:
         name = _free(_spelt(path), known)
-    if known.get(name) != str(path):
-        store.registry.set(_SETTING, json.dumps(known | {name: str(path)}, ensure_ascii=False))
+    known[name] = str(path)
     return name
 
 
