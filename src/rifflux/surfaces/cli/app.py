@@ -203,23 +203,11 @@ _LINES = re.compile(r":\d+(-\d+)?\Z")
 Embed = Annotated[bool, typer.Option("--embed/--no-embed", help="Make vectors, for searching by meaning.")]
 Explain = Annotated[bool, typer.Option("--explain", help="Tell why each result ranked where it did.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-InFolder = Annotated[
-    list[str] | None,
-    typer.Option(help="Only in this folder of a root: the first part of the paths, such as src or guide/src."),
-]
-OnlyIn = Annotated[
-    list[str] | None,
-    typer.Option("--collection", help="Only in this collection, such as wiki or bob/wiki.", metavar="NAME"),
-]
-Query = Annotated[str, typer.Argument(help='Words, a "phrase", -without, prefix*, field:value.')]
 RerankModel = Annotated[
     str | None, typer.Option(help="Rerank by this cross-encoder: a folder, or a fetched name.", metavar="MODEL")
 ]
 Since = Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")]
 Until = Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")]
-Author = Annotated[list[str] | None, typer.Option(help="Only works by this author, in any spelling.", metavar="NAME")]
-Venue = Annotated[list[str] | None, typer.Option(help="Only works in this journal or the like.", metavar="NAME")]
-Year = Annotated[str | None, typer.Option(help="Only works of this year: 1974, 1970-1979 or 1970-.", metavar="YEAR")]
 Synonyms = Annotated[
     str | None, typer.Option(help="A file of words that stand for each other: a, b or a => b.", metavar="FILE")
 ]

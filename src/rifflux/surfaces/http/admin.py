@@ -1,4 +1,4 @@
-"""`/admin`: what an administrator decides for everybody, and deleting users."""
+"""`/admin`: settings for everybody, and deleting users."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class SettingsOut(Shape):
     """The settings in force."""
 
     hybrid_search: bool = Field(description="Conversations are searched by meaning too, not by words alone")
-    licenses: dict[str, str] = Field(description="What more licenses let be shown: text, abstract or nothing")
-    facts: str = Field(description="Who is told author, year and venue of a work without a license")
-    own_texts: bool = Field(description="Texts of your own works that no license opens are shown to you alone")
+    licenses: dict[str, str] = Field(description="What further licenses permit: text, abstract or nothing")
+    facts: str = Field(description="Who sees author, year and venue of a work without a license")
+    own_texts: bool = Field(description="You alone see texts of your own works without a license that permits it")
 
 
 @router.get("/settings", summary="The settings in force")
 def settings(service: Asked, caller: User) -> SettingsOut:
-    """Return the settings, to any user."""
+    """Return the settings; any user may read them."""
     policies = service.of(caller).policies
     return SettingsOut(**{name: POLICIES[name].as_json(policies.get(name)) for name in SettingsOut.model_fields})
 
@@ -47,9 +47,9 @@ def change(request: PolicyChanges, service: Asked, caller: Admin) -> SettingsOut
     return settings(service, caller)
 
 
-@router.put("/settings/own", summary="Change settings of one's own")
+@router.put("/settings/own", summary="Change your own settings")
 def change_own(request: OwnPolicies, service: Asked, caller: User) -> SettingsOut:
-    """Change what each user decides for their own view, as any user."""
+    """Change the caller's own settings."""
     service.of(caller).policies.set("own_texts", request.own_texts)
     return settings(service, caller)
 
@@ -57,15 +57,15 @@ def change_own(request: OwnPolicies, service: Asked, caller: User) -> SettingsOu
 @router.post(
     "/messages/vectors",
     dependencies=PATIENT,
-    summary="Make vectors for everybody's messages",
+    summary="Make vectors for all messages",
     response_model=VectorsMade,
     responses=ACCEPTED,
 )
 async def embed(incoming: Incoming, service: Asked, caller: Admin) -> Response:
     """Make vectors for all messages that have none, as an administrator; each user pays for their own.
 
-    They are searched by words alone until then: those that were stored while `hybrid_search` was off. What takes longer
-    than a request may is answered 202 with a job, and goes on.
+    Until then they are searched by words alone, such as those stored while `hybrid_search` was off. If it takes longer
+    than a request may, the answer is 202 with a job, which goes on.
     """
 
     def work(intake: Intake) -> VectorsMade:
@@ -76,5 +76,5 @@ async def embed(incoming: Incoming, service: Asked, caller: Admin) -> Response:
 
 @router.delete("/users/{user:path}", summary="Delete a user")
 def delete(user: str, service: Asked, caller: Admin) -> Erased:
-    """Delete everything of a user, including tokens, as an administrator. It cannot be undone."""
+    """Delete all data of a user, including tokens, as an administrator. It cannot be undone."""
     return service.delete(caller, user)

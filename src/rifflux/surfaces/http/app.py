@@ -1,4 +1,4 @@
-"""The application: routes, what every request passes first, and how errors are answered."""
+"""The application: its routes, its middleware, and its responses to errors."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Application(FastAPI):
 
 
 def create_app(service: Service) -> FastAPI:
-    """Make the application over an open index; it closes the service when it ends."""
+    """Create the application over an open index; it closes the service when it ends."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -115,7 +115,7 @@ def _answer_errors(app: FastAPI, service: Service) -> None:
     async def system(request: Request, error: OSError) -> JSONResponse:
         if not is_disk_full(error):
             raise error
-        # Such as a folder for temporary files, where an upload is put while it comes.
+        # Such as the folder for temporary files, which receives uploads.
         log.error("disk", cause=str(error))
         return problem_of(DISK_FULL)
 
@@ -128,7 +128,7 @@ def _answer_errors(app: FastAPI, service: Service) -> None:
     async def http(request: Request, error: HTTPException) -> JSONResponse:
         headers = dict(error.headers or {})
         if error.status_code == 405:
-            # Starlette names the methods of the first route of a path; one path has several here.
+            # Starlette names the methods of the first route of a path only.
             headers["Allow"] = ", ".join(_methods(request))
         return problem(error.status_code, "http", str(error.detail), headers)
 

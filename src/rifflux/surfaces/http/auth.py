@@ -1,6 +1,6 @@
-"""Who sends a request: a token names a user and a role. Nothing in a path, query or body can.
+"""Authentication: a token names a user and a role. Nothing in a path, query or body can.
 
-Programs send it as a header, the page as a cookie, which a browser sends along by itself: so a request with a cookie
+Programs send it in a header, the page in a cookie. Browsers attach cookies by themselves, so a request with a cookie
 must come from a page of this service.
 """
 
@@ -24,10 +24,10 @@ from rifflux.surfaces.shared.cures import with_cure
 #: Methods that change nothing.
 _SAFE = frozenset({"GET", "HEAD"})
 _COOKIE = "cookie"
-#: The code of the error for a token that was valid once.
+#: The error code for a token that has expired.
 EXPIRED_CODE = "token_expired"
 
-bearer = HTTPBearer(auto_error=False, description="A token, which an administrator makes")
+bearer = HTTPBearer(auto_error=False, description="A token, made by an administrator")
 
 
 def service_of(request: Request) -> Service:
@@ -40,7 +40,7 @@ Asked = Annotated[Service, Depends(service_of)]
 
 
 def cookie_name(request: Request) -> str:
-    """Return the name of the cookie with the token: browsers share cookies between the ports of a host."""
+    """Return the name of the token's cookie, with the port: browsers share cookies between ports of a host."""
     return f"rifflux-{request.url.port or request.url.scheme}"
 
 
@@ -50,7 +50,7 @@ def token_of(text: str, scheme: str = "bearer") -> HTTPAuthorizationCredentials:
 
 
 async def credentials_of(request: Request) -> HTTPAuthorizationCredentials | None:
-    """Return the token of a request: of its header, or else of its cookie. Raises `Refused` for another page's."""
+    """Return the token from the header of a request, else from its cookie. Raises `Refused` for another site's page."""
     if given := await bearer(request):
         return given
     text = request.cookies.get(cookie_name(request), "")
@@ -62,7 +62,7 @@ async def credentials_of(request: Request) -> HTTPAuthorizationCredentials | Non
 
 
 def _is_own_page(request: Request) -> bool:
-    """Return whether a page of this service sent a request; what other sites may call is for tokens in headers."""
+    """Return True if a page of this service sent a request; other sites must send a token in a header."""
     origin = request.headers.get("origin", "")
     site = request.headers.get("sec-fetch-site", "same-origin")
     if origin or request.method not in _SAFE:
@@ -71,12 +71,12 @@ def _is_own_page(request: Request) -> bool:
 
 
 def address_of(request: Request) -> str:
-    """Return the name that limits count the address of a request by."""
+    """Return the name under which limits count the address of a request."""
     return f"address:{request.client.host if request.client else ''}"
 
 
 def admit(request: Request, credentials: HTTPAuthorizationCredentials | None) -> Caller:
-    """Return the caller, within the rate they may ask at. Raises `Refused`."""
+    """Return the caller if they are within their rate. Raises `Refused`."""
     service = service_of(request)
     expired = ""
     try:
@@ -84,7 +84,7 @@ def admit(request: Request, credentials: HTTPAuthorizationCredentials | None) ->
     except TokenExpired as error:
         found = None
         expired = with_cure(error, CURES)
-    # Users make tokens for themselves, so all tokens of a user share a bucket. Guesses are counted by address.
+    # Users create tokens for themselves, so all tokens of a user share a bucket. Invalid tokens count by address.
     wait = service.buckets.take(f"user:{found.user}" if found else address_of(request))
     if wait:
         seconds = str(math.ceil(wait))
@@ -104,7 +104,7 @@ def admit(request: Request, credentials: HTTPAuthorizationCredentials | None) ->
 async def caller(
     request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)] = None
 ) -> Caller:
-    """Return who was admitted. The credentials are there for the documentation: they were read before the body."""
+    """Return the admitted caller. The credentials are declared for OpenAPI; they were read before the body."""
     found: Caller = request.state.caller
     return found
 
@@ -120,7 +120,7 @@ def _caller(service: Service, credentials: HTTPAuthorizationCredentials | None) 
         return visitor
     token = service.accounts.check(credentials.credentials)
     if token is None:
-        # An old cookie is no claim to be somebody.
+        # An outdated cookie does not identify anybody.
         if credentials.scheme == _COOKIE:
             return nobody
         return None

@@ -1,4 +1,4 @@
-"""Bodies and parameters of requests: the settings of a call as a JSON object, or in an address."""
+"""Request bodies and query parameters, derived from the settings of a call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rifflux.surfaces.shared.declared import declaration_of, flattened, has_para
 
 
 def with_body(endpoint: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function of a route with one parameter, its body, in place of a request and of single settings."""
+    """Return the function of a route with one body in place of its request and its single settings."""
     given = inspect.signature(endpoint, eval_str=True).parameters.values()
     requests = {each.name: each.annotation for each in given if is_request(each.annotation)}
     single = [declaration_of(each) for each in given if has_param(each.annotation)]
@@ -60,12 +60,12 @@ def with_body(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_query(endpoint: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function of a route with the settings of a request as parameters of its address."""
+    """Return the function of a route with the settings of its request as query parameters."""
     return flattened(endpoint, query_parameter)
 
 
 def query_parameter(setting: Declared) -> inspect.Parameter:
-    """Return a setting as a parameter of an address."""
+    """Return a setting as a query parameter."""
     about = Query(description=setting.param.help or None, **_bounds(setting.param))
     return inspect.Parameter(
         setting.name,
@@ -113,7 +113,7 @@ def _field(setting: Declared, form: bool) -> tuple[Any, Any]:
 
 
 def _published(hint: Any) -> Any:
-    """Return a type as bodies have it: lists for tuples, bounds as pydantic knows them."""
+    """Return the type of a setting in a body: lists for sequences, with pydantic's bounds."""
     if get_origin(hint) is Annotated:
         bounds = next((each for each in get_args(hint)[1:] if isinstance(each, Param)), Param())
         return Annotated[_published(get_args(hint)[0]), Field(**_bounds(bounds))]

@@ -1,4 +1,4 @@
-"""Runs the service for whoever starts it, on this machine alone, and opens the page in a browser."""
+"""Run the service for one person on this machine, and open the page in a browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rifflux.surfaces.shared.config import finder, load, open_configured
 from rifflux.surfaces.shared.network import bound
 
 HOST = "127.0.0.1"
-#: Nobody else asks, and a page that is typed in asks often.
+#: There is one user, and search as you type sends many requests.
 RATE = 60_000.0
 BURST = 1_000
 
@@ -36,7 +36,7 @@ BURST = 1_000
 def browse(
     options: Mapping[str, Any], user: str, port: int, *, watch: bool, window: bool, opened: Callable[[str], object]
 ) -> None:
-    """Serve until Ctrl-C; `opened` is called with the address once it answers, whose pass opens the page once."""
+    """Serve until Ctrl-C; `opened` receives the address once the service answers. Its pass opens the page once."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     sys.setswitchinterval(SWITCH_S)
@@ -58,7 +58,7 @@ def browse(
 
 
 class _Server(uvicorn.Server):
-    """A server that does something once it answers."""
+    """A server that calls functions once it has started."""
 
     def __init__(self, app: FastAPI, then: Sequence[Callable[[], object]]) -> None:
         super().__init__(
@@ -77,13 +77,13 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer."""
         await super().startup(sockets)
-        # A browser of the terminal would hold up the answers.
+        # A text browser would block the server.
         for each in self._then if self.started else ():
             threading.Thread(target=each, daemon=True).start()
 
 
 def _open(address: str, folder: Path) -> None:
-    """Open the page by way of a file: all users of a machine see the arguments that a browser is started with."""
+    """Open the page through a file: all users of a machine can read the arguments of a process."""
     page = folder / "rifflux.html"
     page.touch(0o600)
     page.write_text(f'<meta http-equiv="refresh" content="0; url={html.escape(address)}">')

@@ -43,7 +43,7 @@ _EVENTS = {
 
 
 class PartIn(BaseModel):
-    """A part of a message; what is no text is left out."""
+    """A part of a message; parts other than text are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -52,7 +52,7 @@ class PartIn(BaseModel):
 
 
 class ChatTurn(BaseModel):
-    """A message as clients of chat models send it; what else they send with it is left out."""
+    """A message as clients of chat models send it; other keys are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -74,7 +74,7 @@ Question = Annotated[
 Messages = Annotated[
     Sequence[ChatTurn],
     Param(
-        help="The conversation so far; without a question, its last message is it. Only users and assistants count",
+        help="The conversation so far; without a question, its last message is the question. Other roles are ignored",
         most=MOST_MESSAGES,
     ),
 ]
@@ -119,10 +119,11 @@ async def chat(
     messages: Messages = (),
     stream: Stream = None,
 ) -> Response:
-    """Answer from what the caller has, each sentence with its citations: quoted, or in the words of a chat model.
+    """Answer from what the caller may read, each sentence with its citations: quoted, or written by a chat model.
 
-    A model's sentences are kept as far as they stand in a source. Where little speaks for any passage, the answer is
-    refused, with the nearest ones. A user may have two answers under way at a time, over all workers of the service.
+    Sentences of a model that no source supports are withdrawn. If no passage is likely to answer, the answer is
+    refused, with the nearest passages. A user may have two answers under way at a time, over all workers of the
+    service.
     """
     asked, history = question_of(question, messages)
     settings = vars(request) | {"deadline_ms": min(request.deadline_ms or CHAT_S * 1000, CHAT_S * 1000)}
@@ -153,12 +154,12 @@ async def chat(
 
 
 def _prefers_json(accept: str) -> bool:
-    """Return True if an `Accept` header prefers JSON to events (RFC 9110, 12.5.1); of equal weights, what it names."""
+    """Return True if an `Accept` header prefers JSON to events (RFC 9110, 12.5.1)."""
     return _preference(accept, "application/json") > _preference(accept, "text/event-stream")
 
 
 def _preference(accept: str, media: str) -> tuple[float, int]:
-    """Return the weight of a media type in an `Accept` header, and how closely the header names it: 0 to 3."""
+    """Return the weight of a media type in an `Accept` header, and how exactly the header matches it: 0 to 3."""
     ranges = ("", "*/*", f"{media.partition('/')[0]}/*", media)
     closest = 0
     weight = 0.0
@@ -178,7 +179,7 @@ def _weight(parameter: str) -> float:
 
 
 def _lease(service: Service, caller: Caller, request: Incoming) -> str:
-    """Return the right to one more answer under way. Raises `Refused` where there are too many."""
+    """Return a lease for one more answer. Raises `Refused` if too many are under way."""
     if caller.user:
         name = f"user:{caller.user}"
     else:
@@ -191,7 +192,7 @@ def _lease(service: Service, caller: Caller, request: Incoming) -> str:
 
 
 async def _first(events: Events) -> AnswerEvent:
-    """Return the first event. Raises what came instead of an answer: there is still a status to tell it by."""
+    """Return the first event. Raises the error that came instead, while the status can still be set."""
     first = await events.next(GIVEN_UP_S)
     assert first is not None
     if isinstance(first, Failed):
@@ -200,7 +201,7 @@ async def _first(events: Events) -> AnswerEvent:
 
 
 async def _whole(first: AnswerEvent, events: Events, service: Service, request: Incoming) -> Response:
-    """Return the answer once it is whole, or at once if the client has left."""
+    """Return the complete answer, or return at once if the client has left."""
     left = asyncio.ensure_future(_left(request, events))
     try:
         event: AnswerEvent | None = first

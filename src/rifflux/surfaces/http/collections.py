@@ -1,4 +1,4 @@
-"""`/collections` and `/groups`: what the caller has and reads, and whom it is shared with."""
+"""`/collections` and `/groups`: the caller's collections, those shared with them, and groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ router = make_router(tags=["collections"])
 
 
 class RemovedCollection(Shape):
-    """How many documents went with a collection."""
+    """The number of documents removed with a collection."""
 
     documents: int
 
@@ -48,7 +48,7 @@ def _out(found: CollectionInfo) -> CollectionShape:
     return CollectionShape.of(collection_json(found))
 
 
-@router.get("/collections", summary="List what you have, and what is shared with you")
+@router.get("/collections", summary="List your collections, and those shared with you")
 def list_(service: Asked, caller: User, after: After = "", limit: Limit = 100) -> CollectionList:
     """List the caller's own collections, the library first, then those that others share."""
     found, behind = page(service.of(caller).collections.list(), lambda each: each.name, after, limit)
@@ -57,11 +57,11 @@ def list_(service: Asked, caller: User, after: After = "", limit: Limit = 100) -
 
 @router.post("/collections", status_code=201, dependencies=REPEATABLE, summary="Make a collection")
 def create(request: CollectionRequest, service: Asked, caller: User) -> CollectionShape:
-    """Make a collection of the caller's own, without anything in it."""
+    """Create an empty collection of the caller's own."""
     return _out(service.of(caller).collections.create(**vars(request)))
 
 
-# Before those of collections, which take what follows for a part of the name.
+# These come before the routes of collections, whose names may contain slashes.
 
 
 @router.put("/collections/{name:path}/readers/{who:path}", summary="Share a collection")
@@ -70,21 +70,21 @@ def share(name: str, who: str, service: Asked, caller: User, request: ReaderRequ
     return _out(service.of(caller).collections.share(name, who, **vars(request)))
 
 
-@router.delete("/collections/{name:path}/readers/{who:path}", summary="End the sharing of a collection")
+@router.delete("/collections/{name:path}/readers/{who:path}", summary="Stop sharing a collection")
 def unshare(name: str, who: str, service: Asked, caller: User) -> CollectionShape:
-    """End that somebody may read a collection."""
+    """Withdraw somebody's right to read a collection."""
     return _out(service.of(caller).collections.unshare(name, who))
 
 
 @router.get("/collections/{name:path}", summary="A collection")
 def get(name: str, service: Asked, caller: User) -> CollectionShape:
-    """Tell what a collection holds, and to its owner who reads it."""
+    """Return what a collection holds, and for its owner who reads it."""
     return _out(service.of(caller).collections.get(name))
 
 
 @router.patch("/collections/{name:path}", summary="Rename or describe a collection")
 def change(name: str, request: CollectionChanges, service: Asked, caller: User) -> CollectionShape:
-    """Change the name or the description of a collection; what it holds, and who reads it, stays."""
+    """Change the name or the description of a collection; its contents and readers stay."""
     collections = service.of(caller).collections
     found = collections.get(name)
     if request.name is not None and request.name != found.name:
@@ -96,7 +96,7 @@ def change(name: str, request: CollectionChanges, service: Asked, caller: User) 
 
 @router.delete("/collections/{name:path}", summary="Remove a collection")
 def remove(name: str, service: Asked, caller: User) -> RemovedCollection:
-    """Delete a collection with all that it holds. It cannot be undone."""
+    """Delete a collection with its contents. It cannot be undone."""
     return RemovedCollection(documents=service.of(caller).collections.remove(name))
 
 
@@ -118,5 +118,5 @@ def put_group(name: str, request: GroupRequest, service: Asked, caller: User) ->
 
 @router.delete("/groups/{name}", status_code=204, summary="Delete a group")
 def drop_group(name: str, service: Asked, caller: User) -> None:
-    """Delete a group; what was shared with it is so no more. For administrators."""
+    """Delete a group, which ends what was shared with it. For administrators."""
     service.of(caller).collections.remove_group(name)

@@ -1,4 +1,4 @@
-"""The limits of a connection: how many there are at once, and how long a request's head may take to come."""
+"""Limits on connections: how many there are at once, and how long the head of a request may take to arrive."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rifflux.surfaces.http.problems import Refused, problem
 
-#: What a request is told that the server stops before it is answered.
+#: The response to a request that is interrupted because the server stops.
 STOPPING = Refused(503, "stopping", "the service is being stopped: try again in a moment", {"Retry-After": "5"})
-#: The share of its time to stop that a server leaves requests under way; in the rest they are told, and end.
+#: The share of its time to stop that a server gives requests under way; in the rest they are answered with an error.
 SHARE = 0.9
-#: Where a request's scope holds how it learns that the server stops.
+#: The key in a request's scope for how it learns that the server stops.
 _ENDING = "ending"
-#: Connections that a worker holds at once, and seconds within which the head of a request must be there.
+#: Connections per worker, and the seconds within which the head of a request must arrive.
 MOST_CONNECTIONS = 500
 HEAD_S = 10.0
 
 
 class Ending:
-    """Tells the request under way on a connection that the server stops, shortly before it is cut off."""
+    """Notifies the request under way on a connection that the server is about to close it."""
 
     def __init__(self) -> None:
         self._is_now = False
@@ -32,7 +32,7 @@ class Ending:
 
     @contextmanager
     def calling(self, then: Callable[[], object]) -> Iterator[None]:
-        """Have a function called when the time comes, while the block runs; of nested blocks, the inner one's."""
+        """Call a function on that notification while the block runs; of nested blocks, the inner one's."""
         outer = self._then
         self._then = then
         if self._is_now:
@@ -43,14 +43,14 @@ class Ending:
             self._then = outer
 
     def begin(self) -> None:
-        """Tell the request, and whatever request comes next."""
+        """Notify the current request, and any that follows."""
         self._is_now = True
         if self._then:
             self._then()
 
 
 def ending_of(scope: MutableMapping[str, Any]) -> Ending:
-    """Return how a request learns that the server stops."""
+    """Return the notification of a request that the server stops."""
     found = scope.get("state", {}).get(_ENDING)
     if isinstance(found, Ending):
         return found
@@ -58,7 +58,7 @@ def ending_of(scope: MutableMapping[str, Any]) -> Ending:
 
 
 class Connection(H11Protocol):
-    """A connection that is refused where there are too many, and closed where it says nothing.
+    """A connection that is refused if there are too many, and closed if it stays silent.
 
     uvicorn limits how long a connection may idle between requests only.
     """
@@ -68,16 +68,16 @@ class Connection(H11Protocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.ending = Ending()
-        # Each request's scope has a copy of this.
+        # The scope of each request has a copy of this.
         self.app_state = {**self.app_state, _ENDING: self.ending}
 
     def shutdown(self) -> None:
-        """Let the request under way be answered for a while."""
+        """Give the request under way some time to finish."""
         super().shutdown()
         self.loop.call_later(SHARE * (self.config.timeout_graceful_shutdown or 0), self.ending.begin)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, or say that there are too many."""
+        """Accept the connection, or answer that there are too many."""
         super().connection_made(transport)
         if len(self.connections) > MOST_CONNECTIONS:
             transport.write(_answer(503, "busy", "too many connections: try again", {"Retry-After": "1"}))
@@ -95,12 +95,12 @@ class Connection(H11Protocol):
             self._await_head()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no request, in the form of every error."""
+        """Answer malformed requests in the format of all errors."""
         self.transport.write(_answer(400, "no_request", msg))
         self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Cancel the timer."""
         self._head_is_there()
         super().connection_lost(exc)
 

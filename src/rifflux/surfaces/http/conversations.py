@@ -1,4 +1,4 @@
-"""`/conversations` and `/messages`: write, read and search what the caller said and heard."""
+"""`/conversations` and `/messages`: write, read and search the caller's messages."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class MessageList(Shape):
 
 
 class FoundOut(Shape):
-    """A message that answers, with its conversation's title and the turns around it."""
+    """A matching message, with the title of its conversation and the turns around it."""
 
     message: Message
     title: str
@@ -65,7 +65,7 @@ class FoundOut(Shape):
 
 
 class MessageGroupOut(Shape):
-    """The messages of one conversation that answer."""
+    """The matching messages of one conversation."""
 
     conversation_id: str
     title: str
@@ -73,7 +73,7 @@ class MessageGroupOut(Shape):
 
 
 class SearchMessagesOut(Shape):
-    """The messages that answer best, or their groups if requested."""
+    """The best matching messages, or their groups if requested."""
 
     query: str
     results: list[FoundOut]
@@ -97,7 +97,7 @@ def begin(request: ConversationRequest, mine: Mine) -> Conversation:
 
 @router.get("/conversations", summary="List conversations by their date")
 def list_(request: ConversationsRequest, mine: Mine, after: After = "", limit: Limit = 100) -> ConversationList:
-    """List all, or those of a project, or those that are (not) archived."""
+    """List all conversations, those of a project, or those that are (not) archived."""
     found, behind = page(mine.list(**vars(request)), lambda each: each.id, after, limit)
     return ConversationList(conversations=[*found], next=behind)
 
@@ -106,7 +106,7 @@ def list_(request: ConversationsRequest, mine: Mine, after: After = "", limit: L
 def search(
     request: MessagesRequest, service: Asked, mine: Mine, grouped: Grouped = False, explain: Explain = False
 ) -> SearchMessagesOut:
-    """Search by words; by meaning too where the administrator turned `hybrid_search` on."""
+    """Search by words, and by meaning too if the administrator turned `hybrid_search` on."""
     found = mine.search(**vars(request))
     service.counters.searched(found.trace)
     given = found_messages_json(found, grouped=grouped, explain=explain)
@@ -122,9 +122,9 @@ def search(
     openapi_extra=bodies(ConversationsFileRequest),
 )
 async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> Response:
-    """Import the conversations of a file, as `rifflux conversations import` does; what did not change is left alone.
+    """Import the conversations of a file, as `rifflux conversations import` does; unchanged ones are left alone.
 
-    What takes longer than a request may is answered 202 with a job, and goes on.
+    If it takes longer than a request may, the answer is 202 with a job, which goes on.
     """
     file, request = await file_of(incoming, ConversationsFileRequest)
 
@@ -146,7 +146,8 @@ async def bring(incoming: Incoming, service: Asked, caller: User, mine: Mine) ->
 async def embed(incoming: Incoming, service: Asked, caller: User, mine: Mine) -> Response:
     """Make vectors for the caller's messages that have none, such as those stored while `hybrid_search` was off.
 
-    The caller pays for them. What takes longer than a request may is answered 202 with a job, and goes on.
+    Their cost is charged to the caller. If it takes longer than a request may, the answer is 202 with a job, which goes
+    on.
     """
 
     def work(intake: Intake) -> VectorsMade:
@@ -173,7 +174,7 @@ def delete(id: str, mine: Mine) -> None:
     mine.delete(id)
 
 
-@router.get("/conversations/{id}/messages", summary="The messages of a conversation in their order")
+@router.get("/conversations/{id}/messages", summary="The messages of a conversation in order")
 def messages(id: str, mine: Mine, after: After = "", limit: Limit = 100) -> MessageList:
     """List the messages."""
     found, behind = page(mine.messages(id), lambda each: each.id, after, limit)
@@ -184,16 +185,16 @@ def messages(id: str, mine: Mine, after: After = "", limit: Limit = 100) -> Mess
     "/conversations/{id}/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message to a conversation"
 )
 def add(id: str, request: MessageRequest, mine: Mine) -> WrittenMessage:
-    """Add a message. Once the request is answered, the message is stored, whatever happens to the service.
+    """Add a message. Once the service has answered, the message is stored durably.
 
-    `degraded` says why it is found by words alone for now, where that is so.
+    `degraded` says why it can only be found by words for now, if that is so.
     """
     return advised(mine.add_message(id, **vars(request)))
 
 
 @router.post("/messages", status_code=201, dependencies=REPEATABLE, summary="Add a message")
 def add_message(request: MessageRequest, mine: Mine, conversation_id: ConversationIn) -> WrittenMessage:
-    """Add a message, as below its conversation."""
+    """Add a message, as under its conversation."""
     return advised(mine.add_message(conversation_id, **vars(request)))
 
 

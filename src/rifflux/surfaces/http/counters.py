@@ -14,10 +14,10 @@ from prometheus_client.registry import Collector
 from rifflux import AnswerEvent, Done, Failed, Retrieval, Trace
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
-#: What `/retrieve` shall stay within, in half and in nineteen of twenty requests.
+#: The targets of `/retrieve` for the 50th and the 95th percentile.
 LIMIT_P50_S = 0.06
 LIMIT_P95_S = 0.15
-#: Upper bounds of the buckets of times; the limits are among them, so that alerts about them are exact.
+#: Upper bounds of the buckets of times; they include the targets, so that alerts on them are exact.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.04, 0.06, 0.1, 0.15, 0.25, 0.5, 1.0, 1.5, 2.5, 4.0, 10.0)
 #: Set by the process that starts the workers: prometheus_client keeps their counts there.
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
@@ -40,12 +40,12 @@ class Counters:
         self.stages = _histogram("rifflux_stage_seconds", "Time of a stage of a search", "stage")
         self.hits = _counter("rifflux_candidates", "Candidates that a channel found", "channel")
         self.searches = _counter("rifflux_searches", "Searches by the mode that answered", "mode")
-        self.degraded = _counter("rifflux_degraded_searches", "Searches that something was missing from")
-        self.embedder_failures = _counter("rifflux_embedder_failures", "Queries that got no vector", "cause")
-        self.retrievals = _counter("rifflux_retrievals", "Retrievals of works by what was asked for", "intent")
-        self.uncertain = _counter("rifflux_uncertain_packs", "Evidence that little speaks for")
-        self.answers = _counter("rifflux_answers", "Answers by who wrote them and how they ended", "by", "outcome")
-        self.withdrawn = _counter("rifflux_withdrawn_sentences", "Sentences of a model that stand in no source")
+        self.degraded = _counter("rifflux_degraded_searches", "Searches that were degraded")
+        self.embedder_failures = _counter("rifflux_embedder_failures", "Queries without a vector", "cause")
+        self.retrievals = _counter("rifflux_retrievals", "Retrievals of works by intent", "intent")
+        self.uncertain = _counter("rifflux_uncertain_packs", "Uncertain evidence")
+        self.answers = _counter("rifflux_answers", "Answers by author and outcome", "by", "outcome")
+        self.withdrawn = _counter("rifflux_withdrawn_sentences", "Sentences of a model that no source supports")
         self.events = _counter("rifflux_feedback_events", "Feedback by kind", "kind")
 
     def searched(self, trace: Trace) -> None:
@@ -78,7 +78,7 @@ class Counters:
             self.answers.labels("", "failed").inc()
 
     def registry(self) -> CollectorRegistry:
-        """Return what collects the metrics of all workers."""
+        """Return the registry that collects the metrics of all workers."""
         registry = CollectorRegistry()
         if os.environ.get(SHARED):
             multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
@@ -97,7 +97,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Availability(Collector):
-    """Metrics of how available refreshing is: read from the index, as other processes refresh it too."""
+    """Metrics on refreshing: read from the index, as other processes refresh it too."""
 
     succeeded: int
     failed: int

@@ -1,4 +1,4 @@
-"""Cures as requests that a client can send; all else is for an administrator to do."""
+"""Cures as requests that a client can send; all others need an administrator."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def noticed(notice: JsonObject) -> JsonObject:
 
 
 def all_noticed(answer: JsonObject) -> JsonObject:
-    """Return JSON with its lists of notices as `noticed` returns each."""
+    """Return JSON with `noticed` applied to its lists of notices."""
     return answer | {name: [noticed(each) for each in answer[name]] for name in ("degraded", "notes") if name in answer}
 
 

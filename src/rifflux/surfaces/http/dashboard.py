@@ -1,4 +1,4 @@
-"""`/dashboard/data`: how the service does, in counts, times and shares, never contents."""
+"""`/dashboard/data`: the state of the service in counts, times and shares, never contents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DAYS_S = 14 * 86_400.0
 
 
 class Series(Shape):
-    """A counter, or the buckets of a histogram: how many took at most as long as each bound, and all of them."""
+    """A counter, or the cumulative buckets of a histogram and its count."""
 
     name: str
     count: float
@@ -29,14 +29,14 @@ class Series(Shape):
 
 
 class LatencyLimits(Shape):
-    """What `/retrieve` shall stay within, in seconds."""
+    """The latency targets of `/retrieve`, in seconds."""
 
     p50: float
     p95: float
 
 
 class DashboardOut(Shape):
-    """What the page shows. Counts grow since the service began."""
+    """The data of the dashboard. Counts accumulate from the start of the service."""
 
     limits: LatencyLimits
     bounds: list[float] = Field(description="Upper bounds of the buckets, in seconds")
@@ -85,7 +85,7 @@ def _counters(samples: list[Sample], label: str) -> list[Series]:
 
 
 def _histograms(samples: list[Sample], label: str) -> list[Series]:
-    """Return the buckets by label, the most used first."""
+    """Return the buckets by label, the most frequent first."""
     buckets: dict[str, dict[float, float]] = defaultdict(dict)
     for sample in samples:
         if sample.name.endswith("_bucket"):

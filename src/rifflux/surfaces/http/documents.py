@@ -35,14 +35,14 @@ _STATED = {each.name for each in fields(Document)} & {each.name for each in decl
 
 
 class StoredOut(Shape):
-    """What became of it. `degraded` tells what is missing of what was stored, such as vectors that are to come."""
+    """The result of storing. `degraded` says what is still missing, such as vectors."""
 
-    document: str = Field(description="Its key, which stands for all documents of a file")
+    document: str = Field(description="Its key, which covers all documents of a file")
     collection: str
-    created: bool = Field(description="Nothing had this key before")
-    documents: int = Field(description="1, or those that a mailbox or a file of records holds")
+    created: bool = Field(description="The key is new")
+    documents: int = Field(description="1, or the number in a mailbox or a file of records")
     chunks: int = Field(description="Passages that were stored; 0 where nothing changed")
-    embedded_chunks: int = Field(description="Those of them that can be found by meaning by now")
+    embedded_chunks: int = Field(description="Those that can already be found by meaning")
     failed: list[FailureOut] = Field(description="Parts of the file that could not be read")
     degraded: list[NoticeShape]
 
@@ -51,7 +51,7 @@ class DocumentRow(Shape):
     """A document in a list. Its title is untrusted data."""
 
     document: str = Field(description="Its key, unique within its namespace")
-    namespace: str = Field(description="A folder that is indexed, a list of works, or documents for what was put here")
+    namespace: str = Field(description="An indexed folder, a list of works, or documents for what was stored here")
     collection: str
     path: str
     title: str
@@ -73,7 +73,7 @@ class DocumentList(Shape):
 class DocumentOut(Shape):
     """A document with its whole text, which is untrusted data.
 
-    Of a work without a license that permits it, no text is shown.
+    The text of a work is withheld unless its license permits it.
     """
 
     document: str
@@ -92,29 +92,29 @@ class HeadingOut(Shape):
 
     title: str
     depth: int = Field(description="From 1")
-    chunk_id: str = Field(description="The passage that begins under it")
-    start: int = Field(description="Where that begins in the whole text")
+    chunk_id: str = Field(description="The first passage below it")
+    start: int = Field(description="Where that starts in the whole text")
 
 
 class AroundOut(Shape):
-    """The passage that a document is opened at, and the outline. Places are those in the whole text."""
+    """The passage at which a document is opened, and its outline. Positions refer to the whole text."""
 
     passage: ChunkShape
     span: list[int] = Field(description="Of the passage: first character, and one past the last")
     highlights: list[list[int]] = Field(description="Words of the passage that share a term with `query`")
-    text_span: list[int] = Field(description="The part of the whole text that `text` is")
+    text_span: list[int] = Field(description="The part of the whole text that is in `text`")
     length: int = Field(description="Characters of the whole text")
     outline: list[HeadingOut]
 
 
 class DocumentAtOut(DocumentOut):
-    """A document, opened at a passage if one was named; of a long document, only the text around it."""
+    """A document, opened at a passage if requested; of a long document, only the text around it."""
 
     around: AroundOut | None = None
 
 
 class RemovedDocuments(Shape):
-    """How many documents went: those of a mailbox or of a file of records together."""
+    """The number of documents removed, including all of a mailbox or a file of records."""
 
     documents: int
 
@@ -138,8 +138,8 @@ def list_(request: DocumentsRequest, service: Asked, caller: User) -> DocumentLi
 async def add(incoming: Incoming, service: Asked, caller: User) -> Response:
     """Add a document to a collection that the caller may write, as JSON with its text, or as a file in a form.
 
-    PDF, Office, HTML, notebooks, code, mail, JSON Lines and all that indexing reads. Once it is answered 201, it is
-    stored and found. A file that takes longer is answered 202 with a job.
+    PDF, Office, HTML, notebooks, code, mail, JSON Lines and all other formats that indexing reads. After a 201 it is
+    stored and can be found. For a file that takes longer, the answer is 202 with a job.
     """
     return await _stored(incoming, service, caller)
 
@@ -149,11 +149,11 @@ async def add(incoming: Incoming, service: Asked, caller: User) -> Response:
     summary="Add or replace a document or a file",
     dependencies=PATIENT,
     response_model=StoredOut,
-    responses={201: {"model": StoredOut, "description": "It was not there before"}, **ACCEPTED},
+    responses={201: {"model": StoredOut, "description": "It is new"}, **ACCEPTED},
     openapi_extra=bodies(FileRequest, DocumentRequest),
 )
 async def put(document: str, incoming: Incoming, service: Asked, caller: User) -> Response:
-    """Store a document under a key, instead of what was put there before. Sent again, it is unchanged."""
+    """Store a document under a key, replacing what was there. Repeating the request changes nothing."""
     return await _stored(incoming, service, caller, document)
 
 

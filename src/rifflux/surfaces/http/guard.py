@@ -1,4 +1,4 @@
-"""What every request passes first: whom it is addressed to, where it comes from, how large it is, how long it takes."""
+"""Middleware: checks of host, origin, size and time, then logging and counting."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 _TOO_LARGE = 413
-#: Seconds in which the rest of a body that was refused is read, and in which the next piece of it must come.
+#: Seconds for which the rest of a refused body is read, and within which the next piece must arrive.
 DRAIN_S = 10.0
 PIECE_S = 1.0
-#: Where files are sent to.
+#: The routes that accept files.
 _UPLOADS = re.compile(r"/documents(/.+)?|/(conversations|works)/import")
 _FORM = b"multipart/form-data"
 _BODY = "http.response.body"
-#: Answers are private unless they say otherwise: a cookie, unlike a header of its own, keeps no shared cache from
-#: storing them.
+#: Answers are private unless they say otherwise: unlike an Authorization header, a cookie does not keep a shared cache
+#: from storing them.
 PRIVATE = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
-#: The rest of a body that nobody reads is not waited for.
+#: The rest of a body that nobody reads is not awaited.
 _CLOSE = {"Connection": "close"}
 
 log = structlog.get_logger("rifflux.http")
 
 
 class _TooLarge(Exception):
-    """The body goes on beyond its limit."""
+    """The body exceeds its limit."""
 
 
 class _Middleware:
-    """Sees every request before the application does."""
+    """A layer around the application."""
 
     def __init__(self, app: App, service: Service) -> None:
         self.app = app
@@ -55,7 +55,7 @@ class _Middleware:
 
 
 class RequestGuard(_Middleware):
-    """Refuses requests for other hosts, from other web pages, and those that are too large or take too long.
+    """Refuses requests for other hosts, from other sites' pages, and those that are too large or take too long.
 
     The check of Host keeps a web page from reaching a local service under a name of its own (DNS rebinding).
     """
@@ -114,7 +114,7 @@ class RequestGuard(_Middleware):
 
         async def noted(message: Message) -> None:
             nonlocal started
-            if refusal is None or started:  # else it is the application's word on a body that it got half of
+            if refusal is None or started:  # otherwise the application's response to half a body
                 started = True
                 await send(message)
 
@@ -123,7 +123,7 @@ class RequestGuard(_Middleware):
 
         def stop() -> None:
             nonlocal refusal
-            if refusal is None and not started:  # an answer that streams has an end of its own
+            if refusal is None and not started:  # a stream ends by itself
                 refusal = state.get("accepted") or problem_of(STOPPING)
                 limit.reschedule(asyncio.get_running_loop().time())
 
@@ -132,7 +132,7 @@ class RequestGuard(_Middleware):
                 with ending_of(scope).calling(stop):
                     await self.app(scope, counted, noted)
         except (TimeoutError, _TooLarge):
-            # What was begun goes on: the request is answered with where to ask about it.
+            # The job goes on: the answer says where to follow it.
             refusal = refusal or state.get("accepted")
             told = f"no answer within {seconds:g} s: ask for less, or again later"
             refusal = refusal or problem(503, "timeout", told, {"Retry-After": "1", **_CLOSE})
@@ -141,13 +141,13 @@ class RequestGuard(_Middleware):
 
 
 class Observe(_Middleware):
-    """Counts and logs every request by its route, never with its question or its ids.
+    """Counts and logs every request by its route, never its question or its ids.
 
-    What nobody foresaw is logged with its traceback, and answered with the number that finds it there.
+    An unexpected error is logged with its traceback, and answered with the number to find it by.
     """
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Pass a request on, and note how it went."""
+        """Pass a request on, and record its outcome."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -166,7 +166,7 @@ class Observe(_Middleware):
             await self.app(scope, receive, noted)
         except Exception:
             log.exception("failed", id=request_id)
-            if status:  # half an answer is out: only an end that is no proper one tells so
+            if status:  # half the answer is sent: only an abnormal end can signal the error
                 raise
             told = f"this should not have happened: tell an administrator to look for {request_id} in the log"
             await problem(500, "error", told)(scope, receive, noted)
@@ -191,16 +191,16 @@ class Observe(_Middleware):
 
 
 def _protected(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return headers that let nobody store an answer or guess its type, unless it says otherwise itself."""
+    """Return headers that forbid storing an answer or guessing its type, unless the answer has its own."""
     given = list(headers)
     names = {name.lower() for name, _ in given}
     return given + [each for each in PRIVATE if each[0] not in names]
 
 
 async def _refuse(refusal: Response, scope: Message, receive: Receive, send: Send) -> None:
-    """Answer, and read for a while what is still to come of the body: who is cut off while sending hears no answer.
+    """Answer, and read the rest of the body for a while: a client that is cut off while sending never sees the answer.
 
-    A client that waits to be told to go on has sent nothing, and is not told.
+    A client that waits for `100 Continue` has sent nothing, and does not get it.
     """
     if dict(scope["headers"]).get(b"expect", b"").lower() == b"100-continue":
         await refusal(scope, receive, send)
@@ -218,13 +218,13 @@ async def _refuse(refusal: Response, scope: Message, receive: Receive, send: Sen
 
 
 def _is_upload(scope: Message) -> bool:
-    """Return True for a request that sends a file."""
+    """Return True for a request that uploads a file."""
     kind = dict(scope["headers"]).get(b"content-type", b"").lower()
     return bool(kind.startswith(_FORM) and _UPLOADS.fullmatch(scope["path"]))
 
 
 def _most_bytes(scope: Message, settings: ServiceSettings) -> int:
-    """Return how large the body of a request may be."""
+    """Return the largest allowed body of a request, in bytes."""
     if _is_upload(scope):
         return settings.max_upload_bytes
     return settings.max_body_bytes

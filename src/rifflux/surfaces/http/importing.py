@@ -1,4 +1,4 @@
-"""Imports as jobs: each is answered when it is done, or with 202 and where to ask about it."""
+"""Imports as jobs: answered with their report, or with 202 and the address of the job."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from rifflux.types.nouns import iso_time
 
 Answer = TypeVar("Answer")
 
-#: The part of a request's time in which its job may end, so that there is time left for an answer.
+#: The share of a request's time that its job may take, so that time is left for an answer.
 _SHARE = 0.8
 _WAIT = re.compile(r"(?:^|[,;])\s*wait\s*=\s*(\d{1,6})\s*(?:$|[,;])")
 _ASYNC = re.compile(r"(?:^|[,;])\s*respond-async\s*(?:$|[,;])")
 _ENDED: dict[str, tuple[int, str, str]] = {
-    CANCELLED: (409, CANCELLED, "it was cancelled: what is counted was stored, and sending it again stores the rest"),
+    CANCELLED: (409, CANCELLED, "it was cancelled: what is counted was stored; send it again to store the rest"),
     INTERRUPTED: (
         503,
         INTERRUPTED,
-        "the service was stopped meanwhile: what is counted was stored, and sending it again stores the rest",
+        "the service was stopped meanwhile: what is counted was stored; send it again to store the rest",
     ),
 }
 
 
 class JobOut(Shape):
-    """A job: an import, or making vectors, that goes on whether or not the request that began it is still there."""
+    """A job: an import, or making vectors, which goes on without the request that started it."""
 
     id: str
     kind: str = Field(description="documents, conversations, works or vectors", examples=["conversations"])
@@ -52,10 +52,10 @@ class JobOut(Shape):
         description="What it does: wait (for other files to be read), read, store, embed", examples=["store"]
     )
     done: int = Field(description="How many documents, conversations or works are stored, unchanged or failed")
-    total: int | None = Field(description="How many there are; null until the file is read")
+    total: int | None = Field(description="Their total; null until the file is read")
     created_at: str
     ended_at: str | None
-    report: JsonObject | None = Field(description="What the request would have been answered; null unless it is done")
+    report: JsonObject | None = Field(description="The answer to the request; null until it is done")
     error: ProblemOut | None = Field(description="Null unless it failed or was stopped")
 
     @classmethod
@@ -83,11 +83,11 @@ class JobOut(Shape):
         )
 
 
-#: How routes that import describe the answer to what takes longer.
+#: The 202 response of routes that import.
 ACCEPTED: dict[int | str, JsonObject] = {
     202: {
         "model": JobOut,
-        "description": "It goes on: ask at `Location` how far it is",
+        "description": "It goes on: `Location` has its progress",
         "headers": {"Location": {"schema": {"type": "string"}, "description": "/jobs/ID"}},
     }
 }
@@ -103,10 +103,10 @@ async def patient(
         ),
     ] = None,
 ) -> None:
-    """Describe the header; it is read where the job is begun."""
+    """Declare the header; `do_as_job` reads it."""
 
 
-#: What a route depends on whose requests are done as jobs.
+#: Dependencies of routes whose requests run as jobs.
 PATIENT = [Depends(patient)]
 
 
@@ -121,9 +121,9 @@ async def do_as_job(
     answer_type: Any,
     status: Callable[[Answer], int] = lambda _: 200,
 ) -> Response:
-    """Do an import as a job, and answer with its report, or with the job where it takes longer than is waited for.
+    """Run an import as a job, and answer with its report, or with the job if it takes longer than the request may.
 
-    Raises what the import raises, if that is in time, and `Refused` where the caller has too many running.
+    Raises what the import raises in that time, and `Refused` if the caller has too many running.
     """
     adapter: TypeAdapter[Answer] = TypeAdapter(answer_type)
 
@@ -142,7 +142,7 @@ async def do_as_job(
         told = f"{service.jobs.most} imports of this user are running: wait until one of them is done"
         raise Refused(429, "too_many_jobs", told, {"Retry-After": "5"})
     service.jobs.run(job, run)
-    # Whatever ends the request from now on, the import goes on, and the request is answered so.
+    # From here on the import goes on even if the request ends, and this is its answer.
     request.state.accepted = accepted(request, job.record)
     if on_begun := getattr(request.state, "on_job", None):
         await on_begun(request.state.accepted)
@@ -159,13 +159,13 @@ async def do_as_job(
 
 
 def accepted(request: Request, record: JobRecord) -> JSONResponse:
-    """Return the answer to a request whose job goes on."""
+    """Return the 202 response to a request whose job goes on."""
     place = f"{request.scope.get('root_path', '')}/jobs/{record.id}"
     return JSONResponse(JobOut.of_record(record).model_dump(mode="json"), 202, {"Location": place})
 
 
 def _patience(request: Request, service: Service) -> float:
-    """Return the seconds for which the answer to a request waits for its job."""
+    """Return the seconds that a request waits for its job."""
     preferred = request.headers.get("prefer", "").lower()
     if _ASYNC.search(preferred):
         return 0.0
@@ -176,12 +176,12 @@ def _patience(request: Request, service: Service) -> float:
 
 
 def _abandon(service: Service, begun: asyncio.Future[Any]) -> None:
-    """Drop a job that was recorded for a request that is gone."""
+    """Drop the recorded job of a request that has ended."""
     if not begun.cancelled() and not begun.exception() and begun.result() is not None:
         asyncio.get_running_loop().run_in_executor(None, service.jobs.abandon, begun.result())
 
 
 def _ignore(outcome: asyncio.Future[Any]) -> None:
-    """Look at an exception that the job has recorded."""
+    """Retrieve an exception that the job has already recorded, so that asyncio does not log it."""
     if not outcome.cancelled():
         outcome.exception()

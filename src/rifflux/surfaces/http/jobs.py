@@ -1,4 +1,4 @@
-"""`/jobs`: imports that go on after their requests, with how far each is and what came of it."""
+"""`/jobs`: imports that go on after their requests, with progress and result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def list_(
     limit: Limit = 100,
     after: After = "",
 ) -> JobList:
-    """List the caller's imports of the last seven days, the newest first, with how far each is."""
+    """List the caller's imports of the last seven days with their progress, the newest first."""
     if user not in (None, caller.user) and not caller.is_admin:
         raise OutOfScope("another user's jobs are an administrator's to see: leave out the user")
     found = service.jobs.list(caller.user if user is None else user)
@@ -41,19 +41,19 @@ def list_(
     return JobList(jobs=[JobOut.of_record(each) for each in shown], next=following)
 
 
-@router.get("/{id}", summary="How far a job is")
+@router.get("/{id}", summary="The progress of a job")
 def job(id: str, service: Asked, caller: User) -> JobOut:
-    """Return a job of the caller's with its progress, and its report once it is done.
+    """Return a job of the caller's with its progress, and with its report once it is done.
 
-    It is kept for seven days. An interrupted one was running when its process ended: every document, conversation or
-    work is stored whole or not at all, and sending the same again changes nothing of those that are.
+    Jobs are kept for seven days. An interrupted one was running when its process ended. Each document, conversation or
+    work is stored completely or not at all; sending the same again does not change stored ones.
     """
     return JobOut.of_record(_visible(service, caller, id))
 
 
 @router.delete("/{id}", status_code=202, summary="Cancel a job")
 def cancel(id: str, service: Asked, caller: User) -> JobOut:
-    """Have a running job end soon. What it has stored stays; one that has ended is left as it is."""
+    """Cancel a running job. What it has stored stays; a job that has ended is left as it is."""
     found = _visible(service, caller, id)
     service.jobs.stop(found.user, id)
     return JobOut.of_record(_visible(service, caller, id))

@@ -1,4 +1,4 @@
-"""How much one caller may ask, common to all worker processes: a token bucket each, and so many things at a time."""
+"""Limits per caller, shared by all worker processes: token buckets and leases."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _EXPIRE = "delete from lease where until < ?"
 _HELD = "select id from lease where name = ?"
 _LEASE = "insert into lease values (?, ?, ?)"
 _GIVE_BACK = "delete from lease where id = ?"
-#: A bucket that nobody has used for so long is full again anyway.
+#: A bucket that was not used for this long is full again.
 _FORGET_S = 3600.0
 
 
 class Buckets:
     """Token buckets by name: each fills at `rate` a second up to `burst`, and a request takes one.
 
-    `folder` holds the levels, in a small database that all workers of a service share; None keeps them in memory.
-    Nothing is lost with it. Safe to share between threads.
+    `folder` holds the levels, in a small database that all workers of a service share; None keeps them in memory. It
+    can be deleted. Safe to share between threads.
     """
 
     def __init__(self, folder: str | None, rate: float, burst: int, now: Callable[[], float] = time.time) -> None:
@@ -42,9 +42,9 @@ class Buckets:
         self._swept = now()
 
     def take(self, name: str) -> float:
-        """Take one from a bucket; 0 if there was one, else the seconds until there will be.
+        """Take one token from a bucket; return 0, or the seconds until there is one.
 
-        Where the levels cannot be had in time or the disk is full, the request goes uncounted: a limit is not worth
+        If the levels cannot be read in time or the disk is full, the request goes uncounted: a limit is not worth
         failing for.
         """
         with suppress(apsw.BusyError, apsw.FullError), _changing(self._lock, self._connection):
@@ -72,7 +72,7 @@ class Buckets:
 
 
 class Leases:
-    """Rights to do something of which each name may have `most` at a time; one that is not given back expires.
+    """Leases of which each name may have `most` at a time; one that is not returned expires.
 
     `folder` is as for `Buckets`: the leases of all workers of a service count. Safe to share between threads.
     """
@@ -84,9 +84,9 @@ class Leases:
         self._connection = _opened(folder, _LEASES)
 
     def take(self, name: str, seconds: float) -> str | None:
-        """Return a lease for at most so many seconds; None where the name has as many as it may have.
+        """Return a lease for at most `seconds`; None if the name has `most` already.
 
-        Where the leases cannot be had in time, it is given uncounted.
+        If the leases cannot be read in time, it is granted uncounted.
         """
         with suppress(apsw.BusyError, apsw.FullError), _changing(self._lock, self._connection):
             return self._take(name, self._now(), seconds)
@@ -113,7 +113,7 @@ class Leases:
 
 @contextmanager
 def _changing(lock: threading.Lock, connection: apsw.Connection) -> Iterator[None]:
-    """Hold the limits for a change, which is made whole or not at all."""
+    """Lock the limits for an atomic change."""
     with lock:
         connection.execute("begin immediate")
         try:
@@ -126,11 +126,11 @@ def _changing(lock: threading.Lock, connection: apsw.Connection) -> Iterator[Non
 
 
 def _opened(folder: str | None, table: str) -> apsw.Connection:
-    """Open the database of limits, with a table."""
+    """Open the database of limits and create its table."""
     connection = apsw.Connection(str(Path(folder) / "limits.db") if folder else ":memory:")
     connection.set_busy_timeout(1000)
-    # A request must not wait for the disk, and nothing is lost with these counts. Each pragma has a call of its own:
-    # statements that follow one with a result run only when that is read.
+    # A request must not wait for the disk, and these counts can be lost. Each pragma has a call of its own: statements
+    # that follow one with a result run only when that is read.
     connection.pragma("journal_mode", "memory")
     connection.pragma("synchronous", "off")
     connection.execute(table)

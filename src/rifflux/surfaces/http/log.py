@@ -1,4 +1,4 @@
-"""`GET /log`: what was decided about accounts, sharing and settings."""
+"""`GET /log`: decisions on accounts, sharing and settings."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ router = make_router(tags=["administration"])
 
 
 class LogRow(Shape):
-    """A decision. Names that are no part of it are empty."""
+    """A decision. Names that do not apply are empty."""
 
     id: int
     done_at: str
     user: str = Field(description="Who made it; empty: on the command line")
     action: str = Field(description="Such as token.create, collection.share, group.set, user.delete, setting.change")
     target: str = Field(description="The token, collection, group or setting")
-    owner: str = Field(description="The user whose that is")
+    owner: str = Field(description="The user who owns it")
     who: str = Field(description="Whom it is shared with, or who joined or left")
     detail: str
 
@@ -40,7 +40,7 @@ def log(
     limit: Limit = 100,
     after: After = "",
 ) -> LogOut:
-    """List what was decided about tokens, sharing, groups, collections, users and settings; for administrators.
+    """List decisions on tokens, sharing, groups, collections, users and settings; for administrators.
 
     Entries are kept for two years, the newest 10,000 of each user.
     """

@@ -1,4 +1,4 @@
-"""`/me`, `/facets` and `/status`: who asks, what their searches can be narrowed by, and how far all is up to date."""
+"""`/me`, `/facets` and `/status`: the caller, what searches can be narrowed by, and whether the index is up to date."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ router = make_router(tags=["operation"])
 
 
 class MeOut(Shape):
-    """Who asks."""
+    """The caller."""
 
-    user: str = Field(description="Empty where what belongs to nobody in particular is asked for")
+    user: str = Field(description="Empty for what belongs to nobody in particular")
     role: str = Field(description="user or admin")
     token: str = Field(description="The id of the token; empty where none is needed")
     expires_at: str | None = Field(description="When the token ends; null: never")
     version: str
 
 
-@router.get("/me", summary="Who asks")
+@router.get("/me", summary="The caller")
 def me(caller: User) -> MeOut:
-    """Return whose the token is, and what its role is."""
+    """Return the user and the role of the token."""
     return MeOut.of(noun_json(caller), version=__version__)
 
 
@@ -71,7 +71,7 @@ class FreshnessOut(Shape):
 
 
 class StatusOut(Shape):
-    """What is indexed that the caller has or reads, and how far it is up to date. Paths are untrusted data."""
+    """What is indexed for the caller, and whether it is up to date. Paths are untrusted data."""
 
     documents: int
     chunks: int
@@ -83,15 +83,15 @@ class StatusOut(Shape):
     embedding_model: str
     language: str
     languages: list[str] = Field(description="Those of the documents")
-    root_languages: dict[str, str] = Field(description="Languages that folders and files were given")
+    root_languages: dict[str, str] = Field(description="Languages that were set for folders and files")
     roots: list[str]
     freshness: FreshnessOut | None
     unreadable_files: list[FailureOut]
     left_out: dict[str, int] = Field(description="Files of your folders that are not read, by kind")
-    degraded: list[NoticeShape] = Field(description="Why answers are not what they could be")
+    degraded: list[NoticeShape] = Field(description="What degrades answers")
 
 
-@router.get("/status", summary="What is indexed for you, and how far it is up to date")
+@router.get("/status", summary="What is indexed for you, and whether it is up to date")
 def status(service: Asked, caller: User) -> StatusOut:
     """Return the counts of `/stats`, and what is stale, missing, or could not be read."""
     state = advised(service.of(caller).status())

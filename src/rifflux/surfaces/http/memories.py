@@ -1,4 +1,4 @@
-"""`/memories`: save, recall, read, edit and forget what is remembered of the caller."""
+"""`/memories`: save, recall, read, edit and forget memories of the caller."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class MemoryList(Shape):
 
 
 class SavedOut(Shape):
-    """How saving ended: saved, duplicate (the memory that was there is confirmed) or refused."""
+    """The outcome of saving: saved, duplicate (the existing memory is confirmed) or refused."""
 
     outcome: str
     reason: str
     memory: Memory | None
-    degraded: list[NoticeShape] = Field(default=[], description="Why it is found by words alone for now")
+    degraded: list[NoticeShape] = Field(default=[], description="Why it can only be found by words for now")
 
 
 class RecalledOut(Shape):
-    """A memory that answers, and why."""
+    """A matching memory, and why it matched."""
 
     score: float
     memory: Memory
@@ -46,7 +46,7 @@ class RecalledOut(Shape):
 
 
 class RecallOut(Shape):
-    """The memories that answer best."""
+    """The best matching memories."""
 
     query: str
     memories: list[RecalledOut]
@@ -55,7 +55,7 @@ class RecallOut(Shape):
 
 @router.post("", dependencies=REPEATABLE, summary="Remember something")
 def remember(request: MemoryRequest, service: Asked, caller: User) -> SavedOut:
-    """Keep something if it matters enough, and not twice."""
+    """Save a memory if it is important enough and not known yet."""
     return SavedOut.of(noun_json(advised(service.of(caller).memories.add(**vars(request)))))
 
 
@@ -88,11 +88,11 @@ def memory(id: str, service: Asked, caller: User) -> Memory:
 
 @router.patch("/{id}", summary="Change a memory")
 def edit(id: str, request: MemoryChanges, service: Asked, caller: User) -> Memory:
-    """Change the given fields; the others stay. `never` takes an expiry away."""
+    """Change the given fields; the others stay. `never` removes an expiry."""
     return service.of(caller).memories.edit(id, **vars(request))
 
 
-@router.get("/{id}/history", summary="A memory and those it took the place of")
+@router.get("/{id}/history", summary="A memory and those it superseded")
 def history(id: str, service: Asked, caller: User, after: After = "", limit: Limit = 100) -> MemoryList:
     """List them, the newest first."""
     return _page(service.of(caller).memories.history(id), after, limit)
@@ -100,7 +100,7 @@ def history(id: str, service: Asked, caller: User, after: After = "", limit: Lim
 
 @router.delete("/{id}", status_code=204, summary="Forget a memory for good")
 def forget(id: str, service: Asked, caller: User) -> None:
-    """Delete a memory for good. The one that it took the place of is in force again."""
+    """Delete a memory for good. The one that it superseded is in force again."""
     service.of(caller).memories.forget(id)
 
 

@@ -1,4 +1,4 @@
-"""`/health`, `/ready`, `/version`, `/stats`, `/metrics` and `/online`: how the service does, and what it holds."""
+"""`/health`, `/ready`, `/version`, `/stats`, `/metrics` and `/online`: the state of the service, and what it holds."""
 
 from __future__ import annotations
 
@@ -22,24 +22,22 @@ class OnlineRow(Shape):
 
     day: str
     questions: int = Field(description="Searches; the same words again within half an hour count once")
-    click_through: float | None = Field(description="Something that was found was clicked")
-    saved: float | None = Field(description="Something was saved or exported")
-    reformulated: float | None = Field(
-        description="Asked again in similar words within five minutes, with nothing used"
-    )
-    not_relevant: float | None = Field(description="Something was called not relevant")
-    unmatched: int = Field(description="Feedback that belongs to no question that was asked here")
+    click_through: float | None = Field(description="A result was clicked")
+    saved: float | None = Field(description="A result was saved or exported")
+    reformulated: float | None = Field(description="Rephrased within five minutes without using a result")
+    not_relevant: float | None = Field(description="A result was marked as not relevant")
+    unmatched: int = Field(description="Feedback without a matching question")
 
 
 class OnlineOut(Shape):
-    """What became of questions, by day."""
+    """Online measures by day."""
 
     rows: list[OnlineRow]
 
 
-@router.get("/online", summary="What became of the questions that were asked")
+@router.get("/online", summary="Online measures of searches")
 def online(service: Asked, caller: Admin, since: DateQuery = None, until: DateQuery = None) -> OnlineOut:
-    """Clicks, saves, other words and complaints by day, of all users together; for administrators."""
+    """Clicks, saves, rephrasings and complaints by day, summed over all users; for administrators."""
     return OnlineOut(rows=online_rows(service, *period(since, until)))
 
 
@@ -49,14 +47,14 @@ def online_rows(service: Asked, since: float, until: float | None = None) -> lis
 
 
 class Health(Shape):
-    """It answers."""
+    """The service is up."""
 
     status: str
     version: str
 
 
 class VersionOut(Shape):
-    """What answers here."""
+    """The version of the service."""
 
     version: str
     api_version: int
@@ -64,16 +62,16 @@ class VersionOut(Shape):
 
 @router.get("/health", summary="Whether the process answers", responses={})
 async def health() -> Health:
-    """Needs no token and reads nothing: a process that does not answer this is to be started again."""
+    """Needs no token and reads nothing: restart a process that does not answer this."""
     return Health(status="ok", version=__version__)
 
 
 @router.get("/ready", summary="Whether the service can answer questions", responses={})
 def ready(service: Asked) -> Health:
-    """Needs no token, and tells nothing of what is indexed: 503 while the index cannot be read.
+    """Needs no token, and reveals nothing about the content: 503 while the index cannot be read.
 
-    That is found out by reading a little of each table; and for a minute after a request met a damaged index, this is
-    503 too, since damage may lie where only some requests read.
+    It reads a little of each table. For a minute after a request met a damaged index this is 503 too, since damage may
+    lie where only some requests read.
     """
     service.index.admin.probe()
     if service.damage.is_recent:
@@ -83,12 +81,12 @@ def ready(service: Asked) -> Health:
 
 @router.get("/version", summary="Which version answers", responses={})
 def version() -> VersionOut:
-    """Needs no token. `api_version` grows when a key of an answer goes or changes, not when one is added."""
+    """Needs no token. `api_version` increases when a key of an answer is removed or changes, not when one is added."""
     return VersionOut.of(version_json())
 
 
 class Stats(Shape):
-    """How much is indexed that the caller has or reads."""
+    """Counts of what the caller owns and may read."""
 
     documents: int
     chunks: int
@@ -101,7 +99,7 @@ class Stats(Shape):
 
 @router.get("/stats", summary="How much is indexed for you")
 def stats(service: Asked, caller: User) -> Stats:
-    """Counts of what belongs to the caller, and of what is shared with them."""
+    """Count what belongs to the caller and what is shared with them."""
     admin = service.of(caller).admin
     return Stats(**admin.counts(), **admin.personal_counts())
 

@@ -1,4 +1,4 @@
-"""Pages for a browser, which load nothing from other hosts: what may run in them, and the one to try the service."""
+"""Pages for a browser, which load nothing from other hosts: their security policy, interactive documentation."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fastapi.responses import HTMLResponse, Response
 
 router = APIRouter()
 
-#: The files of Swagger UI, as a package brings them, by the path they are served at.
+#: The files of Swagger UI, from a package, by the path they are served at.
 _FILES = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css", "favicon.png": "image/png"}
-#: Pages that are not asked for again within a day; they change with the version of a package.
+#: Files that browsers cache for a day; they change with the version of a package.
 _KEPT = {"Cache-Control": "max-age=86400", "X-Content-Type-Options": "nosniff"}
 
 
@@ -36,7 +36,7 @@ def page_headers(page: str, *more: str) -> dict[str, str]:
 
 
 def _inline(page: str, tag: str) -> Iterator[str]:
-    """Give the hashes of what stands in a page itself, and its own host if it loads some."""
+    """Yield the hashes of inline content of a page, and its own host if it loads some."""
     for text in re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL):
         yield f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
     if f"<{tag} src=" in page:
@@ -45,7 +45,7 @@ def _inline(page: str, tag: str) -> Iterator[str]:
 
 @router.get("/docs", include_in_schema=False)
 def docs(request: Request) -> HTMLResponse:
-    """Return a page to read about the service and to try it."""
+    """Return the interactive documentation."""
     root = request.scope.get("root_path", "").rstrip("/")
     page = get_swagger_ui_html(
         openapi_url=f"{root}/openapi.json",

@@ -1,4 +1,4 @@
-"""Pages of a list: so many entries at a time, from the one behind that which was told last."""
+"""Pages of a list: a limited number of entries after the last one of the page before."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rifflux import InvalidArgument
 
 Entry = TypeVar("Entry")
 
-#: Entries of a list that are told at once.
+#: The most entries of a page.
 MOST_LISTED = 1000
 
-#: What SQLite can count to has up to nineteen digits.
+#: SQLite's integers have up to nineteen digits.
 _NUMBER = re.compile(r"[1-9]\d{0,17}", re.ASCII)
 
 After = Annotated[str, Query(max_length=8_000, description="The `next` of the page before")]
@@ -27,7 +27,7 @@ Next = Annotated[str | None, Field(description="Send it as `after` for the next 
 def page(
     entries: Sequence[Entry], name: Callable[[Entry], str], after: str, limit: int
 ) -> tuple[Sequence[Entry], str | None]:
-    """Return so many entries behind that of a name, and the name to ask on with. Raises `InvalidArgument`."""
+    """Return the entries after the one of a name, and the cursor of the next page. Raises `InvalidArgument`."""
     if after:
         start = next((number for number, each in enumerate(entries, 1) if name(each) == after), 0)
     else:
@@ -39,7 +39,7 @@ def page(
 
 
 def number_of(after: str) -> int | None:
-    """Return the number of the entry that a page goes on behind, None for the first page. Raises `InvalidArgument`."""
+    """Return the number of the entry after which a page starts, None for the first page. Raises `InvalidArgument`."""
     if after and not _NUMBER.fullmatch(after):
         raise _nowhere()
     if after:

@@ -1,4 +1,4 @@
-"""Places for reading files: few for all workers of a service, one for each user, handed out in turn."""
+"""Slots for reading files: a few for all workers of a service, one per user, granted in turn."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ create table if not exists ticket (id integer primary key autoincrement, user te
 create table if not exists served (user text primary key, at real not null) without rowid"""
 _DRAW = "insert into ticket (user, until) values (?, ?)"
 _EXPIRE = "delete from ticket where until < ?"
-# One that expired, as its process did not run for long, is put back where it was.
+# A ticket that expired because its process was suspended gets its old position back.
 _WAITING = """
 insert into ticket (id, user, until) values (?, ?, ?) on conflict (id) do update set until = excluded.until"""
 _HELD = "select count(*) from ticket where holds"
-# Of the users who hold no place, the one who was served longest ago; of that user's files, the first.
+# Of the users without a slot, the one who was served longest ago; of that user's files, the first.
 _NEXT = """
 select ticket.id from ticket left join served using (user)
 where not holds and user not in (select user from ticket where holds)
@@ -30,18 +30,18 @@ _HOLD = "update ticket set holds = true, until = ? where id = ?"
 _SERVED = "insert or replace into served values (?, ?)"
 _FORGET = "delete from served where at < ?"
 _GIVE_BACK = "delete from ticket where id = ?"
-#: Seconds between two looks, and for which one that waits is believed to be still there.
+#: Seconds between two polls, and after which a ticket that was not renewed expires.
 LOOK_S = 0.05
 WAITS_S = 10.0
-#: Seconds after which it no longer matters who was served.
+#: Seconds after which it no longer matters who was served before.
 _FORGET_S = 3600.0
 
 
 class Places:
-    """At most `most` files are read at a time, and one of each user, who is served in turn with the others.
+    """Slots for at most `most` files at a time, one per user, in turn.
 
-    `folder` holds a small database that all workers of a service share; None keeps it in memory. A place of a process
-    that is gone is free again after `seconds`. Safe to share between threads.
+    `folder` holds a small database that all workers of a service share; None keeps it in memory. The slot of a process
+    that has died is free again after `seconds`. Safe to share between threads.
     """
 
     def __init__(self, folder: str | None, most: int, seconds: float, now: Callable[[], float] = time.time) -> None:
@@ -51,16 +51,16 @@ class Places:
         self._lock = threading.Lock()
         self._connection = apsw.Connection(str(Path(folder) / "places.db") if folder else ":memory:")
         self._connection.set_busy_timeout(5000)
-        # What waits is gone with the service, so that nothing need reach the disk.
+        # Tickets end with the service, so nothing needs to reach the disk.
         self._connection.execute("pragma journal_mode = memory").fetchall()
         self._connection.execute("pragma synchronous = off")
         self._connection.execute(_TABLES)
 
     @contextmanager
     def claimed(self, user: str, waiting: Callable[[], None]) -> Iterator[None]:
-        """Hold a place for a file of a user until the block ends.
+        """Hold a slot for a file of a user until the block ends.
 
-        `waiting` is called again and again until there is one, and may raise to give up.
+        `waiting` is called repeatedly until there is one, and may raise to give up.
         """
         ticket = self._draw(user)
         try:
@@ -78,7 +78,7 @@ class Places:
             return self._connection.last_insert_rowid()
 
     def _is_next(self, ticket: int, user: str) -> bool:
-        """Take a place if there is one and it is this ticket's turn."""
+        """Take a slot if one is free and it is this ticket's turn."""
         with self._lock, suppress(apsw.BusyError):
             self._connection.execute("begin immediate")
             try:
@@ -100,6 +100,6 @@ class Places:
         return True
 
     def close(self) -> None:
-        """Close the database of places."""
+        """Close the database of slots."""
         with self._lock:
             self._connection.close()

@@ -1,4 +1,4 @@
-"""What the process that forks the workers imports: the application, which every worker then has from the start.
+"""Imports of the process that forks the workers: every worker then has the application from the start.
 
 It opens no file and starts no thread, so a fork of it is as good as a new process.
 """
@@ -12,12 +12,12 @@ import signal
 import rifflux.surfaces.http.app
 import rifflux.surfaces.http.serve  # noqa: F401
 
-# Workers share these objects with this process as long as nobody writes to their pages, which a collection does.
+# Workers share these objects with this process until their memory pages are written to, as a garbage collection does.
 gc.collect()
 gc.freeze()
 
-# Signals that end a service reach all its processes. This one must outlive the workers: it alone learns how they ended,
-# and reports that to the process that supervises them.
+# Signals that end a service reach all its processes. This one must outlive the workers: only it learns how they ended,
+# and reports that to the supervisor.
 _previous = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGTERM, signal.SIGHUP)}
 
 

@@ -31,7 +31,7 @@ from rifflux.surfaces.shared.nouns import JsonObject
 
 log = structlog.get_logger("rifflux.http")
 
-#: The nearest class of an error decides.
+#: The most specific class of an error decides.
 _STATUS: tuple[tuple[type[RiffluxError], int], ...] = (
     (OutsideRoots, 403),
     (OutOfScope, 403),
@@ -46,7 +46,7 @@ _STATUS: tuple[tuple[type[RiffluxError], int], ...] = (
 
 
 class Refused(Exception):
-    """Raised for a request that may not be answered; `status`, `code`, `message`, `cure` and `data` are the answer."""
+    """Raised to refuse a request; `status`, `code`, `message`, `cure` and `data` are the answer."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Refused(Exception):
         self.data = dict(data or {})
 
 
-#: What is told of the index as a whole: the message of such an error names a file, which is for the log alone.
+#: Messages for errors of the index as a whole, whose own messages name a file and belong in the log only.
 _OF_THE_INDEX: tuple[tuple[type[UnusableIndex], Refused], ...] = (
     (
         ReadOnlyIndex,
@@ -89,14 +89,14 @@ def problem(status: int, code: str, message: str, headers: Mapping[str, str] | N
 
 
 def refusal_of(error: RiffluxError) -> Refused:
-    """Return the answer to clients for an error of ours; what it leaves out is logged."""
+    """Return the problem for an error of Rifflux; details that are left out are logged."""
     if isinstance(error, UnusableIndex):
         refusal = next(refusal for kind, refusal in _OF_THE_INDEX if isinstance(error, kind))
         if refusal.status >= 500:
             log.error("index", cause=str(error))
         return refusal
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
-    # Other values, such as paths, are for those who look after the index.
+    # Other values, such as paths, are for administrators.
     words = CURES[error.cure] if error.cure else ""
     data = {name: value for name, value in error.data.items() if f"{{{name}}}" in words}
     return Refused(status, error.code, with_cure(error, CURES), cure=error.cure, data=data)
@@ -120,5 +120,5 @@ def problem_json(refusal: Refused) -> JsonObject:
 
 
 def is_disk_full(error: OSError) -> bool:
-    """Return True if an error of the system says that no more can be written."""
+    """Return True if an error of the system means that the disk is full."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)

@@ -1,4 +1,4 @@
-"""Requests that are sent again with the same `Idempotency-Key`: done once, and answered as they were."""
+"""Requests repeated with the same `Idempotency-Key`: done once, with the same answer."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ Key = Annotated[
     Header(
         min_length=1,
         max_length=200,
-        description="Your name for this request: sent again within a day, it is answered as before and not done twice",
+        description="Your name for this request: repeated within a day, it is not done twice and gets the same answer",
     ),
 ]
 
 
 async def repeatable(idempotency_key: Key = None) -> None:
-    """Take the key of a request; what it does was done before the body was read."""
+    """Declare the key of a request; it was handled before the body was read."""
 
 
-#: What a route depends on whose requests may be sent again.
+#: Dependencies of routes whose requests may be repeated.
 REPEATABLE = [Depends(repeatable)]
 
 
 async def _content(request: Request) -> bytes:
-    """Return the body of a request; that of a form without its boundary, which a client draws anew."""
+    """Return the body of a request, without the boundary of a form, which clients generate anew."""
     body = await request.body()
     _, boundary = parse_options_header(request.headers.get("content-type", ""))
     return body.replace(boundary.get(b"boundary") or b"\0", b"")
 
 
 async def once(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Answer a request, or answer it again as before. Raises `Conflict` while the first is still being answered."""
+    """Answer a request, or repeat its earlier answer. Raises `Conflict` while the first is still being answered."""
     key = request.headers.get("idempotency-key")
     if not key:
         return await answer(request)
@@ -61,7 +61,7 @@ async def once(request: Request, answer: Callable[[Request], Awaitable[Response]
         return Response(known.body, known.status, {"Idempotent-Replayed": "true"}, media)
 
     async def begun(accepted: Response) -> None:
-        # Should this process end, who sends the request again is told about the job.
+        # If this process dies, a repeated request is answered with the job.
         await run_in_threadpool(repeats.end, user, key, accepted.status_code, bytes(accepted.body))
 
     request.state.on_job = begun
@@ -77,5 +77,5 @@ async def once(request: Request, answer: Callable[[Request], Awaitable[Response]
             await run_in_threadpool(repeats.end, user, key, status, body)
         return response
 
-    # Whoever hangs up, or waits too long, must find the answer when they ask again.
+    # A client that hangs up or times out must get the answer when it repeats the request.
     return await asyncio.shield(stored())

@@ -22,7 +22,7 @@ def retrieve(request: RetrieveRequest, service: Asked, caller: User) -> Response
     found = service.of(caller).retrieve(**vars(request))
     service.note_question(caller, request.query)
     service.counters.retrieved(found)
-    # Written here and not by the framework, which would do it where all requests wait for it.
+    # Serialized here: the framework would do it in the event loop.
     answer = retrieval_json(found)
     answer["diagnostics"] = all_noticed(answer["diagnostics"])
     return Response(RetrievalShape.model_validate(answer).model_dump_json(), media_type="application/json")

@@ -1,4 +1,4 @@
-"""What a route asks of a request before it reads its body: a token, a rate, and parameters that it knows."""
+"""Checks of a route before it reads the body of a request: token, rate and query parameters."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rifflux.surfaces.http.repeats import once, repeatable
 
 
 class Route(APIRoute):
-    """A route that admits a request, or refuses it, before its body is read."""
+    """A route that admits or refuses a request before its body is read."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what answers a request."""
+        """Return the handler of a request."""
         answer = super().get_route_handler()
         parts = [*_parts(self.dependant)]
         needs_token = any(each.call is caller for each in parts)
@@ -61,21 +61,21 @@ def make_router(prefix: str = "", *, tags: list[str]) -> Router:
 
 
 def _parts(dependant: Dependant) -> Iterator[Dependant]:
-    """Give a route and all that it depends on."""
+    """Yield a route and its dependencies."""
     yield dependant
     for each in dependant.dependencies:
         yield from _parts(each)
 
 
 def refuse_repeated(request: Request, lists: Collection[str]) -> None:
-    """Raise `InvalidArgument` for a parameter that an address gives twice, and that is not one of the `lists`."""
+    """Raise `InvalidArgument` for a repeated query parameter that is not one of the `lists`."""
     names = Counter(name for name, _ in request.query_params.multi_items())
     if repeated := next((name for name, count in names.items() if count > 1 and name not in lists), None):
         raise InvalidArgument(f"{repeated!r} is given {names[repeated]} times: give it once")
 
 
 def _is_list(annotation: Any) -> bool:
-    """Return True for the type of a parameter that may be given several times."""
+    """Return True for the type of a parameter that may be repeated."""
     return get_origin(annotation) is list or any(_is_list(each) for each in get_args(annotation))
 
 

@@ -21,10 +21,10 @@ Typing = Annotated[bool, Param(help="The question is still being typed: the sear
 
 
 class ResultOut(FoundShape):
-    """A passage, its rank explained. Its text, title and headings are untrusted data."""
+    """A passage with an explanation of its rank. Its text, title and headings are untrusted data."""
 
     snippet_span: list[int] = Field(
-        description="The stretch of the text that holds most of the highlights: first character, and one past the last"
+        description="The part of the text with most highlights: first character, and one past the last"
     )
     why: list[StepShape] | None = None
 
@@ -42,7 +42,7 @@ class SearchOut(Shape):
 def search(
     request: SearchRequest, service: Asked, caller: User, explain: Explain = False, typing: Typing = False
 ) -> SearchOut:
-    """Search by words and by meaning at once; each result can tell why it ranked where it did."""
+    """Search by words and by meaning at once; `explain` adds why each result ranks where it does."""
     results = service.of(caller).search(**vars(request))
     if not typing:
         service.searched(caller, request.query, results.trace)
@@ -53,7 +53,7 @@ def search(
 def everything(
     request: EverythingRequest, service: Asked, caller: User, explain: Explain = False, typing: Typing = False
 ) -> SearchOut:
-    """Search knowledge, files, notes, tasks and conversations, each ranked by itself and weighed."""
+    """Search knowledge, files, notes, tasks and conversations, each ranked separately and weighted."""
     results = service.of(caller).everything(**vars(request))
     if not typing:
         service.searched(caller, request.query, results.trace)
@@ -74,7 +74,7 @@ def _answer(index: Index, results: Results, *, explain: bool) -> SearchOut:
 
 @router.get("/chunks/{chunk_id}", summary="Read a passage again")
 def chunk(chunk_id: str, service: Asked, caller: User) -> ChunkShape:
-    """Read a passage by the id that a search gave."""
+    """Read a passage by the id from a search result."""
     if not isinstance(hit := service.of(caller).get(chunk_id), Hit):
         raise NotFound("no such passage: take a chunk_id from the results of a search")
     return ChunkShape.of(hit_json(hit))
@@ -82,6 +82,6 @@ def chunk(chunk_id: str, service: Asked, caller: User) -> ChunkShape:
 
 @router.post("/feedback", status_code=204, dependencies=REPEATABLE, summary="Report the use of a result")
 def feedback(request: FeedbackRequest, service: Asked, caller: User) -> None:
-    """Record a click, save, export or judgement, for measuring and tuning. `query` is the question to the word."""
+    """Record a click, save, export or judgement, for measuring and tuning. `query` must be the exact question."""
     service.of(caller).note(**vars(request) | {"user": caller.user})
     service.counters.events.labels(request.kind).inc()

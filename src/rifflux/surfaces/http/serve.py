@@ -1,4 +1,4 @@
-"""Runs the service: one process, or several workers that share an index and a port."""
+"""Run the service: one process, or several workers that share an index and a port."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("rifflux.http")
 
-#: The variable that holds the service's settings: a new process gets nothing but the environment.
+#: The environment variable with the settings of the service, for new processes.
 SETTINGS = "_RIFFLUX_SERVICE"
-#: Seconds after which a thread lets others compute. A search asks the database dozens of times, and waits as long for
-#: its turn after each where another thread computes: with Python's own .005 two at once take several times as long.
+#: Seconds after which a thread yields. A search queries the database dozens of times, and waits this long after each if
+#: another thread computes: with Python's default of .005, two searches at once take several times as long.
 SWITCH_S = 0.0001
-#: Seconds that requests under way may take to end when the service is stopped.
+#: Seconds that requests under way may take when the service is stopped.
 GRACE_S = 20
-#: Seconds after which files are followed again where that failed.
+#: Seconds after which following files is retried.
 RETRY_S = 30.0
-#: How far a process that builds what makes searches fast stands back behind those that search.
+#: The niceness of the process that builds derived files.
 NICE = 10
 
 
@@ -60,9 +60,9 @@ def serve(settings: ServiceSettings) -> None:
         settings = replace(settings, shared=shared)
         os.environ[SETTINGS] = settings.dumped()
         if several:
-            # A folder of its own: every database there is read as one of counts.
+            # A separate folder: every database in it is read as one of counts.
             os.environ[SHARED] = tempfile.mkdtemp(dir=shared)
-            # Workers compute side by side; threads of each for numpy would only wait for one another.
+            # Workers run in parallel; numpy threads in each would only compete.
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
             preload_workers()
         with (
@@ -77,18 +77,17 @@ def serve(settings: ServiceSettings) -> None:
 
 
 def preload_workers() -> None:
-    """Start the process that workers are forked from, which imports the application while the caller goes on.
+    """Start the process that workers are forked from; it imports the application in the background.
 
-    A worker is then there at once, at the start and whenever one is replaced. Settings that workers take from the
-    environment must be in it before. On macOS, whose libraries do not survive a fork, and on Windows, which has none,
-    each worker imports everything itself.
+    Workers then start at once, also when one is replaced. The environment must hold their settings before. On macOS,
+    whose libraries do not survive a fork, and on Windows, which has none, each worker imports everything itself.
     """
     if sys.platform in ("darwin", "win32"):
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["rifflux.surfaces.http.preloaded"])
     uvicorn._subprocess.spawn = context  # type: ignore[assignment]  # uvicorn has no setting for it
-    # Without this, a module in the folder where the service was started would be imported in place of ours.
+    # Without this, a module in the working directory could shadow ours.
     given = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
@@ -100,7 +99,7 @@ def preload_workers() -> None:
 
 
 def _run(settings: ServiceSettings, sockets: Sequence[socket.socket]) -> None:
-    """Answer requests until the process is signalled to stop."""
+    """Serve requests until the process receives a signal to stop."""
     configuration = uvicorn.Config(
         "rifflux.surfaces.http.serve:worker",
         factory=True,
@@ -141,7 +140,7 @@ def _address(listener: socket.socket) -> str:
 
 
 def announce(index: Index, settings: ServiceSettings) -> None:
-    """Log who can read what, whose token finds nothing, and what is not safe, each with its cure."""
+    """Log warnings about access and safety, each with its cure."""
     if not (settings.certificate or settings.proxies or is_loopback(settings.host)):
         log.warning(
             "unencrypted",
@@ -174,7 +173,7 @@ def announce(index: Index, settings: ServiceSettings) -> None:
 
 
 def build(index: Index) -> None:
-    """Build what makes searches fast, as far as it is not there: requests meanwhile would pile up behind slow ones."""
+    """Build missing derived files: without them requests would pile up behind slow ones."""
     try:
         index.admin.accelerate()
     except RiffluxError as error:
@@ -182,12 +181,12 @@ def build(index: Index) -> None:
 
 
 def keep_built(index: Index, stop: threading.Event) -> None:
-    """Build what makes searches fast while worker processes change the index, until it is stopped.
+    """Build derived files while worker processes change the index, until it is stopped.
 
-    A worker that did so itself would answer late meanwhile.
+    A worker that did so itself would answer late.
     """
     if sys.platform == "linux":
-        # Of a thread, and of those that it starts.
+        # This applies to the thread and to those that it starts.
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
     while not stop.is_set():
         try:
@@ -211,7 +210,7 @@ def follow(index: Index, finder: Finder, stop: threading.Event) -> None:
 
 
 def worker() -> FastAPI:
-    """Return the application of one process, as the environment describes it."""
+    """Return the application of one process, configured from the environment."""
     from rifflux.surfaces.http.app import create_app
 
     log_as_json()
@@ -232,7 +231,7 @@ def worker() -> FastAPI:
 
 
 def log_as_json() -> None:
-    """Log one JSON object a line on standard error, our own messages and uvicorn's alike."""
+    """Log one JSON object per line on standard error, including uvicorn's messages."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -245,7 +244,7 @@ def log_as_json() -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
-    # Each request to a model would be a line, with the address of its server.
+    # Each request to a model would be logged with the address of its server.
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

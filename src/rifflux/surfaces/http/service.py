@@ -1,4 +1,4 @@
-"""What the routes share: the open index, who may ask it, and the limits that hold for everybody."""
+"""State shared by the routes: the open index, its callers and its limits."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ from rifflux.surfaces.shared.nouns import JsonObject
 
 log = structlog.get_logger("rifflux.http")
 
-#: New objects after which the youngest are looked through for garbage.
+#: New objects after which the youngest generation is collected.
 GARBAGE_AFTER = 20_000
-#: Bytes of a file that somebody sends, unless the service is told otherwise.
+#: Bytes of an uploaded file, by default.
 UPLOAD_BYTES = 20_000_000
-#: Chunks of one document, and of all that one request brings: a book of 2,000 pages, and years of conversations.
+#: Chunks of one document, and of one request: a book of 2,000 pages, and years of conversations.
 DOCUMENT_CHUNKS = 5_000
 REQUEST_CHUNKS = 500_000
 #: Seconds that the body of an upload may take to arrive, on top of what a request may take.
 SEND_S = 30.0
-#: Seconds after which the place of a process that was reading a file is free again: reading may take half of them.
+#: Seconds after which the slot of a process that was reading a file is free again: reading may take half of that.
 PLACE_S = 240.0
 #: Answers that a user may have under way at a time.
 STREAMS = 2
 #: Seconds for which the service is not ready after a request met damage.
 DAMAGE_S = 60.0
-#: Users whose view of the index is kept between requests, with the models of its rerankers.
+#: Users whose views of the index are cached between requests, with their rerankers.
 MOST_VIEWS = 256
 
 #: Settings that must be more than 0.
@@ -153,12 +153,12 @@ class Caller:
 
     @property
     def is_admin(self) -> bool:
-        """Return True if settings and other people's usage are theirs to see."""
+        """Return True for an administrator, who may see settings and other people's usage."""
         return self.role == ADMIN
 
 
 class Visit:
-    """The visit of whoever started the service for themselves: a pass that opens it once, and the key for the rest."""
+    """The session of the person who started the service: a pass that opens it once, and the key from then on."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -187,14 +187,14 @@ class Visit:
 
 
 class Damage:
-    """When a request last met a damaged index; in `folder`, it is what all workers of a service know."""
+    """The time when a request last met a damaged index, shared by all workers in `folder`."""
 
     def __init__(self, folder: str | None) -> None:
         self._mark = Path(folder) / "damage" if folder else None
         self._at = -math.inf
 
     def note(self) -> None:
-        """Note that a request met damage now."""
+        """Record that a request met damage now."""
         self._at = time.time()
         if self._mark:
             with suppress(OSError):
@@ -202,7 +202,7 @@ class Damage:
 
     @property
     def is_recent(self) -> bool:
-        """Return True for a while after damage was met."""
+        """Return True for a while after a request met damage."""
         at = self._at
         if self._mark:
             with suppress(OSError):
@@ -211,14 +211,14 @@ class Damage:
 
 
 class Service:
-    """An open index and what guards it."""
+    """An open index with its callers, limits and counters."""
 
     def __init__(self, settings: ServiceSettings, index: Index, visit: Visit | None = None) -> None:
         self.settings = settings
         self.visit = visit
         self.index = index.using(stopped=self._model_stopped)
         self.repeats = Repeats(index.registry)
-        # What is only kept for the record is written by a thread of its own: a search must not wait for the disk.
+        # Records are written by a separate thread: a search must not wait for the disk.
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="record")
         self.ledger = index.ledger
         self.ledger.served(self._later)
@@ -230,24 +230,24 @@ class Service:
         self.counters = Counters()
         self.damage = Damage(settings.shared or None)
         self.jobs = Jobs(registry, self._described)
-        # Each file that is read may take half a gigabyte for two minutes; a user alone never has all places.
+        # Reading a file may take half a gigabyte for two minutes; a single user never has all slots.
         self.places = Places(settings.shared or None, max(os.cpu_count() or 1, 2), PLACE_S)
         self._refused = ""
         self._views: OrderedDict[tuple[str, bool], Index] = OrderedDict()
         self._lock = threading.Lock()
 
     def prepare(self) -> None:
-        """Do what the first who asks would wait for. If it fails, searches tell why."""
+        """Warm up, so that the first request does not wait. If it fails, searches say why."""
         try:
             with self.ledger.free():
                 self.index.admin.warm()
                 self._ask_something()
         except RiffluxError as error:
             log.warning("warming", cause=str(error))
-        # What is there by now stays: looking through it for garbage would hold up requests for a tenth of a second.
+        # Objects that exist by now stay: collecting them would hold up requests for a tenth of a second.
         gc.collect()
         gc.freeze()
-        # An answer makes thousands of objects that go with it: garbage is looked for after many, not during each.
+        # An answer creates thousands of short-lived objects: collect after many, not during each.
         gc.set_threshold(GARBAGE_AFTER, 20, 50)
 
     def _ask_something(self) -> None:
@@ -266,7 +266,7 @@ class Service:
                 view.search(question, mode="lexical")
 
     def of(self, caller: Caller) -> Index:
-        """Return the index as a caller sees it: with what their user has and what is shared with that user."""
+        """Return the caller's view of the index: what their user owns and what is shared with that user."""
         with self._lock:
             who = caller.user, caller.is_admin
             known = self._views.pop(who, None) or self._view(*who)
@@ -276,7 +276,7 @@ class Service:
             return known
 
     def failed(self, error: RiffluxError) -> Refused:
-        """Return the answer to a client for an error, and remember damage for `/ready`."""
+        """Return the problem for an error, and record damage for `/ready`."""
         if isinstance(error, DamagedIndex | NotAnIndex):
             self.damage.note()
         return refusal_of(error)
@@ -296,7 +296,7 @@ class Service:
         return refusal.status, json.dumps(problem_json(refusal))
 
     def note_question(self, caller: Caller, query: str) -> None:
-        """Note that a caller was answered, for the online measures; an index that cannot be written does without.
+        """Record an answered question for the online measures; a read-only index skips this.
 
         Only then: a request that is refused is no question.
         """
@@ -304,7 +304,7 @@ class Service:
             self.diary.note(caller.user, query)
 
     def searched(self, caller: Caller, query: str, trace: Trace) -> None:
-        """Note and count a search that was answered."""
+        """Record and count an answered search."""
         self.note_question(caller, query)
         self.counters.searched(trace)
 
@@ -314,7 +314,7 @@ class Service:
         return self.index
 
     def _model_stopped(self, stopped: ModelCallFailed) -> None:
-        """Count a call of a model that came to nothing, and log its cause; that of those not made only if it is new."""
+        """Count a failed call of a model and log its cause; for calls that were not made, only a new cause."""
         self.counters.embedder_failures.labels(stopped.sort).inc()
         told = stopped.sort in ("late", "error")
         if told or self._refused != stopped.cause:
@@ -326,7 +326,7 @@ class Service:
             log.warning("model", sort=stopped.sort, model=stopped.model, cause=stopped.cause, **failed)
 
     def intake(self, caller: Caller, progress: Progress | None = None) -> Intake:
-        """Return how what a caller sends is taken in: in a place of theirs, and within the limits of the service."""
+        """Return the intake of a caller's import: in a slot of theirs, within the limits of the service."""
         report = progress or (lambda stage, done, total: None)
         return Intake(
             place=lambda: self.places.claimed(caller.user, lambda: report("wait", 0, None)),
@@ -336,7 +336,7 @@ class Service:
         )
 
     def accounts_of(self, caller: Caller) -> Accounts:
-        """Return the accounts as far as they are the caller's to know and change."""
+        """Return the accounts that the caller may see and change."""
         if caller.user:
             by = Token(caller.token, caller.user, caller.role, expires_at=caller.expires_at)
         else:
@@ -345,7 +345,7 @@ class Service:
 
     def delete(self, caller: Caller, user: str) -> Erased:
         """Delete a user. What other worker processes have not written yet of their usage may still be written."""
-        # What goes on for them would bring back what is deleted.
+        # Their running jobs would bring back what is deleted.
         self.jobs.stop(user, seconds=GRACE_S)
         self.ledger.forget(user)
         self.diary.flush()
@@ -358,7 +358,7 @@ class Service:
         self._writer.submit(work).add_done_callback(_log_failure)
 
     def close(self) -> None:
-        """End what goes on, write what waits, and close the index and the counts."""
+        """Stop the jobs, write pending records, and close the index and the counters."""
         self.jobs.close()
         self.ledger.close()
         self.diary.close()

@@ -22,14 +22,14 @@ router = APIRouter()
 
 #: Seconds that a browser stays signed in.
 LONGEST_S = 30 * 86_400
-#: Characters of an address that signing in leads back to.
+#: Characters of the query that signing in returns to.
 LONGEST_QUERY = 8_000
 _PLAIN_FORM = "application/x-www-form-urlencoded"
 
 
 @router.post("/session", include_in_schema=False)
 async def enter(request: Request) -> Response:
-    """Take a token, or the pass of a visit, and give the cookie for it; a form is led back to the page."""
+    """Set the cookie for a token or the pass of a visit; a form is redirected to the page."""
     given = await _given(request)
     service = service_of(request)
     text = str(given.get("token") or "").strip()
@@ -48,7 +48,7 @@ async def enter(request: Request) -> Response:
 
 @router.get("/session", include_in_schema=False)
 async def signed_in(request: Request) -> JSONResponse:
-    """Tell whether the browser is signed in: to a page that asks before it knows, a refusal would be an error."""
+    """Return whether the browser is signed in; a 401 would appear as an error in its console."""
     try:
         await run_in_threadpool(admit, request, await credentials_of(request))
     except Refused as error:
@@ -60,7 +60,7 @@ async def signed_in(request: Request) -> JSONResponse:
 
 @router.post("/session/end", include_in_schema=False)
 async def leave(request: Request) -> Response:
-    """Take the cookie back."""
+    """Delete the cookie."""
     response = _answer(request, _path(request))
     response.delete_cookie(cookie_name(request), path=_path(request))
     return response
@@ -83,7 +83,7 @@ async def _given(request: Request) -> dict[str, Any]:
 
 
 def _answer(request: Request, address: str) -> Response:
-    """Return the answer to a form, which goes on to an address of the page, or to a script."""
+    """Return the response to a form, which is redirected to the page, or to a script."""
     if _kind(request) == _PLAIN_FORM:
         return RedirectResponse(address, 303)
     return Response(status_code=204)
@@ -92,7 +92,7 @@ def _answer(request: Request, address: str) -> Response:
 def _address(request: Request, given: Mapping[str, Any], **more: str) -> str:
     """Return the address of the page with the form.
 
-    The form names the query alone (`back`), which is written anew. So nothing in it leads to another host or path.
+    The form only gives the query (`back`), which is encoded anew, so nothing in it can lead to another host or path.
     """
     query = urlencode([*parse_qsl(str(given.get("back") or "")[:LONGEST_QUERY]), *more.items()])
     if query:

@@ -1,4 +1,4 @@
-"""The shapes that several routes share, as OpenAPI publishes them."""
+"""Shapes shared by several routes, as published by OpenAPI."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import NoneType, UnionType
 from typing import Annotated, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rifflux.requests import Param
 from rifflux.surfaces.http.cures import NoticeOut
@@ -14,18 +14,12 @@ from rifflux.surfaces.shared.nouns import JsonObject
 from rifflux.surfaces.shared.shapes import FailureShape, Shape
 
 MAX_QUERY = 2_000
-Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUERY)]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=1_000)]
-
-
-Date = Annotated[str | None, Field(max_length=40, description="ISO 8601 date", examples=["2026-01-01"])]
-
 
 Explain = Annotated[bool, Param(help="Explain each result by stage")]
 
 
 class Body(BaseModel):
-    """A request: an unknown field is an error, so that a misspelt one is noticed."""
+    """A request body: an unknown field is an error, so that a misspelt one is noticed."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -40,7 +34,7 @@ class Body(BaseModel):
 
 
 def _sorts(annotation: object) -> Iterator[object]:
-    """Give the types of which a value may be one."""
+    """Yield the types that a value may have."""
     if get_origin(annotation) in (Annotated, Union, UnionType):
         for each in get_args(annotation):
             yield from _sorts(each)
@@ -49,7 +43,7 @@ def _sorts(annotation: object) -> Iterator[object]:
 
 
 def _check_sort(name: str, value: object, sorts: set[object]) -> None:
-    """Refuse what pydantic would take for another sort, and the schema does not: 0 as false, true as 1, "7" as 7."""
+    """Refuse values that pydantic coerces and the schema does not allow: 0 as false, true as 1, "7" as 7."""
     if sorts & {int, float} and bool not in sorts and isinstance(value, bool | str) and str not in sorts:
         raise ValueError(f"{name} is a number, not {value!r}")
     if sorts <= {bool, NoneType} and bool in sorts and not isinstance(value, bool | None):
@@ -57,14 +51,14 @@ def _check_sort(name: str, value: object, sorts: set[object]) -> None:
 
 
 class ProblemOut(Shape):
-    """Every error of the service: the problem details of RFC 9457."""
+    """An error of the service: the problem details of RFC 9457."""
 
     title: str = Field(description="What the status means")
     status: int
-    detail: str = Field(description="What went wrong, and what to do about it; it may change")
+    detail: str = Field(description="What went wrong and what to do about it; the wording may change")
     code: str = Field(description="Stable, such as not_found")
-    cure: str | None = Field(description="What mends it, such as list or share")
-    data: JsonObject = Field(description="Values that the detail names")
+    cure: str | None = Field(description="The cure, such as list or share")
+    data: JsonObject = Field(description="Values in the detail")
 
 
 ERRORS: dict[int | str, JsonObject] = {
@@ -91,7 +85,7 @@ class FailureOut(FailureShape):
     """A file, or a part of one, that could not be read, as a notice with its path."""
 
     code: str
-    cure: str | None = Field(description="What mends it")
+    cure: str | None = Field(description="The cure")
     data: JsonObject
 
 
@@ -103,5 +97,5 @@ class Diagnostics(Shape):
     reranker: str | None
     milliseconds: dict[str, float]
     counts: dict[str, int]
-    degraded: list[NoticeOut] = Field(description="What was missing, and how to mend it")
+    degraded: list[NoticeOut] = Field(description="What was missing, and the cure")
     notes: list[NoticeOut]

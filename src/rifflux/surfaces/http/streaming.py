@@ -1,4 +1,4 @@
-"""Answers that come about while they are sent: server-sent events, within limits of time and number."""
+"""Answers as server-sent events, within limits of time and number."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from rifflux.surfaces.http.problems import Refused, problem_json
 from rifflux.surfaces.shared.answers import event_json
 from rifflux.surfaces.shared.nouns import JsonObject
 
-#: Seconds that an answer may take, and after which it is given up if it does not keep to them.
+#: Seconds that an answer may take, and after which it is abandoned.
 CHAT_S = 90.0
 GIVEN_UP_S = 100.0
-#: Seconds without an event after which a comment says that there is still somebody.
+#: Seconds without an event after which a comment keeps the connection alive.
 PING_S = 10.0
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
 
@@ -32,10 +32,10 @@ log = structlog.get_logger("rifflux.http")
 
 @dataclass
 class Events:
-    """The events of an answer, which a thread of its own brings about; `ended` is called when that is over.
+    """The events of an answer, produced by a separate thread; `ended` is called when it is done.
 
-    `begin` gets a function that says that nobody waits any more, and gives the events. The last of them can be had
-    only after `ended`: who has read it may ask again at once.
+    `begin` receives a function that returns True once nobody waits, and yields the events. The last event is delivered
+    only after `ended`: a client that has read it may ask again at once.
     """
 
     begin: Callable[[Callable[[], bool]], Iterator[AnswerEvent]]
@@ -44,20 +44,20 @@ class Events:
     _waiting: asyncio.Queue[AnswerEvent | BaseException | None] = field(default_factory=asyncio.Queue)
 
     def start(self) -> None:
-        """Begin, from the loop that the events are awaited in."""
+        """Start, from the loop in which the events are awaited."""
         put = asyncio.get_running_loop().call_soon_threadsafe
         threading.Thread(target=self._run, args=(put,), name="answer", daemon=True).start()
 
     def stop(self) -> None:
-        """Say that nobody waits any more."""
+        """Stop the answer: nobody waits for it."""
         self._gone.set()
 
     def interrupt(self, refusal: Refused) -> None:
-        """Have `next` raise a refusal behind the events that are there; called in the loop that awaits them."""
+        """Make `next` raise a refusal after the pending events; called in the loop that awaits them."""
         self._waiting.put_nowait(refusal)
 
     async def next(self, seconds: float) -> AnswerEvent | None:
-        """Return the next event, None behind the last one. Raises `TimeoutError`, or what broke in the thread."""
+        """Return the next event, None after the last one. Raises `TimeoutError`, or the exception of the thread."""
         async with asyncio.timeout(seconds):
             found = await self._waiting.get()
         if isinstance(found, BaseException):
@@ -73,7 +73,7 @@ class Events:
                 else:
                     put(self._waiting.put_nowait, event)
             last.append(None)
-        except Exception as error:  # whatever nobody foresaw: the request answers for it
+        except Exception as error:  # unexpected errors are raised in the request
             last.append(error)
         finally:
             self.ended()
@@ -83,9 +83,9 @@ class Events:
 
 
 class EventStream(StreamingResponse):
-    """Sends events as they come, from the `first` on. The last one is `done` or `error`, also when the service stops.
+    """Sends events as they come, starting with `first`. The last one is `done` or `error`, also when the service stops.
 
-    `failed` returns what a client is told of an error.
+    `failed` returns the problem for an error.
     """
 
     media_type = "text/event-stream"
@@ -132,7 +132,7 @@ class EventStream(StreamingResponse):
 
 
 def frame(name: str, data: JsonObject) -> str:
-    """Return an event as it is sent."""
+    """Return an event in the format of server-sent events."""
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 

@@ -22,7 +22,7 @@ Whose = Annotated[str | None, Param(help="Whose; null: the caller's. Administrat
 
 
 class TokenOut(Shape):
-    """A token without its secret. Times are null where that has not happened, and is not to happen."""
+    """A token without its secret. Times are null for what has not happened and is not scheduled."""
 
     id: str
     user: str
@@ -37,11 +37,11 @@ class TokenOut(Shape):
 class NewToken(TokenOut):
     """A token with its secret."""
 
-    token: str = Field(description="Send it as 'Authorization: Bearer ...'. It can never be shown again")
+    token: str = Field(description="Send it as 'Authorization: Bearer ...'. It cannot be retrieved again")
 
 
 class TokenList(Shape):
-    """A page of tokens, in the order of their making."""
+    """A page of tokens, the oldest first."""
 
     tokens: list[TokenOut]
     next: Next
@@ -74,7 +74,7 @@ def create(request: TokenRequest, service: Asked, caller: User, response: Respon
 
 @router.delete("/{id}", status_code=204, summary="Revoke a token")
 def revoke(id: str, service: Asked, caller: User) -> None:
-    """Make a token of the caller's own useless at once and for ever, as an administrator anybody's."""
+    """Revoke a token of the caller's own for good; administrators may revoke anybody's."""
     service.accounts_of(caller).revoke(id)
 
 

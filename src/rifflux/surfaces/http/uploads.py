@@ -1,4 +1,4 @@
-"""Requests that send a file, or the same as JSON: how they are described and read."""
+"""Requests with a file in a form, or the same as JSON: their schema and parsing."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ RequestType = TypeVar("RequestType", bound=Request)
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A file that was sent: its name, which says nothing but its kind, and its bytes."""
+    """An uploaded file: its name, which only says its kind, and its bytes."""
 
     name: str
     data: bytes
 
 
 def bodies(form: type, plain: type | None = None, *more: Declared) -> JsonObject:
-    """Return what OpenAPI publishes of a body: a form with a file and settings, or JSON where there is such."""
+    """Return the OpenAPI description of a body: a form with a file and settings, or JSON if accepted."""
     schema = model_of(form, *more, form=True).model_json_schema()
     file = {"type": "string", "format": "binary", "description": "The file; its name tells its kind"}
     schema["properties"] = {"file": file, **schema["properties"]}

@@ -21,7 +21,7 @@ DateQuery = Annotated[str | None, Query(max_length=40, description="An ISO 8601 
 
 
 class UsageRow(Shape):
-    """Calls, summed; only the names that they are summed by are there."""
+    """Calls, summed; only the names that they are grouped by are present."""
 
     day: str | None = None
     user: str | None = None
@@ -33,10 +33,10 @@ class UsageRow(Shape):
 
 
 class UsageOut(Shape):
-    """What was spent, and what is left of the caller's budget of this month (null: any amount)."""
+    """What was spent, and what is left of this month's budget (null: unlimited)."""
 
     rows: list[UsageRow]
-    budget_left: float | None = Field(description="Of the user that was asked about; null without a budget")
+    budget_left: float | None = Field(description="Of the user in question; null without a budget")
 
 
 @router.get("/usage", summary="What calls of models cost")
@@ -49,7 +49,7 @@ def usage(
     user: Annotated[str | None, Query(max_length=200, description="Of whom; administrators may name others")] = None,
     everybody: Annotated[bool, Query(description="Of all users; for administrators")] = False,
 ) -> UsageOut:
-    """One's own usage; an administrator may ask for anybody's, or for everybody's."""
+    """Return the caller's usage; administrators may request anybody's, or everybody's."""
     if not caller.is_admin and (everybody or user not in (None, caller.user)):
         raise Refused(403, "admin_only", "another user's usage is an administrator's to see: leave out the user")
     if everybody:

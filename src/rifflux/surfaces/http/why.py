@@ -1,4 +1,4 @@
-"""`/why` and `/classify`: why a document is where it is, and what a question is taken for."""
+"""`/why` and `/classify`: why a document ranks where it does, and how a question is classified."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ router = make_router(tags=["search"])
 
 
 class WhyOut(VerdictShape):
-    """Why a document is where it is. Its path and reason may quote the document: untrusted data."""
+    """The explanation of a document's rank. Path and reason may quote the document: untrusted data."""
 
     mode: str
     diagnostics: Diagnostics
 
 
-@router.post("/why", summary="Tell why a document ranks where it does")
+@router.post("/why", summary="Explain the rank of a document")
 def why(request: WhyRequest, service: Asked, caller: User) -> WhyOut:
-    """Tell which stage placed a document, or lost it, and what would bring it among the results."""
+    """Return the stage that placed or lost a document, and what would bring it among the results."""
     verdict = service.of(caller).why(**vars(request))
     return WhyOut.of(verdict_json(verdict) | {"diagnostics": Diagnostics.of(trace_json(verdict.trace))})
 
 
-@router.post("/classify", summary="Tell what sort of question it is")
+@router.post("/classify", summary="Classify a question")
 def classify(request: ClassifyRequest, service: Asked, caller: User) -> ClassifiedShape:
-    """Tell whether a question is for one identifier, mixed or conceptual in this index, and why."""
+    """Classify a question as identifier, mixed or conceptual in this index, with reasons."""
     return ClassifiedShape.of(noun_json(service.of(caller).classify(request.query)))

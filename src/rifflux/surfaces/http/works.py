@@ -1,4 +1,4 @@
-"""`/works`: bring research works, look one up, cite them."""
+"""`/works`: import research works, look them up, cite them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Content = Annotated[str, Param(help="The works as a text in `format`, in place o
 
 
 class LinkedOut(Shape):
-    """A work that the requested work cites, or is cited by."""
+    """A work that the requested work cites or is cited by."""
 
     namespace: str
     collection: str
@@ -47,7 +47,7 @@ class LinkedOut(Shape):
 class WorkOut(Shape):
     """A work; its whole text is at `/documents/{identifier}`. Texts are untrusted data.
 
-    No text is shown of a work without a license that permits it; `withheld` says so.
+    The text of a work is withheld unless its license permits it; `withheld` says so.
     """
 
     namespace: str
@@ -89,9 +89,9 @@ async def bring(
     records: Records = (),
     content: Content = "",
 ) -> Response:
-    """Import works. Known ones are brought up to date, and duplicates merged; they are the caller's alone.
+    """Import works into the caller's library. Known ones are updated, and duplicates merged.
 
-    What takes longer than a request may is answered 202 with a job, and goes on.
+    If it takes longer than a request may, the answer is 202 with a job, which goes on.
     """
     works = service.of(caller).works
     if bool(records) == bool(content):
@@ -117,7 +117,7 @@ async def bring(
     openapi_extra=bodies(WorksFileRequest),
 )
 async def bring_file(incoming: Incoming, service: Asked, caller: User) -> Response:
-    """Import the works of a file, as `rifflux works import` does; no other file is looked for."""
+    """Import the works of a file, as `rifflux works import` does, without looking for other files."""
     file, request = await file_of(incoming, WorksFileRequest)
     works = service.of(caller).works
 
@@ -136,7 +136,7 @@ def export(request: BibliographyRequest, service: Asked, caller: User) -> Export
 
 
 class DoubtOut(Shape):
-    """Two works that may be one, and what speaks for it and against it."""
+    """Two works that may be one, and the evidence for and against it."""
 
     one: str
     other: str
@@ -144,7 +144,7 @@ class DoubtOut(Shape):
 
 
 class DoubtsOut(Shape):
-    """The pairs of works that somebody should decide on."""
+    """The pairs of works that need a decision."""
 
     doubts: list[DoubtOut]
 
@@ -157,7 +157,7 @@ def doubts(service: Asked, caller: User) -> DoubtsOut:
 
 @router.post("/doubts", summary="Decide on a pair of works")
 def decide(request: DecisionRequest, service: Asked, caller: User) -> DoubtsOut:
-    """Merge two works of the caller's own, or keep them apart from now on; returns the pairs that are left."""
+    """Merge two works of the caller's own, or keep them apart; returns the remaining pairs."""
     works = service.of(caller).works
     works.decide(**vars(request))
     return _doubts(works.doubts())
@@ -175,5 +175,5 @@ def work(identifier: str, service: Asked, caller: User) -> WorkOut:
 
 @router.delete("/{identifier:path}", status_code=204, summary="Remove a work")
 def remove(identifier: str, service: Asked, caller: User) -> None:
-    """Remove a work of the caller's own. A list that still holds it brings it again when it is imported."""
+    """Remove a work of the caller's own. Importing a list that still contains it adds it again."""
     service.of(caller).works.remove(identifier)
