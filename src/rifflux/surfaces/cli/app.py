@@ -1,4 +1,4 @@
-"""The application that every command module adds its commands to, and the options that several of them share.
+"""The application to which each module adds its commands, and their shared options.
 
 A group of options is a dataclass: a command that takes it has them all.
 """
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from rifflux.service.registry import Registry
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-#: Help is as wide as a terminal, up to this.
+#: The maximum width of help, in characters.
 _WIDEST = 120
-#: Options that most commands have; each shows them last, in this order.
+#: Options of most commands, shown last in this order.
 _COMMON = ("db", "state", "model", "threads", "json")
 
 
 class _Group(TyperGroup):
-    """A group of commands that prints whole summaries, where Click's own cuts them at the first line."""
+    """A group of commands that prints complete summaries, which Click cuts at the first line."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands with their summaries."""
@@ -63,7 +63,7 @@ class Commands(typer.Typer):
         return add
 
     def callback(self, **about: Any) -> Callable[[Function], Function]:
-        """Add a function as what the group does, with its options, before a command of it or without one."""
+        """Add a function that the group runs, with its options, before a command or without one."""
 
         def add(function: Function) -> Function:
             super(Commands, self).callback(**about)(_flat(function))
@@ -111,7 +111,7 @@ def option(setting: Declared) -> inspect.Parameter:
     kind = _kind(setting)
     names = param.option.replace("-k/", "-k ").split() or [f"--{setting.name.replace('_', '-')}"]
     about = typer.Option(*names, help=help, metavar=param.metavar, show_default=bool(default))
-    if kind is bool and "/" not in param.option:  # one with two names is neither where it is left out
+    if kind is bool and "/" not in param.option:  # a pair of names has no default
         default = bool(default) if None not in setting.types else default
     return _parameter(setting.name, Annotated[kind if default is not None else kind | None, about], default)
 
@@ -134,7 +134,7 @@ def _kind(setting: Declared) -> Any:
 
 
 def _read(setting: Declared, given: Any) -> Any:
-    """Return the value of an option as the request takes it."""
+    """Convert the value of an option for the request."""
     if setting.param.configured and given is None:
         return getattr(load(), setting.name)
     pairs = next((each for each in setting.types if get_origin(each) is Mapping), None)
@@ -195,7 +195,7 @@ def _root(
 
 # Options that several commands share, each declared once, and groups of them
 
-#: What a reranker may be called; anything else after the option is the next argument.
+#: The pattern of a reranker's name; anything else after the option is the next argument.
 _NAME = re.compile(r"[a-z]+(-[a-z]+)*")
 #: Lines behind a path: `notes/cache.md:10-40`.
 _LINES = re.compile(r":\d+(-\d+)?\Z")
@@ -222,7 +222,7 @@ SharedField = Annotated[
 
 @dataclass(frozen=True)
 class IndexOptions:
-    """Which index a command is about."""
+    """The index of a command."""
 
     db: Annotated[
         str | None,
@@ -237,18 +237,18 @@ class IndexOptions:
     ] = None
 
     def settings(self, **flags: Any) -> Settings:
-        """Return the settings in force, those among the options and `flags` first."""
+        """Return the effective settings; options and `flags` take precedence."""
         known = {each.name for each in fields(Settings)}
         return load(**{name: value for name, value in vars(self).items() if name in known}, **flags)
 
     @contextmanager
     def opened(self, user: str = "", *, create: bool = False, profile: str = "files", **flags: Any) -> Iterator[Index]:
-        """Open the index that the options and other settings name, as a user has it."""
+        """Open a user's view of the configured index."""
         with open_configured(self.settings(**flags), create=create, profile=profile) as index:
             yield view_of(index, user)
 
     def registry(self, *, create: bool = False) -> AbstractContextManager[Registry]:
-        """Open the registry of the index that the options and other settings name."""
+        """Open the registry of the configured index."""
         from rifflux.service.registry import open_registry
 
         settings = self.settings()
@@ -257,7 +257,7 @@ class IndexOptions:
 
 @dataclass(frozen=True)
 class WhoseOptions(IndexOptions):
-    """Which index a command is about, and as which user it sees that."""
+    """The index of a command, and the user whose view it has."""
 
     user: Annotated[
         str, typer.Option("--user", help="As this user has it.  [default: what belongs to nobody in particular]")
@@ -265,21 +265,21 @@ class WhoseOptions(IndexOptions):
 
     @contextmanager
     def opened(self, user: str = "", *, create: bool = False, profile: str = "files", **flags: Any) -> Iterator[Index]:
-        """Open the index as the user of the options has it."""
+        """Open the view of the user in the options."""
         with super().opened(user or self.user, create=create, profile=profile, **flags) as index:
             yield index
 
 
 @dataclass(frozen=True)
 class CommonOptions(IndexOptions):
-    """Which index a command is about, and how it prints."""
+    """The index of a command, and its output."""
 
     json: Json = False
 
 
 @dataclass(frozen=True)
 class EngineOptions(IndexOptions):
-    """Which index a command is about, and the model to open it with."""
+    """The index of a command, and the model to open it with."""
 
     model: Annotated[
         str | None, typer.Option(help="Embedding model: a name, a folder or openai:NAME.  [default: the bundled one]")
@@ -289,17 +289,17 @@ class EngineOptions(IndexOptions):
 
 @dataclass(frozen=True)
 class OpenOptions(EngineOptions, CommonOptions):
-    """Which index a command is about, the model to open it with, and how it prints."""
+    """The index of a command, the model to open it with, and its output."""
 
 
 @dataclass(frozen=True)
 class WhoseCommonOptions(CommonOptions, WhoseOptions):
-    """Which index a command is about, as which user it sees that, and how it prints."""
+    """The index of a command, the user whose view it has, and its output."""
 
 
 @dataclass(frozen=True)
 class QuestionOptions(OpenOptions, WhoseOptions):
-    """The options of a question, the same for `search` and for `why`, which explains it."""
+    """The options of a question, the same for `search` and `why`."""
 
     rerank_model: RerankModel = None
     synonyms: Synonyms = None
@@ -322,7 +322,7 @@ def _factor(item: str) -> tuple[str, float]:
 
 
 def _pairs(items: list[str]) -> dict[str, list[str | int | float]]:
-    """Read FIELD=VALUE options; values of one field are alternatives, and a number is meant as text or as a number."""
+    """Read FIELD=VALUE options; values of one field are alternatives, and a number matches as text or as a number."""
     pairs: dict[str, list[str | int | float]] = {}
     for item in items:
         name, equals, value = item.partition("=")
@@ -359,7 +359,7 @@ class RerankByDefault(TyperCommand):
 
 
 def local(id: str, index: Index) -> str:
-    """Return a path as the index knows it: one relative to the working directory is meant where that is indexed.
+    """Return a path as the index knows it: relative to the working directory if that is indexed.
 
     Lines behind it stay: `notes/cache.md:10-40`.
     """

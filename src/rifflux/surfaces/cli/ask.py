@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AskOptions(OpenOptions, WhoseOptions):
-    """Which index answers, and how it is opened and printed: the same for `ask` and for `chat`."""
+    """The index that answers, and how it is opened and printed, for `ask` and `chat`."""
 
 
 @app.command(
@@ -41,8 +41,8 @@ def ask(
 ) -> None:
     """Answer a question from what is indexed, each sentence with its citations.
 
-    Sentences are quoted word for word; where a chat model is set (chat_url, chat_model), it writes them, and what
-    stands in no source is left out. A question that nothing answers is refused, with the nearest passages.
+    Sentences are quoted word for word; if a chat model is set (chat_url, chat_model), it writes them, and what no
+    source supports is left out. A question that the index does not answer is refused, with the nearest passages.
     """
     with here.opened() as index:
         if events:
@@ -67,7 +67,7 @@ def answered(events: Iterator[AnswerEvent]) -> Answer:
 
 
 def printed(events: Iterator[AnswerEvent]) -> Answer:
-    """Print an answer as it comes about, then its sources, and return it."""
+    """Print an answer as it is streamed, then its sources, and return it."""
 
     def printed() -> Iterator[AnswerEvent]:
         for event in events:
@@ -95,7 +95,7 @@ def _printed_events(events: Iterator[AnswerEvent]) -> Answer:
 
 
 def _print_sources(answer: Answer) -> None:
-    """Print the passages that are cited, or the nearest ones of a refused answer, a line each."""
+    """Print the cited passages, or the nearest ones of a refused answer, one per line."""
     from rich.text import Text
 
     console = show.console()
@@ -126,7 +126,7 @@ def _place(item: EvidenceItem) -> str:
 
 
 def _print_notes(answer: Answer) -> None:
-    """Print what is to be known about the answer, on stderr."""
+    """Print remarks on the answer to stderr."""
     if answer.withdrawn:
         if len(answer.withdrawn) == 1:
             what = "sentence that stands"

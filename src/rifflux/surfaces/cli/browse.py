@@ -1,4 +1,4 @@
-"""`rifflux browse`: the page, for whoever starts it."""
+"""`rifflux browse`: the page for one person."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def browse(
         bool, typer.Option("--window/--no-window", help="Open a browser, or print the address alone.")
     ] = True,
 ) -> None:
-    """Search, read and ask in a browser: starts the page for you alone, until Ctrl-C.
+    """Search, read and ask in a browser: serve the page for you alone, until Ctrl-C.
 
-    It listens on this machine, and the address that is printed opens it once. `rifflux serve` has the same page for
+    It listens on this machine only, and the printed address opens it once. `rifflux serve` has the same page for
     several people, each with a token.
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:

@@ -1,4 +1,4 @@
-"""`rifflux chat`: ask one question after the other, each in the light of those before it."""
+"""`rifflux chat`: answer questions in a conversation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ printf 'how long do cache entries live\\nand jobs?\\n' | rifflux chat --json"""
 def chat(request: AnswerRequest, here: AskOptions) -> None:
     """Answer questions as they are typed, a line each, until /quit or the end of the input.
 
-    A question that leans on the last one is completed, and what was searched for is shown. /new forgets what was said.
+    A question that depends on the one before is completed, and the completed question is printed. /new starts over.
     """
     with here.opened() as index:
         history: list[dict[str, str]] = []

@@ -1,4 +1,4 @@
-"""`rifflux classify`: what a question is taken for."""
+"""`rifflux classify`: classify a question."""
 
 from __future__ import annotations
 

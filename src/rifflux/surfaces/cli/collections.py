@@ -1,4 +1,4 @@
-"""`rifflux collections`: what is whose, and who reads it."""
+"""`rifflux collections`: collections and their readers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COLUMNS = ("name", "owner", "documents", "readers", "roots", "description")
 
 @collections.command("list", epilog="Example: rifflux collections list --user ann")
 def list_(here: WhoseCommonOptions) -> None:
-    """List the collections that a user has, and those that others share with them."""
+    """List the collections of a user, and those shared with them."""
     with here.opened() as index:
         found = [collection_json(each) for each in index.collections.list()]
     if here.json:
@@ -42,7 +42,7 @@ def list_(here: WhoseCommonOptions) -> None:
 
 @collections.command(epilog="Example: rifflux collections create minutes --description 'What was decided'")
 def create(request: CollectionRequest, here: WhoseCommonOptions) -> None:
-    """Make a collection without anything in it; 'rifflux index PATH --collection NAME' makes one too."""
+    """Create an empty collection; 'rifflux index PATH --collection NAME' creates one too."""
     with here.opened(create=True) as index:
         _print(here, "made", index.collections.create(**vars(request)))
 
@@ -65,7 +65,7 @@ def share(
 
 @collections.command(epilog="Example: rifflux collections unshare wiki --with everyone")
 def unshare(here: WhoseCommonOptions, name: Name, who: With) -> None:
-    """End what 'rifflux collections share' began."""
+    """Stop sharing a collection with a user, a group or everyone."""
     with here.opened() as index:
         _print(here, f"no longer shared with {who}", index.collections.unshare(name, who))
 
@@ -83,7 +83,7 @@ def describe(
 
 @collections.command(epilog="Example: rifflux collections rename wiki handbook")
 def rename(here: WhoseCommonOptions, name: Name, new: Annotated[str, typer.Argument(help="Its new name.")]) -> None:
-    """Give a collection another name; what it holds, and who reads it, stays."""
+    """Rename a collection; its contents and readers stay."""
     with here.opened() as index:
         _print(here, "renamed", index.collections.rename(name, new))
 
@@ -99,7 +99,7 @@ def remove(
     roots: Annotated[list[Path] | None, typer.Argument(help="Only what is of these folders or files.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether it is meant.")] = False,
 ) -> None:
-    """Delete a collection with all that it holds, or what is of some roots. The files themselves stay."""
+    """Delete a collection with its contents, or only those of some roots. The files themselves stay."""
     with here.opened() as index:
         if not yes and not roots:
             holds = index.collections.get(name).documents

@@ -1,4 +1,4 @@
-"""`rifflux config`: the settings in force, and what an administrator decides for everybody."""
+"""`rifflux config`: the effective settings, and policies for everybody."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, Json, group
 from rifflux.surfaces.shared.config import load
 
-#: Longer values do not widen their column.
+#: The maximum width of a column of values.
 _WIDEST = 40
 SettingOf = Annotated[str, typer.Option("--user", help="Whose own setting.  [default: that of nobody in particular]")]
 
@@ -29,7 +29,7 @@ settings = group(
 
 @settings.callback()
 def config(context: typer.Context, as_json: Json = False) -> None:
-    """Show the settings in force, unless a command follows."""
+    """Show the effective settings, unless a command follows."""
     if context.invoked_subcommand is not None:
         return
     found = load()
@@ -56,7 +56,7 @@ def _value(value: object) -> str:
 def get_policy(
     here: CommonOptions, name: Annotated[str, typer.Argument(help="What to tell.")], user: SettingOf = ""
 ) -> None:
-    """Tell what was decided for everybody who uses the index."""
+    """Print a policy of the index."""
     with here.opened(user) as index:
         _print({name: index.policies.get(name)}, as_json=here.json)
 
@@ -77,7 +77,7 @@ def set_policy(
     value: Annotated[str, typer.Argument(help="on, off, or as said above.")],
     user: SettingOf = "",
 ) -> None:
-    """Decide something for everybody who uses the index; what is each owner's own, for one's own view.
+    """Set a policy for everybody who uses the index, or your own.
 
     hybrid_search: on or off. licenses: what more licenses let be shown, NAME=text, abstract or nothing with commas
     between, or JSON; a NAME may end in *. facts: owner, everyone or nobody is told the author, year and venue of a work
@@ -90,7 +90,7 @@ def set_policy(
 
 @settings.command("list")
 def list_policies(here: CommonOptions, user: SettingOf = "") -> None:
-    """List what an administrator decides for everybody who uses the index."""
+    """List the policies of the index."""
     with here.opened(user) as index:
         _print(index.policies.all(), as_json=here.json)
 

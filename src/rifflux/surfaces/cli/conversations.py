@@ -28,7 +28,7 @@ User = Annotated[str, typer.Option(help="Whose conversations.", envvar="RIFFLUX_
 
 @dataclass(frozen=True)
 class TerminalMessages(MessagesRequest):
-    """A search for messages that is read on a terminal, with the turns beside each."""
+    """A search for messages on a terminal, with the turns around each."""
 
     _: KW_ONLY
     neighbors: Neighbors = 1
@@ -51,8 +51,8 @@ def import_(
 ) -> None:
     """Import what ChatGPT, Claude, Slack, WhatsApp, Telegram and Discord export, as it was downloaded.
 
-    JSON Lines, and arrays of messages with role and content, are read too. Importing again takes what is new, and
-    brings up to date what changed. Exit status 1 if something could not be read, 2 if nothing was found.
+    JSON Lines, and arrays of messages with role and content, are read too. Importing again adds new messages and
+    updates changed ones. Exit status 1 if something could not be read, 2 if nothing was found.
     """
     with here.opened(create=True) as index, show.progress() as progress:
         report = _of(index, user).import_files(
@@ -71,7 +71,7 @@ def embed(
         typer.Option(help="Whose messages.  [default: everybody's]", envvar="RIFFLUX_USER", show_envvar=False),
     ] = "",
 ) -> None:
-    """Make vectors for messages that have none, once hybrid_search is on. Each user pays for their own.
+    """Make vectors for messages that have none, once hybrid_search is on, at the cost of their users.
 
     Exit status 1 if some still have none.
     """
@@ -99,7 +99,7 @@ def search(
     grouped: Annotated[bool, typer.Option("--grouped", help="Put the messages of a conversation together.")] = False,
     explain: Explain = False,
 ) -> None:
-    """Find messages by their words, those of the turns around them, and, where an administrator says so, by meaning."""
+    """Find messages by their words, those of the turns around them, and by meaning if hybrid_search is on."""
     with here.opened() as index:
         found = _of(index, user).search(**vars(request))
     if here.json:

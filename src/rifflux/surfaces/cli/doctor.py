@@ -1,4 +1,4 @@
-"""`rifflux doctor`: look for damage in the index, and mend it."""
+"""`rifflux doctor`: find and repair damage in the index."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def doctor(
     repair: Annotated[bool, typer.Option("--repair", help="Repair what can be rebuilt.")] = False,
     build: Annotated[bool, typer.Option("--build", help="First build what makes a large index fast.")] = False,
 ) -> None:
-    """Look for damage in the index, and mend it. Exit status 0 only if all is well (in the end).
+    """Find and repair damage in the index. Exit status 0 only if nothing is damaged in the end.
 
-    A database that cannot be read is put together anew from what can, and kept beside the new one. Files of the index
-    that everybody on this machine may read are told, and closed to them; what a group may do stays. A configuration
-    file that everybody may read is told if it holds keys. A model behind an endpoint is asked for one text, and told if
-    it is another one than made the vectors. A state file is looked at too; --db mends it.
+    An unreadable database is rebuilt from what can be read, and kept next to the new one. Files of the index that
+    everybody on this machine may read are reported, and closed to them; permissions of groups stay. A configuration
+    file with keys that everybody may read is reported. The model of an endpoint embeds one text, which shows whether it
+    made the vectors. A state file is checked too; --db repairs it.
     """
     import rifflux
 

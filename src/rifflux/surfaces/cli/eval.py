@@ -1,4 +1,4 @@
-"""`rifflux eval`: measure how well rankings are."""
+"""`rifflux eval`: measure the quality of rankings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rifflux.surfaces.shared.config import Settings, configured_model, configure
 if TYPE_CHECKING:
     from rifflux.evaluate import Cache, Collection, Run, RunOutcome
 
-#: Columns of a table that goes into a file: nobody's window bounds it.
+#: The width of a table that is written to a file.
 PIPED = 120
 
 
@@ -77,12 +77,11 @@ def evaluate(
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write a report with plots here.", metavar="FILE")] = None,
 ) -> None:
-    """Measure how well rankings are, on judged collections in BEIR's layout.
+    """Measure the quality of rankings on judged collections in BEIR's layout.
 
-    Compares ways of searching side by side: nDCG@10, Recall@20, MRR@10, P@5, latency, and whether the difference from
-    the first one is significant. A document counts at its best chunk. Of works that are retrieved, it tells besides of
-    how many branches the first ten are, and of evidence packs how many works they hold, the share of these that are
-    judged relevant, and their tokens.
+    Compares runs side by side: nDCG@10, Recall@20, MRR@10, P@5, latency, and whether the difference from the first run
+    is significant. A document counts at its best chunk. For retrieved works it also reports the number of branches
+    among the first ten, and for evidence packs the number of works, the share of relevant ones, and their tokens.
     """
     from rifflux.evaluate import STANDARD, ablation, page, parse_run, read_beir
 
@@ -109,7 +108,7 @@ def evaluate(
 
 
 def _intents(settings: Settings, file: Path, *, as_json: bool) -> None:
-    """Print what labelled questions are taken for by the retrieval of an index."""
+    """Print the intents that an index recognizes in labelled questions."""
     from rifflux.evaluate.intents import intents_of, read_labelled, summary
 
     with open_configured(settings) as index:
@@ -147,7 +146,7 @@ def _on_folders(
 
 
 def _cache(folder: Path | None, settings: Settings) -> Cache:
-    """Return the cache in a folder; without one, in the folder of the user's caches."""
+    """Return the cache in a folder, by default the user's cache folder."""
     from rifflux.evaluate import Cache
 
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())

@@ -1,4 +1,4 @@
-"""`rifflux everything`: ask knowledge, files, notes, tasks and conversations at once."""
+"""`rifflux everything`: search knowledge, files, notes, tasks and conversations at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def everything(
     explain: Explain = False,
     full: Annotated[bool, typer.Option("--full", help="Print whole passages.")] = False,
 ) -> None:
-    """Search all sources at once: knowledge, files, notes, tasks and conversations, each ranked by itself and weighed.
+    """Search knowledge, files, notes, tasks and conversations at once, each ranked separately and weighted.
 
     Conversations belong to users: name one with --user.
     """

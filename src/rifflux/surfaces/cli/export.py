@@ -39,9 +39,9 @@ def export(
 ) -> None:
     """Make a folder that serves collections elsewhere: index, program and three ways to start them.
 
-    It holds nothing of other collections, no token, usage or feedback of this index, and not where files lie. Whoever
-    has a token of it reads all that it holds; tokens.json has two. The folder is only read by the server, and appears
-    when it is whole: README.md in it tells how to start it.
+    It contains nothing of other collections, no tokens, usage or feedback of this index, and no locations of files.
+    Anybody with a token of it may read everything in it; tokens.json has two. The server only reads the folder, which
+    appears once it is complete; its README.md says how to start it.
     """
     if not all(find_spec(each) for each in ("fastapi", "jinja2", "packaging")):
         raise MissingExtra("what is exported serves, and goes along as it is here: pip install 'rifflux[serve]'")

@@ -23,7 +23,7 @@ def get(
         ),
     ],
 ) -> None:
-    """Print a chunk, a whole document or some lines of it; on a pipe, its text to the letter."""
+    """Print a chunk, a whole document or some lines of it; on a pipe, its exact text."""
     from rifflux import Hit
 
     with here.opened() as index:

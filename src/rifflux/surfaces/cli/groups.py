@@ -34,7 +34,7 @@ def set_(
         None
     ),
 ) -> None:
-    """Make a group of these users, instead of those that it had."""
+    """Set the users of a group, replacing those it had."""
     with here.opened() as index:
         index.collections.set_group(name, members or [])
     told = {"name": name, "members": sorted(set(members or []))}
@@ -43,7 +43,7 @@ def set_(
 
 @groups.command(epilog="Example: rifflux groups remove design")
 def remove(here: CommonOptions, name: Name) -> None:
-    """Delete a group; what was shared with it is so no more."""
+    """Delete a group, which ends what was shared with it."""
     with here.opened() as index:
         index.collections.remove_group(name)
     show.outcome(f"{name} removed", {"removed": name}, as_json=here.json)

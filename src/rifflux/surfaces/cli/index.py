@@ -22,7 +22,7 @@ from rifflux.surfaces.shared.config import finder, open_configured, view_of
 if TYPE_CHECKING:
     from rifflux import IndexReport
 
-#: Paths that are named of those indexed just now.
+#: The most paths named of those just indexed.
 MOST_NAMED = 3
 
 
@@ -60,12 +60,12 @@ def index(
     exclude: Annotated[list[str] | None, typer.Option(help="Leave out what matches, as in .gitignore.")] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Then follow all files of the index as they change.")] = False,
 ) -> None:
-    """Create or update the index; only what changed is read.
+    """Create or update the index; only changed files are read.
 
-    Respects .gitignore and .riffluxignore. Exit status 1 if some file could not be read, or has
-    no vectors for now, or if a folder seems to have lost its files by accident: it is empty now, lies on another
-    device, or more than half of it is gone. With --watch, what is saved is
-    found within a second, until Ctrl-C; --json prints a line each time that something was done.
+    Respects .gitignore and .riffluxignore. Exit status 1 if some file could not be read, or has no vectors for now, or
+    if a folder seems to have lost its files by accident: it is empty now, lies on another device, or more than half of
+    it is gone. With --watch, saved files can be found within a second, until Ctrl-C; --json prints a line for each
+    update.
     """
     settings = here.settings(
         hidden=hidden, all_files=all_files, exclude=tuple(exclude) if exclude else None, language=language
@@ -75,9 +75,9 @@ def index(
         and not any(path.expanduser().exists() for path in paths)
         and not settings.index_path(create=True).exists()
     ):
-        # Nothing to index and nothing to update: a misspelt path should not leave an empty index behind.
+        # There is nothing to index or update: a misspelt path must not leave an empty index behind.
         raise NotFound(f"nothing at {paths[0]}: check the path's spelling")
-    # Nearly everything that indexing makes goes by itself; looking for cycles all the time takes a tenth of the run.
+    # Reference counting frees nearly everything that indexing allocates; frequent collections take a tenth of the run.
     gc.set_threshold(50_000, 20, 50)
     files = finder(settings)
     if collection and not paths:
@@ -115,14 +115,14 @@ def _follow(reports: Iterator[IndexReport], *, as_json: bool) -> None:
     """Print reports until the user or the system ends them."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
-        # The first brings up to date what changed since the run before; mostly that is nothing.
+        # The first report covers changes since the run before, usually none.
         for place, report in enumerate(reports):
             if place or report.indexed_files or report.deleted_files:
                 _print_followed(report, as_json=as_json)
 
 
 def _print_followed(done: IndexReport, *, as_json: bool) -> None:
-    """Print what was done about files that changed just now."""
+    """Print the report on files that have just changed."""
     if as_json:
         show.print_json(asdict(done), one_line=True)
         return

@@ -1,4 +1,4 @@
-"""`rifflux log`: what was decided about accounts, sharing and settings."""
+"""`rifflux log`: decisions on accounts, sharing and settings."""
 
 from __future__ import annotations
 

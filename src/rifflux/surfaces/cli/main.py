@@ -12,11 +12,11 @@ from rifflux import RiffluxError
 from rifflux.surfaces.cli.cures import CURES
 from rifflux.surfaces.shared.cures import with_cure
 
-#: 1 is "done with failures", so what went wrong before anything was done is 2, as usage errors are.
+#: 1 is "done with failures", so errors before anything was done are 2, like usage errors.
 UNUSABLE = 2
-#: What Typer exits with at Ctrl-C.
+#: Typer's exit status at Ctrl-C.
 INTERRUPTED = 130
-#: Signals that end a command as Ctrl-C does, but for those that serve, which answer what is under way first.
+#: Signals that end a command as Ctrl-C does, except servers, which first answer requests under way.
 ENDING = ("SIGTERM", "SIGHUP")
 SERVERS = ("serve", "browse", "mcp")
 
@@ -61,8 +61,8 @@ COMMANDS = (
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    # Before numpy is loaded: what it computes here is done sooner than its threads are started, and they get in the way
-    # of those that embed.
+    # Set before numpy is loaded: its computations here are shorter than starting its threads, which compete with
+    # embedding.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     received: list[int] = []
     if not set(sys.argv[1:2]) & set(SERVERS):
@@ -71,7 +71,7 @@ def main() -> None:
         _run()
     except RiffluxError as error:
         sys.exit(_complain(with_cure(error, CURES), UNUSABLE))
-    except KeyboardInterrupt:  # before the application could catch it
+    except KeyboardInterrupt:  # before the application can catch it
         sys.exit(_interrupted(received))
     except SystemExit as end:
         if end.code == INTERRUPTED:
@@ -93,7 +93,7 @@ def _end_like_ctrl_c(received: list[int]) -> None:
     """Let SIGTERM and SIGHUP interrupt as Ctrl-C does, and note which came first; one that is ignored stays so."""
 
     def interrupt(number: int, _: object) -> None:
-        signal.signal(number, signal.SIG_IGN)  # a second one must not disturb what the first has end well
+        signal.signal(number, signal.SIG_IGN)  # a second signal must not disturb the shutdown of the first
         received.append(number)
         raise KeyboardInterrupt
 
@@ -111,16 +111,16 @@ def needed(first: Sequence[str]) -> Sequence[str]:
 
 
 def _status(end: SystemExit) -> int | str | None:
-    """Return the exit status; Typer ends the program itself where nobody reads on."""
+    """Run the application and return the exit status; Typer exits by itself if the reader is gone."""
     if isinstance(end.__context__, BrokenPipeError):
-        # The reader, such as `head`, has seen enough. Python would complain again while flushing at exit.
+        # The reader, such as `head`, has closed the pipe. Python would complain again when flushing at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return end.code
 
 
 def _interrupted(received: Sequence[int]) -> int:
-    """Say what ended the command, Ctrl-C or a signal that was received, and return the exit status for it."""
+    """Print what ended the command, Ctrl-C or a signal, and return its exit status."""
     if not received:
         return _complain("interrupted; what was done so far is kept", INTERRUPTED)
     number = signal.Signals(received[0])

@@ -1,4 +1,4 @@
-"""`rifflux mcp`: serve the index to agents, and have their programs start it."""
+"""`rifflux mcp`: serve the index to agents, and configure their programs."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ def install(
         bool, typer.Option("--print", help="Print what would be written, and write nothing.")
     ] = False,
 ) -> None:
-    """Have a client start this server: show what its configuration gets, ask, and write it.
+    """Add this server to a client's configuration, after showing the change and asking.
 
-    All else in the file stays as it is. A file with comments is not touched: what to add to it is printed.
+    The rest of the file stays as it is. A file with comments is not changed: the entry is printed instead.
     """
     from rifflux.surfaces.shared.clients import client_of, server_command
     from rifflux.surfaces.shared.places import implied_roots
@@ -116,7 +116,7 @@ def install(
 
 @servers.command(epilog="Example: rifflux mcp uninstall claude-code")
 def uninstall(client: ClientName, yes: Yes = False) -> None:
-    """Take this server out of a client's configuration; all else in the file stays as it is."""
+    """Remove this server from a client's configuration; the rest of the file stays as it is."""
     from rifflux.surfaces.shared.clients import client_of
 
     chosen = client_of(client)
@@ -124,7 +124,7 @@ def uninstall(client: ClientName, yes: Yes = False) -> None:
 
 
 def _write(edit: Edit, done: str, *, yes: bool) -> None:
-    """Write an edit that is wanted."""
+    """Write an edit after confirmation."""
     if edit.before == edit.after:
         show.note(f"{edit.path} says so already", "dim")
         return

@@ -1,4 +1,4 @@
-"""`rifflux memories`: what an agent or application keeps about its user."""
+"""`rifflux memories`: memories of a user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLUMNS = ("id", "category", "importance", "confidence", "version", "uses", "cr
 
 @memories.command(epilog="Example: rifflux memories add 'Ann takes her tea without milk' --user ann")
 def add(request: MemoryRequest, here: CommonOptions, user: User = "") -> None:
-    """Remember something. Exit status 1 if it was not worth keeping."""
+    """Save a memory. Exit status 1 if it was refused."""
     with here.opened(user, create=True) as index:
         saved = index.memories.add(**vars(request))
     told = f"{saved.outcome}: {saved.reason or (saved.memory and saved.memory.id)}"
@@ -74,7 +74,7 @@ def show_(
 
 @memories.command(epilog="Example: rifflux memories edit m3f9c0d1a2b44a5b6 --importance 9 --expires never --user ann")
 def edit(request: MemoryChanges, here: CommonOptions, id: Id, user: User = "") -> None:
-    """Change what is given of a memory; the rest stays."""
+    """Change the given fields of a memory; the others stay."""
     with here.opened(user) as index:
         edited = index.memories.edit(id, **vars(request))
     show.outcome(f"version {edited.version}: {edited.text}", noun_json(edited), as_json=here.json)
@@ -86,7 +86,7 @@ def forget(
     ids: Annotated[list[str], typer.Argument(help="Ids of memories, as in 'rifflux memories list'.")],
     user: User = "",
 ) -> None:
-    """Delete memories for good. One that they took the place of is in force again, unless it is deleted too."""
+    """Delete memories for good. One that they superseded is in force again, unless it is deleted too."""
     with here.opened(user) as index:
         count = index.memories.forget(*ids)
     show.outcome(f"{count} forgotten", {"forgotten": count}, as_json=here.json)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rifflux.models.loading import KnownModel
     from rifflux.store import Generation
 
-#: How much a switch that goes on for hours gives way to whoever searches meanwhile.
+#: The niceness of a switch, which may take hours while others search.
 NICENESS = 19
 
 models = group("models", "The embedding models: which there are, and switching the index to another one.")
@@ -25,7 +25,7 @@ models = group("models", "The embedding models: which there are, and switching t
 
 @models.command("list")
 def list_models(here: CommonOptions) -> None:
-    """Show the models whose vectors the index holds, and what else can be named."""
+    """Show the models whose vectors the index holds, and other available ones."""
     from rifflux import known_models
 
     with here.opened() as index:
@@ -56,9 +56,9 @@ def switch(
     model: Annotated[str, typer.Argument(help="The other model: a name, a folder or openai:NAME.")],
     threads: Threads = None,
 ) -> None:
-    """Make vectors of another model, and search by them when all are there.
+    """Switch to another model: make its vectors, and search with them once they are complete.
 
-    Until then searches go on with the old ones. An interrupted switch goes on where it was.
+    Until then searches use the old ones. An interrupted switch resumes where it stopped.
     """
     settings = here.settings(threads=threads)
     if hasattr(os, "nice"):
@@ -74,7 +74,7 @@ def switch(
 
 @models.command()
 def abort(here: CommonOptions) -> None:
-    """Give up a switch that is under way, and drop the vectors that were made for it."""
+    """Abort a switch, and drop the vectors made for it."""
     with here.opened() as index:
         ended = index.admin.abort_switch()
     if ended:
@@ -92,7 +92,7 @@ def fetch(
 ) -> None:
     """Fetch a model that has an ONNX file, once: then rerank_model may name it, and --model its folder.
 
-    Nothing else downloads anything, a search least of all.
+    Nothing else downloads anything.
     """
     from rifflux import fetch_model
 

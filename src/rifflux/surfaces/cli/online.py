@@ -1,4 +1,4 @@
-"""`rifflux online`: what became of the questions that were asked over HTTP."""
+"""`rifflux online`: online measures of questions over HTTP."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ def online(
     since: Since = None,
     until: Until = None,
 ) -> None:
-    """Show the outcome of questions over HTTP by day: shares with clicks, with saves, repeated
-    in similar words within five minutes, called not relevant.
-    """
+    """Show online measures of questions over HTTP by day: shares clicked, saved, rephrased, marked not relevant."""
     with here.registry() as kept:
         rows = [day.row() for day in Diary(kept).days(*period(since, until))]
     columns = ("day", "questions", "click_through", "saved", "reformulated", "not_relevant", "unmatched")

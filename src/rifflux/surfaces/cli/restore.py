@@ -1,4 +1,4 @@
-"""`rifflux restore`: put a copy in the place of the index."""
+"""`rifflux restore`: restore the index from a copy."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def restore(
         typer.Option("--as", help="Put it there and leave the index alone.  [default: in its place]", metavar="FILE"),
     ] = None,
 ) -> None:
-    """Put a copy of the index in its place again.
+    """Restore the index from a copy.
 
-    The copy is checked first, and what was there is kept next to it. Nothing is changed if the copy is damaged,
-    or while a process has the index open. A state file that was copied with the index is restored by the same
-    command: --db STATE.
+    The copy is checked first, and the replaced index is kept next to it. Nothing is changed if the copy is damaged, or
+    while a process has the index open. A state file that was copied with the index is restored by the same command:
+    --db STATE.
     """
     import rifflux
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from rifflux import EvidenceItem, Hit, Retrieval
     from rifflux.text.analyzer import Analyzer
 
-#: Names of people and of works that are printed before it says how many more there are.
+#: The most names of people and works that are printed.
 MOST_AUTHORS = 3
 MOST_IDENTIFIERS = 3
-#: Parts of a score that are less are not worth a word.
+#: Smaller parts of a score are not printed.
 LEAST_PART = 0.005
 
 
@@ -39,8 +39,8 @@ rifflux retrieve semaphores --author 'Dijkstra, E. W.' --venue CACM --year 1965-
 def retrieve(request: RetrieveRequest, here: CommonOptions, synonyms: Synonyms = None, user: WorksOf = "") -> None:
     """Find research works by words, meaning and citations, and pack evidence to cite.
 
-    Of repeated authors and venues, the list holds the best works as long as others answer too; --offset shows the rest.
-    No text is shown of works without a license that permits it.
+    Of authors and venues with several works, the best are listed as long as others answer too; --offset shows the rest.
+    The text of a work is withheld unless its license permits it.
     """
     with here.opened(user, synonyms=synonyms) as index:
         found = index.retrieve(**vars(request))
@@ -51,7 +51,7 @@ def retrieve(request: RetrieveRequest, here: CommonOptions, synonyms: Synonyms =
 
 
 def print_retrieval(found: Retrieval, analyzer: Analyzer, offset: int = 0) -> None:
-    """Print works in their order, each with what its score is made of, then the evidence to cite, then notes."""
+    """Print works in order, each with the parts of its score, then the evidence to cite, then notes."""
     from rich.text import Text
 
     console = show.console()
@@ -73,7 +73,7 @@ def print_retrieval(found: Retrieval, analyzer: Analyzer, offset: int = 0) -> No
 
 
 def _work(console: Console, rank: int, hit: Hit, names: Sequence[str]) -> None:
-    """Print a work: its title, who published it when and where, its identifiers, and what its score is made of."""
+    """Print a work: its title, authors, year and venue, its identifiers, and the parts of its score."""
     from rich.text import Text
 
     console.print()
@@ -94,13 +94,13 @@ def _published(hit: Hit) -> str:
 
 
 def _telling(names: Sequence[str]) -> list[str]:
-    """Return identifiers with those first that mean the same everywhere."""
+    """Return identifiers with globally unique ones first."""
     order = {scheme: place for place, scheme in enumerate(STRONG)}
     return sorted(names, key=lambda name: (order.get(name.partition(":")[0], len(order)), len(name)))
 
 
 def _score(hit: Hit) -> str:
-    """Return the score and the parts that make it, the greatest first."""
+    """Return the score and its parts, the largest first."""
     why = hit.because("works")
     if why:
         parts = {name: value for name, value in why.detail.items() if isinstance(value, float)}
@@ -138,7 +138,7 @@ def _evidence(console: Console, item: EvidenceItem, question: str, analyzer: Ana
 
 
 def _notes(found: Retrieval) -> None:
-    """Print what is to be known about the answer, on stderr."""
+    """Print remarks on the answer to stderr."""
     if not found.reranked:
         show.console(error=True).print("nothing found", style="yellow")
     elif found.evidence.uncertain:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: The kind of hits that are messages.
 MESSAGE = "message"
-#: Characters before the lines of a hit.
+#: The margin of the lines of a hit, in characters.
 MARGIN = 3
 
 
@@ -96,9 +96,9 @@ def _speaker_and_time(hit: Hit) -> str:
 
 
 def _place(hit: Hit) -> str:
-    """Return where the hit can be opened from here, and its key if it is one of several in a file.
+    """Return the path of a hit from the working directory, and its key if its file holds several documents.
 
-    A message is in a conversation, by its title and the id that 'rifflux conversations show' takes.
+    For a message, return the title and the id of its conversation.
     """
     if hit.kind == MESSAGE and hit.root is None:
         return f"{hit.title or 'untitled'} ({hit.namespace})"
@@ -113,7 +113,7 @@ def _place(hit: Hit) -> str:
 
 
 def _indented(excerpt: Text) -> list[Text]:
-    """Return the lines of a passage that hold something, behind the margin."""
+    """Return the non-empty lines of a passage, indented."""
     from rich.text import Text
 
     lines = [line for line in excerpt.split("\n", allow_blank=True) if line.plain.strip()]

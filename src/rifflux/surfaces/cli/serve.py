@@ -49,10 +49,10 @@ def serve(
     watch: Annotated[bool, typer.Option("--watch", help="Follow the files of all collections as they change.")] = False,
     timeout: Annotated[float, typer.Option(help="Seconds that a request may take.", min=0.001)] = 30.0,
 ) -> None:
-    """Serve the index over HTTP: search, conversations, memories, and what it takes to run it.
+    """Serve the index over HTTP: search, conversations, memories, and operation.
 
-    Every request needs a token, and sees what belongs to its user and what is shared with them; at the start it is
-    logged who can read what. OpenAPI is at /openapi.json, a page to try it at /docs.
+    Every request needs a token, and sees what belongs to its user and what is shared with them; at the start the rights
+    of all users are logged. OpenAPI is at /openapi.json, a page to try it at /docs.
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise MissingExtra("the service needs more packages: pip install 'rifflux[serve]'")

@@ -1,4 +1,4 @@
-"""How commands print: JSON for programs, and for people text that is pleasant to read."""
+"""Output of commands: JSON for programs, formatted text for people."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ EXCERPT = 420
 MOST_LISTED = 20
 #: Seconds between two lines of progress.
 EVERY_S = 10.0
-#: Files that are named of those left out for one reason.
+#: The most files named for one reason.
 MOST_NAMED = 3
-#: How a progress bar calls the stages of a run.
+#: The labels of stages in a progress bar.
 _STAGES = {"read": "Reading files", "embed": "Embedding chunks", "copy": "Copying pages", "drop": "Dropping vectors"}
 
-# Indexed text is not ours: what could move the cursor or recolour the terminal is shown as a mark.
+# Indexed text is untrusted: characters that control the terminal are replaced by a mark.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# What ends a line or turns its direction around, as a name or title may on purpose.
+# Characters that end a line or change its direction, as a malicious name may.
 _LINE_BREAKERS = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)*")
 
 
 def safe(text: str) -> str:
-    """Return indexed text without what controls a terminal."""
+    """Return indexed text without control characters."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def one_line(text: str) -> str:
-    """Return a name or title without what controls a terminal, ends a line or turns its direction around."""
+    """Return a name or title without control characters, line ends and changes of direction."""
     return _LINE_BREAKERS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def console(*, error: bool = False) -> Console:
-    """Make a console that wraps nothing and interprets nothing: colours on a terminal, plain text elsewhere."""
+    """Create a console without wrapping and markup: colours on a terminal, plain text elsewhere."""
     from rich.console import Console
 
     return Console(stderr=error, soft_wrap=True, highlight=False, markup=False, emoji=False)
@@ -66,7 +66,7 @@ def print_json(value: object, *, one_line: bool = False) -> None:
 
 
 def outcome(text: str, about: Mapping[str, object], *, as_json: bool) -> None:
-    """Print how something ended: `about` as JSON, or the text."""
+    """Print an outcome: `about` as JSON, or the text."""
     if as_json:
         print_json(about)
     else:
@@ -74,7 +74,7 @@ def outcome(text: str, about: Mapping[str, object], *, as_json: bool) -> None:
 
 
 def counted(count: int, what: str) -> str:
-    """Return how many there are, such as `1 work`, `2 works` and `2 memories`."""
+    """Return a count with its noun, such as `1 work`, `2 works` and `2 memories`."""
     if count == 1:
         return f"1 {what}"
     ends_in_y = what.endswith("y") and what[-2:-1] not in "aeiou"
@@ -89,14 +89,14 @@ def note(text: str, style: str = "yellow") -> None:
 
 
 def degraded(notices: Iterable[Notice]) -> None:
-    """Print what was missing, and nothing more of the failed calls that it was missing for."""
+    """Print what was missing, and drop the log records of its failed calls."""
     for notice in notices:
         note(with_cure(notice, CURES))
         FAILED_CALLS.drop()
 
 
 def hanging(console: Console, line: Text, margin: int = 4) -> None:
-    """Print a line; on a terminal, wrap what does not fit so that it begins under `margin` characters."""
+    """Print a line; on a terminal, indent wrapped lines by `margin` characters."""
     from rich.text import Text
 
     if not console.is_terminal:
@@ -112,7 +112,7 @@ def hanging(console: Console, line: Text, margin: int = 4) -> None:
 
 
 def notes(trace: Trace, *, nothing: bool = False) -> None:
-    """Print what was missing from a search and what is to be known about it, and first if it found `nothing`."""
+    """Print the degradations and notes of a search, preceded by whether it found `nothing`."""
     if nothing:
         console(error=True).print("nothing found", style="yellow")
     degraded(trace.degraded)
@@ -121,7 +121,7 @@ def notes(trace: Trace, *, nothing: bool = False) -> None:
 
 
 def failures(word: str, found: Sequence[Failure], style: str) -> None:
-    """Print files or lines that failed, each after the word, on standard error."""
+    """Print failed files or lines to standard error, each after the label."""
     errors = console(error=True)
     for failure in found[:MOST_LISTED]:
         errors.print(f"{word}: {one_line(failure.path)}: {safe(with_cure(failure, CURES))}", style=style)
@@ -130,7 +130,7 @@ def failures(word: str, found: Sequence[Failure], style: str) -> None:
 
 
 def left_out(found: Sequence[LeftOut]) -> None:
-    """Print what was left out on purpose, the files with the same reason in one line, on standard error."""
+    """Print deliberately skipped files to standard error, grouped by reason."""
     errors = console(error=True)
     by_reason: dict[str, list[str]] = {}
     for each in found:
@@ -191,7 +191,7 @@ def _cell(name: str, value: object) -> str:
 def listed(
     entries: Iterable[tuple[str, str]], rows: Sequence[Mapping[str, object]], *, nothing: str, as_json: bool
 ) -> None:
-    """Print a list that may be long: of each entry its title, and facts in a line below; `rows` as JSON."""
+    """Print a long list: each entry's title with facts in a line below, or `rows` as JSON."""
     if as_json:
         print_json(rows)
         return
@@ -218,7 +218,7 @@ def from_here(path: Path) -> str:
 
 
 def excerpt(content: str, question: str, analyzer: Analyzer, *, full: bool = False) -> Text:
-    """Return the passage, or its most telling stretch, with the words of the question in bold."""
+    """Return the passage, or its best part, with the words of the question in bold."""
     from rich.text import Text
 
     from rifflux.text.highlight import stretch, words_of_question
@@ -243,7 +243,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def vectors(generation: Generation) -> str:
-    """Return how many chunks have a vector of a generation."""
+    """Return the share of chunks with a vector of a generation as text."""
     if generation.chunks:
         share = f" ({percent(generation.vectors, generation.chunks)})"
     else:
@@ -252,7 +252,7 @@ def vectors(generation: Generation) -> str:
 
 
 def cosines(read: VectorReport) -> str:
-    """Return what was read of an index's vectors, in one line."""
+    """Return the statistics of an index's vectors on one line."""
     if read.agreement is None:
         agreement = "not measured yet"
     else:
@@ -267,14 +267,14 @@ def cosines(read: VectorReport) -> str:
 
 @dataclass
 class ProgressLines:
-    """Prints how far work is that takes long, for a log: a line every ten seconds, and one at the end."""
+    """Prints progress to a log: a line every ten seconds, and one at the end."""
 
     clock: Callable[[], float] = time.monotonic
     _began: dict[str, float] = field(default_factory=dict)
     _due: dict[str, float] = field(default_factory=dict)
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
-        """Note that so much of a stage is done, and print a line if one is due."""
+        """Record the progress of a stage, and print a line if one is due."""
         now = self.clock()
         began = self._began.setdefault(stage, now)
         due = self._due.setdefault(stage, began + EVERY_S)
@@ -300,7 +300,7 @@ class ProgressLines:
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Yield what prints rate and time left on stderr, to pass as `progress`: a bar, in a log lines."""
+    """Yield a `progress` callback that prints rate and time left to stderr: a bar, or lines in a log."""
     if not sys.stderr.isatty():
         yield ProgressLines()
         return

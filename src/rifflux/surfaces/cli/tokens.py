@@ -1,4 +1,4 @@
-"""`rifflux tokens`: tokens that let users and programs ask over HTTP."""
+"""`rifflux tokens`: access tokens for HTTP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def create(
     here: CommonOptions,
     user: Annotated[str, typer.Option(help="Whose content the token reads and writes.")],
 ) -> None:
-    """Make a token and print it: it cannot be printed again."""
+    """Create a token and print it: it cannot be printed again."""
     with here.registry(create=True) as kept:
         accounts = Accounts(kept, most_tokens=here.settings().user_tokens)
         token, secret = accounts.create(user, request.role, request.label, request.expires_at or "")
@@ -53,6 +53,6 @@ def list_(
 def revoke(
     here: IndexOptions, id: Annotated[str, typer.Argument(help="The token's id, as in 'rifflux tokens list'.")]
 ) -> None:
-    """Make a token useless at once and for ever."""
+    """Revoke a token for good."""
     with here.registry() as kept:
         Accounts(kept).revoke(id)

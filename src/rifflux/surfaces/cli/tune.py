@@ -1,4 +1,4 @@
-"""`rifflux tune`: fit an index to judged questions."""
+"""`rifflux tune`: fit weights to judged questions."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def tune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be gained.")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Forget what the index was tuned to.")] = False,
 ) -> None:
-    """Fit how words and meaning are weighed, and the reranker 'features', to this index: from 30 judged questions on.
+    """Fit the weights of words and meaning, and the reranker 'features', to at least 30 judged questions.
 
-    With --run retrieve, the six weights of the score of works are fitted. Cross-validated, and kept only where the gain
+    With --run retrieve, the six weights of the score of works are fitted. Cross-validated, and applied only if the gain
     is significant; otherwise nothing changes.
     """
     from rifflux.evaluate import read_beir, read_feedback

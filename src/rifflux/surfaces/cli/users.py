@@ -1,4 +1,4 @@
-"""`rifflux users`: users of whom something is kept."""
+"""`rifflux users`: users with data in the index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rifflux.service.accounts import Accounts
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, group
 
-#: What is counted of a user, one of each; other documents go by their kind.
+#: Singular nouns of what is counted for a user; other documents are counted by kind.
 _NOUNS = {
     "conversation": "conversation",
     "message": "message",

@@ -27,8 +27,8 @@ def verify(
 ) -> None:
     """Check every passage of an evidence pack against its hash and its work, and the facts of the work.
 
-    With --replay, order, scores, confidence and notes too: the question is asked again as it was. An index that has
-    changed since is told as that. Exit status 1 if something is not as it was.
+    With --replay, order, scores, confidence and notes too, by repeating the request. A changed index is reported as
+    such. Exit status 1 if something differs.
     """
     from rifflux import verify as check
 
@@ -49,7 +49,7 @@ def verify(
 
 
 def _sound(found: JsonObject) -> str:
-    """Return what was checked where nothing is wrong."""
+    """Return a summary of what was checked."""
     count = found["items"]
     if count:
         told = f"{count} passages are as they were"

@@ -1,4 +1,4 @@
-"""`rifflux why`: why a document is where it is for a question."""
+"""`rifflux why`: explain the rank of a document."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ rifflux why "cache ttl" notes/cache.md -k 5 --fusion rrf --kind markdown""",
     cls=RerankByDefault,
 )
 def why(request: WhyRequest, here: QuestionOptions) -> None:
-    """Tell why a document ranks where it does for a question, or what keeps it off the page and what would help."""
+    """Explain why a document ranks where it does for a question, or what keeps it out of the results and would help."""
     with here.opened() as index:
         verdict = index.why(**here.arguments(request) | {"document": local(request.document, index)})
     if here.json:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 works = group("works", "Import research works, look them up, export them.")
 
-#: Linked works, and sources, that are named to people.
+#: The most linked works and sources that are named.
 MOST_NAMED = 10
 
 
@@ -44,7 +44,7 @@ def import_(
     embed: Embed = True,
     user: WorksOf = "",
 ) -> None:
-    """Import works; those that are there already are brought up to date, and duplicates merged.
+    """Import works; known ones are updated, and duplicates merged.
 
     Exit status 1 if something could not be read.
     """
@@ -92,7 +92,7 @@ def _print_report(report: WorksReport, *, as_json: bool) -> None:
 rifflux works list --author 'Dijkstra, E. W.' --year 1965-1975""",
 )
 def list_(request: WorksRequest, here: CommonOptions, user: WorksOf = "") -> None:
-    """List the works with their licenses; the text of a work appears only under a license that permits it."""
+    """List the works with their licenses; the text of a work is withheld unless its license permits it."""
     with here.opened(user) as index:
         found = index.works.all(**vars(request))
     rows = [noun_json(each, withheld=each.withheld) for each in found]
@@ -159,7 +159,7 @@ def review(
     ] = None,
     user: WorksOf = "",
 ) -> None:
-    """List the pairs that may be one work, or say of a pair what it is."""
+    """List the pairs that may be one work, or decide on a pair."""
     if same and apart:
         raise InvalidArgument("give --same or --apart, not both")
     with here.opened(user) as index:

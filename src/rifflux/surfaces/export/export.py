@@ -1,4 +1,4 @@
-"""The export: an index of what everybody may read, our program, and three ways to start them elsewhere."""
+"""The export: an index of what everybody may read, Rifflux itself, and three ways to start them elsewhere."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _WORKERS = 2
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A folder that was made: what it holds, what it lacks, and how long that took.
+    """A finished export: its contents, what it lacks, and how long it took.
 
-    `left_out` counts works that no license lets be handed on, `notes` tell what more is otherwise than here.
+    `left_out` counts works whose license does not permit distribution; `notes` list other differences.
     """
 
     path: str
@@ -53,7 +53,7 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """Our wheel, the versions it runs with, and a name for both."""
+    """Rifflux's wheel, its locked requirements, and a name for both."""
 
     wheel: str
     extras: str
@@ -72,10 +72,10 @@ def export(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Exported:
-    """Make a folder that serves collections elsewhere, or renew it; see `Index.admin.extract` for which these may be.
+    """Create or renew a folder that serves collections elsewhere; see `Index.admin.extract` for which are allowed.
 
-    `port` is where it listens unless told otherwise. With `offline` it brings all packages along, for this system and
-    Python alone. Its folder appears when it is whole; a former export is replaced with `force`, and keeps its tokens.
+    `port` is its default port. With `offline` it contains all packages, for this system and Python only. The folder
+    appears once it is complete; `force` replaces a former export, which keeps its tokens.
     """
     start = time.perf_counter()
     place = Path(target).expanduser().resolve()
@@ -125,12 +125,12 @@ def _contents(
 
 
 def _settings(settings: Settings, folder: Path) -> list[str]:
-    """Write the settings that mean something elsewhere, and return notes on the others."""
+    """Write the settings that apply elsewhere, and return notes on the others."""
     known = {each.name: each for each in fields(settings) if each.name in settings.origins}
     keys = [name for name, each in known.items() if each.metadata.get("secret") and getattr(settings, name)]
     changed = {name: getattr(settings, name) for name in known if name not in (*keys, *_OF_THIS_PLACE)}
     if not settings.base_url:
-        changed.pop("model", None)  # the index names its own
+        changed.pop("model", None)  # the index records its own
     if settings.synonyms:
         shutil.copyfile(Path(settings.synonyms).expanduser(), folder / "index" / "synonyms.txt")
         changed["synonyms"] = "synonyms.txt"
@@ -164,7 +164,7 @@ def _notes_on(extracted: Extracted) -> list[str]:
 def _program(
     settings: Settings, folder: Path, extracted: Extracted, *, offline: bool, progress: Progress | None
 ) -> _Program:
-    """Write our wheel and the lock; with `offline` the wheels of all that is locked."""
+    """Write Rifflux's wheel and the lock; with `offline` the wheels of all locked packages."""
     (folder / "wheels").mkdir()
     wheel = rebuild(OURS, folder / "wheels")
     extras = sorted({"serve", *_extras(settings, extracted)})
@@ -180,7 +180,7 @@ def _program(
 
 
 def _extras(settings: Settings, extracted: Extracted) -> Iterator[str]:
-    """Return what else the server needs, by how it searches."""
+    """Return the extras that the server needs for its way of searching."""
     if settings.neighbors == "hnsw":
         yield "hnsw"
     if (extracted.models or settings.rerank_model) and find_spec("tokenizers"):
@@ -192,7 +192,7 @@ def _python() -> str:
 
 
 def _templates(folder: Path, name: str, program: _Program, extracted: Extracted, *, port: int, offline: bool) -> None:
-    """Write what starts the server, in three ways, and tells how."""
+    """Write three ways to start the server, and instructions."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.") or "export"
     ours = f"wheels/{program.wheel}[{program.extras}]"
     source = "--no-index --find-links {}/wheels ".format
@@ -237,7 +237,7 @@ def _templates(folder: Path, name: str, program: _Program, extracted: Extracted,
     for template, values in files.items():
         _write(folder / template, render(template, common | dict(values)))
     (folder / "run.sh").chmod(0o700)
-    # What is built into an image is handed on with it: tokens are not.
+    # Contents of an image are distributed with it, so tokens are left out.
     _write(folder / ".dockerignore", "*\n!index\n!rifflux.lock\n!wheels\n")
 
 

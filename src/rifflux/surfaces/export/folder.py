@@ -1,4 +1,4 @@
-"""A folder that is made whole or not at all, and takes the place of a former one in one step."""
+"""A folder that is created atomically, and replaces a former one in one step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from rifflux import Cure, DiskFull, InvalidArgument, NotFound, UnusableIndex
 from rifflux.types.temporary import partial, sweep
 
-#: What every export has: the hashes of its files, and facts about it.
+#: Files of every export: the hashes of its files, and facts about it.
 SUMS = "SHA256SUMS"
 FACTS = "export.json"
 # Of the system call that gives two folders each other's name.
@@ -24,7 +24,7 @@ _EXCHANGE = 2
 
 @contextmanager
 def made_anew(target: Path, *, force: bool = False) -> Iterator[Path]:
-    """Give a new folder, which becomes `target` if the block ends well; else nothing is changed, and it goes.
+    """Yield a new folder, which becomes `target` if the block succeeds, and is removed otherwise.
 
     With `force` it replaces a former export; anything else that is there is left alone. Raises `InvalidArgument`,
     `NotFound` without the folder above, and `UnusableIndex` where it cannot be written.
@@ -36,7 +36,7 @@ def made_anew(target: Path, *, force: bool = False) -> Iterator[Path]:
         new.mkdir(0o700)
         yield new
         _close(new)
-        _check(target, force=force)  # another may have been made meanwhile
+        _check(target, force=force)  # another may have been created meanwhile
         _put(new, target)
     except OSError as error:
         if error.errno == errno.ENOSPC:
@@ -50,7 +50,7 @@ def made_anew(target: Path, *, force: bool = False) -> Iterator[Path]:
 
 
 def sums(folder: Path, apart: str) -> str:
-    """Return the hashes of the files in a folder, as `sha256sum` has them, but for one that is taken out."""
+    """Return the hashes of the files in a folder except one, in the format of `sha256sum`."""
     files = sorted(each for each in folder.rglob("*") if each.is_file() and each.name not in (apart, SUMS))
     return "".join(f"{_digest(each)}  {each.relative_to(folder).as_posix()}\n" for each in files)
 
@@ -75,13 +75,13 @@ def _check(target: Path, *, force: bool) -> None:
 
 
 def _close(folder: Path) -> None:
-    """Take from everybody else what they might do with a folder and all in it."""
+    """Remove everybody else's permissions on a folder and its contents."""
     for each in (folder, *folder.rglob("*")):
         each.chmod(each.stat().st_mode & 0o700)
 
 
 def _put(new: Path, target: Path) -> None:
-    """Let a new folder take the place of another, whose content has the new one's name then."""
+    """Exchange a new folder with another, whose content then has the new one's name."""
     if not target.exists():
         new.rename(target)
     elif not _exchanged(new, target):
@@ -96,7 +96,7 @@ def _put(new: Path, target: Path) -> None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Give two folders each other's name in one step; False where the system cannot."""
+    """Exchange the names of two folders in one step; return False if the system cannot."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):

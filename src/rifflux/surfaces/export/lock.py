@@ -1,4 +1,4 @@
-"""The packages that an exported server needs, at the versions that are installed here."""
+"""The packages that an exported server needs, at the versions installed here."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rifflux.surfaces.export.wheel import OURS
 
 
 def needed(requirements: Collection[str], extras: Collection[str]) -> dict[str, str]:
-    """Return the packages that meet our requirements with some extras, and what they need, each with its version.
+    """Return the packages that Rifflux requires with some extras, transitively, each with its version.
 
-    Raises `MissingExtra` if one of them is not installed: its version is not known then.
+    Raises `MissingExtra` if one of them is not installed.
     """
     found: dict[str, str] = {}
     seen: set[tuple[str, str]] = set()
@@ -39,7 +39,7 @@ def needed(requirements: Collection[str], extras: Collection[str]) -> dict[str, 
 
 
 def _met(requirements: Iterable[str], extras: Collection[str]) -> Iterator[Requirement]:
-    """Yield the requirements that count on this machine, with some extras."""
+    """Yield the requirements that apply on this machine, with some extras."""
     for requirement in (Requirement(requirement) for requirement in requirements):
         marker = requirement.marker
         if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):

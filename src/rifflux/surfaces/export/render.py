@@ -1,4 +1,4 @@
-"""Files made from templates: those of an export, and those of `deploy/` in the repository, from the same."""
+"""Files rendered from templates, for exports and for `deploy/` in the repository."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 def render(template: str, values: Mapping[str, object]) -> str:
-    """Return a template with its values; one that it names and that is not given is an error."""
-    # These are no web pages: what is escaped there has no meaning here.
+    """Render a template; a missing value is an error."""
+    # These are not web pages, so nothing is escaped.
     environment = Environment(
         loader=PackageLoader("rifflux.surfaces.export"),
         undefined=StrictUndefined,

@@ -1,8 +1,8 @@
-"""Wheels of packages as they are installed here, without a build or a network.
+"""Wheels of installed packages, made without a build or a network.
 
-A wheel is a zip of what is installed, with facts about it. Of a package that was installed from one, its record names
-the files. Ours may be used where it is edited: then they are those of its folder, and what it needs stands in
-`pyproject.toml`, which may be newer than what pip noted.
+A wheel is a zip of the installed files with metadata. The record of an installed package lists its files. Rifflux may
+be an editable install: then its files are those of its folder, and its requirements are in `pyproject.toml`, which may
+be newer than pip's metadata.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any
 import rifflux
 from rifflux import NotFound
 
-#: The name of our own package.
+#: The name of this package.
 OURS = rifflux.__name__
-#: Facts about an installation and not about the package.
+#: Files about an installation, not about the package.
 _OF_THIS_PLACE = {"RECORD", "RECORD.jws", "RECORD.p7s", "INSTALLER", "REQUESTED", "direct_url.json"}
-#: The first moment that a zip can tell: equal contents make equal wheels.
+#: The earliest time in a zip, so that equal contents make equal wheels.
 _MOMENT = (1980, 1, 1, 0, 0, 0)
 _CURE = "install it from a wheel, with 'pip install'"
 _NEEDS = re.compile(r"^(?:Version|Requires-Dist|Provides-Extra): .*\n", re.MULTILINE)
@@ -56,7 +56,7 @@ def rebuild(name: str, folder: Path) -> Path:
 
 
 def requirements(wheel: Path) -> list[str]:
-    """Return what the package of a wheel needs."""
+    """Return the requirements of a wheel."""
     with zipfile.ZipFile(wheel) as opened:
         name = next(each for each in opened.namelist() if each.endswith(".dist-info/METADATA"))
         head, _, _ = opened.read(name).decode().partition("\n\n")
@@ -68,12 +68,12 @@ def _files(found: Distribution) -> Iterator[tuple[str, Path]]:
     recorded = {str(each): Path(str(each.locate())) for each in found.files or ()}
     package = Path(rifflux.__file__).parent
     if found.metadata["Name"] == OURS and _project():
-        # At the top lies what leads to the folder where it is edited.
+        # The pointer to an editable install lies at the top.
         recorded = {each: path for each, path in recorded.items() if "/" in each}
         recorded |= {each.relative_to(package.parent).as_posix(): each for each in package.rglob("*") if each.is_file()}
     for each, path in sorted(recorded.items()):
         place = PurePosixPath(each)
-        # Programs that pip wrote lie above the packages, and are written again.
+        # Scripts that pip generated lie above the packages, and are generated again.
         outside = place.is_absolute() or place.parts[0] == ".."
         of_this_place = place.parent.suffix == ".dist-info" and place.name in _OF_THIS_PLACE
         if not outside and not of_this_place and "__pycache__" not in place.parts:
@@ -81,7 +81,7 @@ def _files(found: Distribution) -> Iterator[tuple[str, Path]]:
 
 
 def _project() -> Mapping[str, Any] | None:
-    """Return what `pyproject.toml` says of our package, if that is used where it is edited."""
+    """Return the project table of `pyproject.toml` of an editable install."""
     file = Path(rifflux.__file__).parents[2] / "pyproject.toml"
     if not file.is_file():
         return None
@@ -92,7 +92,7 @@ def _project() -> Mapping[str, Any] | None:
 
 
 def _metadata_of(metadata: str, project: Mapping[str, Any]) -> str:
-    """Return the facts about our package with its version, and what it needs, as the project has them now."""
+    """Return this package's metadata with its current version and requirements."""
     lines = [f"Version: {project['version']}", *(f"Requires-Dist: {each}" for each in project["dependencies"])]
     for extra, wanted in project["optional-dependencies"].items():
         lines.append(f"Provides-Extra: {extra}")

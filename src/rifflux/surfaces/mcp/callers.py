@@ -1,4 +1,4 @@
-"""Who calls a server that asks for tokens: the user of a token, and the index as that user has it."""
+"""Callers of a server with tokens: the user of a token, and that user's view of the index."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from rifflux import OutOfScope, RiffluxError, Scope, TokenExpired
 from rifflux.service.accounts import ADMIN, Accounts
 from rifflux.surfaces.mcp.workspace import OpenIndex, Workspace
 
-#: Users whose view of the index is kept between calls, with the models of its rerankers.
+#: Users whose views of the index are cached between calls, with their rerankers.
 MOST_VIEWS = 256
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCaller:
-    """Who calls a tool."""
+    """The caller of a tool."""
 
     user: str
     role: str
 
     @property
     def is_admin(self) -> bool:
-        """Return True if files of the server are theirs to have indexed."""
+        """Return True if they may index files of the server."""
         return self.role == ADMIN
 
 
@@ -48,7 +48,7 @@ class Callers:
         self._opened = self._serving(workspace.open(create=True))
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Return whom a token is of; None if it is not valid. Raises `TokenExpired`."""
+        """Return the access of a token; None if it is invalid. Raises `TokenExpired`."""
         return await to_thread.run_sync(self._checked, token)
 
     def _checked(self, text: str) -> AccessToken | None:
@@ -65,14 +65,14 @@ class Callers:
         return AccessToken(token=text, client_id=token.id, scopes=[token.role], subject=token.user)
 
     def caller(self) -> ToolCaller:
-        """Return who makes the call under way. Raises `OutOfScope` if nobody does."""
+        """Return the caller of the current call. Raises `OutOfScope` if there is none."""
         token = get_access_token()
         if token is None or not token.subject:
             raise OutOfScope("this call came without a token: send 'Authorization: Bearer rfx_...'")
         return ToolCaller(token.subject, *token.scopes)
 
     def view(self, opened: OpenIndex) -> OpenIndex:
-        """Return the index as the caller has it."""
+        """Return the caller's view of the index."""
         caller = self.caller()
         with self._lock:
             self._look_at(opened)
@@ -83,13 +83,13 @@ class Callers:
             return known
 
     def common(self, opened: OpenIndex) -> OpenIndex:
-        """Return the index as nobody in particular has it, who pays for calls of models."""
+        """Return the common view of the index; calls of models are charged to the caller."""
         with self._lock:
             self._look_at(opened)
             return replace(opened, index=opened.index.using(payer=self.caller().user))
 
     def _look_at(self, opened: OpenIndex) -> None:
-        """Forget what was known of another file, where this one is in its place."""
+        """Drop the views of a file that this one has replaced."""
         if opened is not self._opened:
             self._views.clear()
             self._opened = self._serving(opened)

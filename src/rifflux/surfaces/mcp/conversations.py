@@ -26,7 +26,7 @@ class NearbyMessage(Shape):
 
 
 class FoundMessage(NearbyMessage):
-    """A message that answers, with the turns around it where neighbors asks for some."""
+    """A matching message, with the turns around it if neighbors is set."""
 
     conversation_id: str
     title: str = Field(description="The conversation's title")
@@ -36,11 +36,11 @@ class FoundMessage(NearbyMessage):
 
 
 class ConversationNotes(Shape):
-    """What else is to be known about the messages."""
+    """Remarks on the messages."""
 
     warning: str = Field(description="How to treat the text")
-    degraded: list[str] = Field(default=[], description="Why the search is less than was asked for")
-    told: list[str] = Field(default=[], description="What else is to be known of the search")
+    degraded: list[str] = Field(default=[], description="What degraded the search")
+    told: list[str] = Field(default=[], description="Other remarks on the search")
 
 
 class ConversationsOutput(Shape):
@@ -78,7 +78,7 @@ def _found_message(hit: MessageHit) -> FoundMessage:
 
 
 def _read(message: FoundMessage) -> str:
-    """Return the text of a message; with the turns around it, each behind its speaker."""
+    """Return the text of a message; with the turns around it, each after its speaker."""
     if not message.before and not message.after:
         return message.text
     turns = (*message.before, message, *message.after)

@@ -1,4 +1,4 @@
-"""Cures as tools that an agent can call; all else is for `who` it works for, or for an administrator, to do."""
+"""Cures as tools that an agent can call; `who` it works for, or an administrator, must do all others."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CURES: Mapping[Cure, str] = {
     Cure.GIVE_TEXT: "write the text to a file first",
 }
 
-#: The words for a caller who may have files of this machine indexed.
+#: The cures for a caller who may index files of this machine.
 WHO_MAY_INDEX: Mapping[Cure, str] = {
     **CURES,
     Cure.INDEX: "call reindex",
@@ -55,5 +55,5 @@ WHO_MAY_INDEX: Mapping[Cure, str] = {
     Cure.FORGET: "call reindex",
 }
 
-#: What lists things for agents.
+#: The tools that list things for agents.
 LISTS: Mapping[str, str] = {"memories": "recall lists them"}

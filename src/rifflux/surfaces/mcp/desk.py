@@ -1,4 +1,4 @@
-"""Where tools work: at one workspace, for whoever is calling."""
+"""The context of tools: one workspace and its caller."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rifflux.surfaces.shared.shapes import FailureShape
 
 @dataclass(frozen=True)
 class Desk:
-    """What tools work with: a workspace, as whom they see it, and who may call.
+    """The context of tools: a workspace, the user whose view they have, and the callers.
 
-    With `callers` every call is of the user of its token, who sees what is theirs in the configured index; only
-    administrators may have files of this machine read, which are then nobody's in particular. Without, everybody who
-    reaches the server is `user`, or sees what is nobody's in particular.
+    With `callers` each call belongs to the user of its token, who sees their view of the configured index; only
+    administrators may index files of this machine, which then belong to nobody in particular. Without, everybody who
+    reaches the server is `user`, or sees what belongs to nobody in particular.
     """
 
     workspace: Workspace
@@ -28,7 +28,7 @@ class Desk:
     callers: Callers | None = None
 
     def open(self, db_path: str | None = None, *, create: bool = False) -> OpenIndex:
-        """Return an index as the caller has it. Raises as `Workspace.open` does."""
+        """Return the caller's view of an index. Raises as `Workspace.open` does."""
         if self.callers is None:
             return self.workspace.open(db_path, create=create).of(self.user)
         if db_path:
@@ -36,7 +36,8 @@ class Desk:
         return self.callers.view(self.workspace.open(create=create))
 
     def filling(self) -> OpenIndex:
-        """Return the index, made if need be, as files are added to it: to what is the caller's, or else nobody's."""
+        """Return the view for adding files: the caller's own, or with tokens the common one; create the index if
+        needed."""
         if self.callers is None:
             return self.open(create=True)
         return self.callers.common(self.workspace.open(create=True))
@@ -47,7 +48,7 @@ class Desk:
 
     @property
     def may_fill(self) -> bool:
-        """Return True if the caller may have files of this machine read."""
+        """Return True if the caller may index files of this machine."""
         return self.callers is None or self.callers.caller().is_admin
 
     def sentence(self, about: Curable) -> str:
@@ -59,25 +60,25 @@ class Desk:
         return with_cure(about, CURES, who="an administrator")
 
     def failures(self, found: Sequence[Failure], most: int) -> list[FailureShape]:
-        """Return the first of some failures, each with a cure that the caller can follow."""
+        """Return the first `most` failures, each with a cure that the caller can follow."""
         return [FailureShape(path=each.path, reason=self.sentence(each)) for each in found[:most]]
 
     @property
     def caller(self) -> str:
-        """Return whose call it is; of nobody in particular where there are no tokens."""
+        """Return the user of the current call; empty without tokens."""
         if self.callers:
             return self.callers.caller().user
         return self.user
 
     @property
     def roots(self) -> Sequence[Path]:
-        """Return the folders that the caller may have read."""
+        """Return the folders that the caller may index."""
         if self.may_fill:
             return self.workspace.roots
         return ()
 
     def places(self, paths: Sequence[str]) -> list[Path]:
-        """Return the real places to index. Raises `OutsideRoots` or `NotFound` before any is touched."""
+        """Return the resolved places to index. Raises `OutsideRoots` or `NotFound` before any is read."""
         if not self.may_fill:
             raise OutsideRoots("files of the server are indexed for administrators only: ask one of them")
         return self.workspace.places(paths)

@@ -1,4 +1,4 @@
-"""Following the files of the served index while agents ask."""
+"""Follow the files of the served index."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rifflux import NotFound, RiffluxError
 from rifflux.surfaces.mcp.workspace import Workspace
 
 _log = logging.getLogger(__name__)
-#: Seconds until the index is looked for again, and until a run that failed is repeated.
+#: Seconds until a missing index is looked for again, and until a failed run is repeated.
 LOOK = 0.5
 RETRY = 30.0
 
@@ -27,7 +27,7 @@ def follow(workspace: Workspace, user: str, everybody: bool, stop: threading.Eve
 
 
 def _follow_one(workspace: Workspace, user: str, everybody: bool, stop: threading.Event) -> None:
-    """Follow an index until it is stopped, or another file is in its place."""
+    """Follow an index until it is stopped, or its file is replaced."""
     opened = workspace.open()
     for report in opened.of(user).index.watch(finder=workspace.followed, stop=stop, everybody=everybody):
         for failure in report.failed:

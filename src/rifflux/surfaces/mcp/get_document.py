@@ -93,7 +93,7 @@ def get_document(
 
 
 def _key(index: Index, document: str, root: str | None) -> str:
-    """Return what names the document, and no other, that a result speaks of."""
+    """Return a name that means exactly the document of a result."""
     if root:
         return f"{root}/{document}"
     if _CHUNK_ID.fullmatch(document):
@@ -109,9 +109,9 @@ def _document_reply(index: Index, key: str, start: int, max_tokens: int) -> Call
     """Return the document's text from a chunk on, cut only between chunks; consecutive parts join to the whole."""
     document = index.document(key)
     chunks = index.chunks(key)
-    # What stands between two chunks, mostly a heading, goes with the second.
+    # Text between two chunks, usually a heading, belongs to the second.
     ends = [chunk.span[1] for chunk in chunks]
-    # Of some lines there is but one part: the spans are those of the whole document.
+    # A range of lines is one part: spans refer to the whole document.
     cuts = [0, *(ends[:-1] if ends[-1:] <= [len(document.text)] else ()), len(document.text)]
     parts = [document.text[begin:end] for begin, end in pairwise(cuts)]
     if not 0 <= start < len(parts):
@@ -139,5 +139,5 @@ def _document_reply(index: Index, key: str, start: int, max_tokens: int) -> Call
 
 
 def _about(thing: object, *names: str, **more: str) -> str:
-    """Return `more` and the named attributes that say something, on one line."""
+    """Return `more` and the named attributes that are not empty, on one line."""
     return quoted(**more, **{name: value for name in names if (value := getattr(thing, name))})

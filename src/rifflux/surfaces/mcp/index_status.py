@@ -34,7 +34,9 @@ class StatusOutput(Shape):
     language: str
     languages: list[str] = Field(description="Those of its documents")
     root_languages: dict[str, str] = Field(description="Languages that folders and files were given")
-    collections: list[CollectionShape] = Field(description="What you have and what others share; all is counted here")
+    collections: list[CollectionShape] = Field(
+        description="Your collections and those shared with you; all are counted here"
+    )
     facets: list[str] = Field(description="Metadata fields that a query may name as field:value")
     bytes: int
     read_only: bool
@@ -42,13 +44,13 @@ class StatusOutput(Shape):
     degraded: list[str] = Field(description="Why answers are not what they could be, such as files that changed")
     unreadable: int = Field(description="Files that could not be read")
     unreadable_files: list[FailureShape] = Field(description="The first of them, with the reason")
-    left_out: dict[str, int] = Field(description="Files that are not read, by kind")
-    switching: JsonObject | None = Field(description="Vectors of another model, built while the others are in use")
+    left_out: dict[str, int] = Field(description="Unread files by kind")
+    switching: JsonObject | None = Field(description="Vectors of another model that is being switched to")
     notes: ReplyNotes
 
 
 def index_status(desk: Desk, db_path: DbPath = None) -> Annotated[CallToolResult, StatusOutput]:
-    """Tell what the index holds, which model embeds it, and which folders may be indexed."""
+    """Report what the index holds, its embedding model, and which folders may be indexed."""
     status = desk.open(db_path).index.status()
     told = asdict(status) | {
         "degraded": [desk.sentence(each) for each in status.degraded],

@@ -1,4 +1,4 @@
-"""Runs of indexing: one at a time, those in the background with an id, a state and a way to end them."""
+"""Runs of indexing, one at a time; those in the background have an id and a state, and can be cancelled."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 
 from rifflux import Busy, IndexReport, NotFound, Notice, Progress, RiffluxError
 
-#: Jobs that are remembered once they ended.
+#: The number of ended jobs that are remembered.
 MOST_JOBS = 20
-#: Seconds that a run waits for another that may be ending.
+#: Seconds that a run waits for another to end.
 PATIENCE = 5.0
-#: Seconds that a server which ends waits for its job to stop.
+#: Seconds that a stopping server waits for its job.
 GRACE = 10.0
 _log = logging.getLogger(__name__)
 
 
 class _Stopped(Exception):
-    """Raised in a run that is to end."""
+    """Raised in a run that was cancelled."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class ToolJob:
     thread: threading.Thread | None = None
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
-        """Note how far the run is. Raises what ends it, if it is to end."""
+        """Record progress. Raises `JobStopped` if the run was cancelled."""
         if self.stop.is_set():
             raise _Stopped
         self.stage = stage
@@ -64,7 +64,7 @@ class ToolJobs:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold the turn of indexing meanwhile. Raises `Busy` if another run keeps it."""
+        """Hold the indexing lock. Raises `Busy` if another run keeps it."""
         self._take()
         try:
             yield
@@ -77,7 +77,7 @@ class ToolJobs:
             raise Busy(f"files are being indexed already ({running}): ask again when that is done")
 
     def start(self, user: str, run: Callable[[Progress], IndexReport]) -> ToolJob:
-        """Begin a run in the background. Raises `Busy` if another is under way."""
+        """Start a run in the background. Raises `Busy` if another is under way."""
         self._take()
         job = ToolJob(secrets.token_hex(4), user)
         job.thread = threading.Thread(target=self._run, args=(job, run), name=f"reindex-{job.id}", daemon=True)
@@ -115,7 +115,7 @@ class ToolJobs:
         return job
 
     def close(self) -> None:
-        """End the running jobs; what they stored stays."""
+        """Cancel the running jobs; what they stored stays."""
         for job in [*self._known.values()]:
             job.stop.set()
             if job.thread:

@@ -23,7 +23,7 @@ ABOUT_LANGUAGE = "Language of these files, such as german; null: the one they ha
 
 
 class ReindexNotes(Shape):
-    """What else a run of indexing did. The lists hold the first few; their counts are whole."""
+    """Remarks on a run of indexing. The lists hold the first few; the counts are complete."""
 
     warning: str = Field(description="How to treat the names of files")
     index: str = Field(description="The index file that was written")
@@ -37,14 +37,14 @@ class ReindexNotes(Shape):
     failed: list[FailureShape] = Field(default=[], description="The first failures, with the reason")
     left_out: list[FailureShape] = Field(default=[], description="The first files left out, with the reason")
     left_out_kinds: dict[str, int] = Field(default={}, description="All files left out, by kind")
-    degraded: list[str] = Field(default=[], description="Why it is found by words alone for now")
-    remarks: list[str] = Field(default=[], description="What else was done, such as analyzing in another language")
+    degraded: list[str] = Field(default=[], description="Why it can only be found by words for now")
+    remarks: list[str] = Field(default=[], description="Other remarks, such as analysis in another language")
 
 
 class ReindexOutput(Shape):
     """The answer of reindex."""
 
-    indexed_files: int = Field(description="Files that were new or had changed")
+    indexed_files: int = Field(description="New or changed files")
     skipped_files: int = Field(description="Files unchanged or left out on purpose")
     indexed_paths: list[str] = Field(default=[], description="The locations; present only if paths was used")
     embedding_model: str = Field(description="Label of the active embedding model")
@@ -65,13 +65,13 @@ def reindex(
         list[str] | None,
         Field(description="Several files or folders to index; if not empty, path is ignored"),
     ] = None,
-    force: Annotated[bool, Field(description="Read every file again, also those that did not change")] = False,
+    force: Annotated[bool, Field(description="Read all files again, changed or not")] = False,
     language: Annotated[str | None, Field(description=ABOUT_LANGUAGE)] = None,
 ) -> Annotated[CallToolResult, ReindexOutput]:
-    """Bring the index up to date with files and folders; only what changed is read.
+    """Update the index from files and folders; only changes are read.
 
-    Files that are gone from there go from the index too. Places outside the allowed folders are refused.
-    What may take minutes is better started with reindex_job.
+    Deleted files are removed from the index. Places outside the allowed folders are refused. Start what may take
+    minutes with reindex_job.
     """
     places = places_of_call(desk, path, paths)
     opened = desk.filling()
@@ -83,7 +83,7 @@ def reindex(
 
 
 def places_of_call(desk: Desk, path: str | None, paths: Sequence[str] | None) -> list[Path]:
-    """Return the places that a call names: the list, else the one, else those that are usual."""
+    """Return the places of a call: the list, else the single one, else the default ones."""
     return desk.places(paths or (desk.workspace.usual if path is None else [path]))
 
 
@@ -109,9 +109,9 @@ def report_output(desk: Desk, path: str, report: IndexReport, *, several: bool) 
 
 @dataclass
 class _Progress:
-    """Tells the client how far a run is, from the worker thread, and stops it once the client gave up.
+    """Reports progress to the client from the worker thread, and stops the run once the client has given up.
 
-    Stages and places count on from each other: the protocol wants progress that only grows.
+    Counts continue from stage to stage: the protocol requires increasing progress.
     """
 
     context: ToolContext
@@ -122,7 +122,7 @@ class _Progress:
     told: float = 0.0
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
-        """Report `done` of `total` of a stage, if the last report is not too fresh."""
+        """Report `done` of `total` of a stage, unless the last report is too recent."""
         from_thread.check_cancelled()
         if stage != self.stage or done < self.done:
             self.base = self.base + self.done

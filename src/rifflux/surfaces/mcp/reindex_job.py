@@ -1,4 +1,4 @@
-"""The tool `reindex_job`: a run of indexing in the background, for what takes longer than a call may."""
+"""The tool `reindex_job`: indexing in the background, for runs that take longer than a call may."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class JobOutput(Shape):
 
     job: str = Field(description="Its id, for status and cancel")
     state: str = Field(description="running, done, failed or cancelled")
-    stage: str = Field(description="What it does now: read, embed, ...")
+    stage: str = Field(description="Its current stage: read, embed, ...")
     done: int = Field(description="How much of the stage is done")
     total: int | None = Field(description="How much there is of it, if that is known")
     error: str = Field(description="Why it failed")
-    report: ReindexOutput | None = Field(description="What it did, as reindex tells it, once it is done")
+    report: ReindexOutput | None = Field(description="Its report, as from reindex, once it is done")
 
 
 def reindex_job(
@@ -36,12 +36,12 @@ def reindex_job(
     job: Annotated[str | None, Field(description="The id that start gave")] = None,
     path: Annotated[str | None, Field(description="File or folder to index, as for reindex")] = None,
     paths: Annotated[list[str] | None, Field(description="Several of them, as for reindex")] = None,
-    force: Annotated[bool, Field(description="Read every file again, also those that did not change")] = False,
+    force: Annotated[bool, Field(description="Read all files again, changed or not")] = False,
     language: Annotated[str | None, Field(description="As for reindex")] = None,
 ) -> Annotated[CallToolResult, JobOutput]:
-    """Index files and folders in the background: start it, ask how far it is, or cancel it.
+    """Index files and folders in the background: start a job, get its progress, or cancel it.
 
-    It goes on when the call that started it is over. What a cancelled job did is kept.
+    A job goes on after the call that started it. What a cancelled job has stored stays.
     """
     if action != "start":
         found = desk.workspace.jobs.of(desk.caller, job or "")

@@ -1,4 +1,4 @@
-"""The tool `search`: the first one for an agent, ranking as every other surface does, with all settings of a search."""
+"""The tool `search`: the first one for an agent, with all settings of a search."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class FoundOutput(Shape):
     query: str
     mode: str
     fusion: str | None
-    reranker: str | None = Field(description="What reordered the results; null where nothing did")
-    offset: int = Field(description="How many better results were passed over")
+    reranker: str | None = Field(description="The reranker of the results, if any")
+    offset: int = Field(description="The number of better results skipped")
     count: int = Field(description="Number of results given")
     notes: SearchNotes
-    results: list[FoundShape] = Field(description="Best first, or newest first if so asked")
+    results: list[FoundShape] = Field(description="Best first, or newest first if sorted by date")
 
 
 def search(
@@ -54,7 +54,7 @@ def search(
 
 
 def _reply(desk: Desk, opened: OpenIndex, results: Results, offset: int, max_tokens: int) -> CallToolResult:
-    """Return as many of the results, from the first on, as fit the budget, and a note of those that do not."""
+    """Return the leading results that fit the budget, and a note on those that do not."""
     blocks = [block(place, hit) for place, hit in enumerate(results, start=offset + 1)]
     fit = how_many_fit(("\n".join(block) for block in blocks), max_tokens, counter(opened.index))
     left_out = [hit.id for hit in results[fit:]]

@@ -31,7 +31,7 @@ from rifflux.surfaces.mcp.reply import (
 from rifflux.surfaces.mcp.workspace import OpenIndex
 from rifflux.surfaces.shared.shapes import ROOT, ClassifiedShape, Shape
 
-#: What an agent is told where nothing can be found, by the code of the notice.
+#: The hint to an agent if nothing can be found, by the code of the notice.
 NOTHING: Mapping[str, str] = {
     "index.empty": "the index is empty",
     "scope.empty": "nothing is yours or shared with you yet",
@@ -39,19 +39,19 @@ NOTHING: Mapping[str, str] = {
 
 
 class Bm25(Shape):
-    """How a search by words ranked a result."""
+    """The rank of a result in a lexical search."""
 
     bm25: float = Field(description="BM25 as SQLite has it: lower is better")
 
 
 class Cosine(Shape):
-    """How a search by meaning ranked a result."""
+    """The rank of a result in a semantic search."""
 
     cosine: float = Field(description="Cosine similarity of the query and the chunk")
 
 
 class Fused(Shape):
-    """How a hybrid search ranked a result. Ranks count from 1; null where that list lacks the chunk."""
+    """The ranks of a result in a hybrid search, from 1; null if that list lacks the chunk."""
 
     rrf: float = Field(description="Reciprocal rank fusion of both ranks: higher is better")
     lexical_rank: int | None
@@ -70,17 +70,17 @@ class SearchResult(Shape):
 
 
 class Location(Shape):
-    """Where a result is found on the disk."""
+    """The location of a result in its file."""
 
     document: str = Field(description="Key of its document; get_document reads it, with the root where several have it")
-    collection: str = Field(description="The collection that it is in: library, wiki, or bob/wiki for another's")
+    collection: str = Field(description="Its collection: library, wiki, or bob/wiki for another user's")
     root: str | None = Field(description=ROOT)
     lines: list[int] | None = Field(description="First and last line in the file, from 1; null if it has pages")
     page: int | None = Field(description="Page of a PDF, or slide, from 1")
 
 
 class UnreturnedResults(Shape):
-    """The results that `max_tokens` had no room for."""
+    """The results that did not fit `max_tokens`."""
 
     count: int = Field(description="How many results were left out; they rank below those given")
     chunk_ids: list[str] = Field(description="Identifiers of the best of them, best first")
@@ -95,23 +95,21 @@ class CollectionNote(Shape):
 
 
 class SearchNotes(Shape):
-    """What else is to be known about a search. Only keys that have something to say are present."""
+    """Remarks on a search. Keys without a remark are absent."""
 
     warning: str = Field(description="How to treat the texts of the results")
     effective_mode: str = Field(description="The mode that answered, where a channel was missing")
-    degraded: list[str] = Field(default=[], description="What was missing, and how to mend it")
-    told: list[str] = Field(default=[], description="What was left out or searched for besides, on purpose")
-    left_out: UnreturnedResults | None = Field(default=None, description="What max_tokens had no room for")
-    collections: list[CollectionNote] = Field(
-        default=[], description="What the collections of the results are about, where their owners say so"
-    )
+    degraded: list[str] = Field(default=[], description="What was missing, and the cure")
+    told: list[str] = Field(default=[], description="What was deliberately left out or added to the search")
+    left_out: UnreturnedResults | None = Field(default=None, description="What did not fit max_tokens")
+    collections: list[CollectionNote] = Field(default=[], description="Descriptions of the collections of the results")
     hint: str = Field(default="", description="What to do about an answer that is empty or may be out of date")
 
 
 class SearchOutput(Shape):
     """The answer of search_rifflux."""
 
-    query: str = Field(description="The query as it was asked")
+    query: str = Field(description="The query as received")
     mode: str = Field(description="Applied retrieval mode: lexical, semantic or hybrid")
     count: int = Field(description="Number of results given")
     embedding_model: str = Field(description="Label of the active embedding model")
@@ -144,13 +142,13 @@ def search_rifflux(
 def classify_query(
     desk: Desk, request: ClassifyRequest, db_path: DbPath = None
 ) -> Annotated[CallToolResult, ClassifiedShape]:
-    """Tell what sort of question it is for this index: for one identifier, mixed or conceptual, and why."""
+    """Classify a question for this index as identifier, mixed or conceptual, with reasons."""
     understood = desk.open(db_path).index.classify(request.query)
     return reply(ClassifiedShape.model_validate(asdict(understood)))
 
 
 def _search_reply(desk: Desk, opened: OpenIndex, results: Results, max_tokens: int) -> CallToolResult:
-    """Return as many of the results, from the best on, as fit the budget, and a note of those that do not."""
+    """Return the leading results that fit the budget, and a note on those that do not."""
     found = [SearchResult.model_validate(result) for result in contract_results(results)]
     blocks = [_result_block(place, *each) for place, each in enumerate(zip(found, results, strict=True), start=1)]
     fit = how_many_fit(("\n".join(block) for block in blocks), max_tokens, counter(opened.index))
@@ -183,7 +181,7 @@ def _result_block(place: int, result: SearchResult, hit: Hit) -> tuple[str, str]
 
 
 def search_notes(desk: Desk, index: Index, results: Results, left_out: Sequence[str], max_tokens: int) -> SearchNotes:
-    """Return the notes of a search, with the chunks that `max_tokens` had no room for."""
+    """Return the notes of a search, with the chunks that did not fit `max_tokens`."""
     notes = SearchNotes(warning=UNTRUSTED, effective_mode=results.trace.effective_mode)
     if results.trace.degraded:
         notes.degraded = [desk.sentence(notice) for notice in results.trace.degraded]

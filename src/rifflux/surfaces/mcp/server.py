@@ -1,7 +1,7 @@
 """The MCP surface: an agent searches the index, reads what it found, and brings the index up to date.
 
-`server` makes the tools over a workspace, `serve` runs them over stdio or streamable HTTP. A tool that is
-asked for something impossible answers with an error result whose text is the message of the error.
+`server` makes the tools over a workspace, `serve` runs them over stdio or streamable HTTP. The error result of a failed
+call has the message of the error as its text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from rifflux import Finder
     from rifflux.surfaces.shared.config import Opening
 
-#: Tokens are made by `rifflux tokens create`, by no authorization server; the SDK wants the address of one.
+#: The SDK requires the address of an authorization server, although `rifflux tokens create` makes the tokens.
 ISSUER = "http://localhost"
 
 INSTRUCTIONS = """\
@@ -56,7 +56,7 @@ Read around a result with get_document, or again with get_chunk. \
 {indexing} For papers, \
 theorems and what they cite, use retrieve: its passages can be cited and checked.
 {untrusted}"""
-#: How files get into the index, without tokens and with them.
+#: Instructions on indexing, without tokens and with them.
 INDEXING = (
     "After files changed, or where nothing is indexed yet, call reindex.",
     "Only administrators have files indexed, with reindex: ask one where files changed or something is missing.",
@@ -65,7 +65,7 @@ INDEXING = (
 READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 DELETES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
-#: The tools, with their titles, in the order that clients see.
+#: The tools with their titles, in the order that clients see.
 TOOLS: Sequence[tuple[Callable[..., CallToolResult], str, ToolAnnotations]] = (
     (search, "Search the indexed files", READS),
     (search_rifflux, "Search by reciprocal rank fusion, with fixed keys", READS),
@@ -91,8 +91,8 @@ TOOLS: Sequence[tuple[Callable[..., CallToolResult], str, ToolAnnotations]] = (
 def server(workspace: Workspace, *, user: str = "", callers: Callers | None = None) -> Server:
     """Make an MCP server with the tools of Rifflux over `workspace`, which stays the caller's to close.
 
-    `user` is whose files and memories the agent has, besides what is shared with them. With `callers` every request
-    needs a token, and is that user's.
+    The agent has the files and memories of `user`, and what is shared with them. With `callers` every request needs a
+    token and is made as its user.
     """
     desk = Desk(workspace, user, callers)
     return MCPServer(

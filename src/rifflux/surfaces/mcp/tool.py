@@ -1,4 +1,4 @@
-"""How a function becomes a tool: its errors in one sentence, its arguments checked."""
+"""Turn a function into a tool with checked arguments and errors of one sentence."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from rifflux.surfaces.shared.nouns import JsonObject
 
 #: Tools whose answers are described key by key.
 CONTRACT = frozenset({"search_rifflux", "reindex"})
-#: Calls that are worked on at the same time.
+#: Concurrent calls.
 MOST_CALLS = 256
 ToolContext: TypeAlias = Context[Any, Any]
 
 
 class _Tool(Tool):
-    """A tool whose errors reach the model as one clear sentence, and the log where they are ours to mend."""
+    """A tool whose errors reach the model as one clear sentence; faults of Rifflux are logged."""
 
     async def run(self, arguments: JsonObject, context: ToolContext, convert_result: bool = False) -> Any:
         """Run the tool. Raises `ToolError` with the message for the model."""
         known = self.parameters["properties"]
         if unknown := sorted(set(arguments) - set(known)):
             raise ToolError(f"{self.name} takes no argument {unknown[0]!r}; choose from {', '.join(known)}")
-        # Those that wait for a model must not keep others from being answered.
+        # Calls that wait for a model must not block others.
         to_thread.current_default_thread_limiter().total_tokens = MOST_CALLS
         try:
             return await super().run(arguments, context, convert_result)
@@ -59,9 +59,9 @@ class _Tool(Tool):
 
 
 def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annotations: ToolAnnotations) -> Tool:
-    """Make a tool of a function at a desk; it runs in a worker thread, so that the server stays responsive.
+    """Create a tool from a function and a desk; it runs in a worker thread, so that the server stays responsive.
 
-    An agent reads the docstring of the function.
+    Its description is the docstring of the function.
     """
     about = inspect.getdoc(function)
     method = MethodType(flattened(function, partial(parameter, function.__name__)), desk)
@@ -69,13 +69,13 @@ def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annota
     made.parameters = _compact(_without(made.parameters, "title")) | {"additionalProperties": False}
     told = ("title",) if made.name in CONTRACT else ("title", "description")
     made.fn_metadata.output_schema = _without(made.fn_metadata.output_schema, *told)
-    # "3", true and 2.0 are no whole numbers.
+    # "3", true and 2.0 are not integers.
     made.fn_metadata.arg_model.model_config["strict"] = True
     made.fn_metadata.arg_model.model_rebuild(force=True)
     return made
 
 
-#: The tool that describes the settings which other tools have too.
+#: The tool that describes settings shared with other tools.
 DESCRIBES = "search"
 
 
@@ -88,7 +88,7 @@ def _described() -> Mapping[str, str]:
 def parameter(tool: str, setting: Declared) -> inspect.Parameter:
     """Return a setting as an argument of a tool; its bounds are published here and checked by the request.
 
-    A model reads all tools at once: what `search` says about a setting is not repeated.
+    A model reads all tools at once, so the description of a setting of `search` is not repeated.
     """
     param = setting.param
     is_known = tool != DESCRIBES and _described().get(setting.name) == param.help
@@ -126,7 +126,7 @@ def _published(kind: Any) -> Any:
 
 
 def _compact(schema: Any) -> Any:
-    """Return a schema of arguments with nullable types as lists of types, and without the default null."""
+    """Return a schema of arguments with nullable types as lists of types, without the default null."""
     if isinstance(schema, list):
         return [_compact(each) for each in schema]
     if not isinstance(schema, dict):
@@ -146,9 +146,9 @@ def _is_plain(schema: Mapping[str, Any]) -> bool:
 
 
 def _without(schema: Any, *names: str) -> Any:
-    """Return a schema without these annotations. Clients may hand all of it to a model, and names speak for themselves.
+    """Return a schema without these annotations: clients may pass all of it to a model, and names speak for themselves.
 
-    What is called so is a text; a property of that name is an object, and stays.
+    A property of such a name is an object, and stays.
     """
     if isinstance(schema, dict):
         return {
@@ -162,6 +162,6 @@ def _without(schema: Any, *names: str) -> Any:
 
 
 def _in_words(error: ValidationError) -> str:
-    """Return what is wrong with the arguments, without the validator's own trimmings."""
+    """Return what is wrong with the arguments, without the validator's formatting."""
     parts = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
     return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""How a server is reached: on the pipes of the program that started it, or over streamable HTTP."""
+"""Transports: the pipes of the program that started the server, or streamable HTTP."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ Server: TypeAlias = MCPServer[Any]
 
 def serve_stdio(made: Server) -> None:
     """Serve on standard input and output until the client leaves."""
-    # A thread waits for the client's next line and cannot be woken, so a tidy interrupt would wait for one
-    # more line. The index loses nothing when the process just ends: what is not committed never happened.
+    # A thread waits for the client's next line and cannot be woken, so a clean interrupt would wait for one more line.
+    # The index loses nothing if the process just ends: only what was committed counts.
     with suppress(ValueError):  # only the main thread may say so
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     anyio.run(_stdio, made)
 
 
 async def _stdio(made: Server) -> None:
-    """Run on the pipes; a line that is no message is answered, where the SDK would drop it."""
+    """Run on the pipes, and answer malformed lines, which the SDK would drop."""
     served = made._lowlevel_server  # what the SDK's own `run_stdio_async` runs
     good, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     async with stdio_server() as (lines, answers), anyio.create_task_group() as tasks:
@@ -59,7 +59,7 @@ async def _stdio(made: Server) -> None:
 
 
 def _refused(error: Exception) -> JSONRPCError:
-    """Return the answer to a line that is no message of JSON-RPC, with its id where it has one."""
+    """Return the answer to a line that is not a JSON-RPC message, with its id if it has one."""
     if isinstance(error, ValidationError):
         errors = error.errors()
     else:
@@ -91,7 +91,7 @@ def _names(id: object) -> bool:
 def serve_http(made: Server, host: str, port: int, *, tokens: bool = False) -> None:
     """Serve streamable HTTP at `/mcp` until the process is interrupted. Port 0 takes a free one.
 
-    With `tokens` the server may go by any name: a foreign page has no token to send.
+    With `tokens` any host name is allowed: another site's page has no token to send.
     """
     import uvicorn
 
@@ -103,17 +103,17 @@ def serve_http(made: Server, host: str, port: int, *, tokens: bool = False) -> N
         app = made.streamable_http_app(host=host, transport_security=security)
         app.add_middleware(_Refusals)
         for each in listeners:
-            # Who reads the address may call at once.
+            # The server accepts calls before its address is printed.
             each.listen()
         sys.stderr.write(f"serving MCP on http://{_bracketed(host)}:{port}/mcp\n")
         sys.stderr.flush()
-        # Its own access log goes to stdout, which is for data alone.
+        # uvicorn's access log goes to stdout, which is for data only.
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=3)
         uvicorn.Server(config).run(sockets=[*listeners])
 
 
 class _Refusals:
-    """Answers requests with two lengths, and those whose token expired, of which the SDK would not say why."""
+    """Answers requests with two lengths, and those with an expired token, for which the SDK gives no reason."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -131,7 +131,7 @@ class _Refusals:
 
 
 def _only_for(host: str, port: int) -> TransportSecuritySettings:
-    """Refuse requests that a foreign web page made through the user's browser (DNS rebinding).
+    """Refuse requests that another site's page made through the user's browser (DNS rebinding).
 
     The Host and the Origin of a request must name this server: by `host`, as loopback, or as this machine.
     """

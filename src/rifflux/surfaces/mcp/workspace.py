@@ -1,4 +1,4 @@
-"""What a server may touch: its index, other indexes inside its roots, and the files below those roots."""
+"""What a server may access: its index, other indexes inside its roots, and the files below those roots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rifflux import Finder, Index, InvalidArgument, NotFound, OutsideRoots, Sear
 from rifflux.surfaces.mcp.jobs import ToolJobs
 from rifflux.surfaces.shared.config import Opening, view_of
 
-#: Device and inode: they tell a file from its replacement.
+#: Device and inode, which distinguish a file from its replacement.
 _Identity = tuple[int, int]
 
 
@@ -29,7 +29,7 @@ class OpenIndex:
     _views: dict[str, OpenIndex] = field(default_factory=dict, init=False, repr=False)
 
     def of(self, user: str) -> OpenIndex:
-        """Return it as a user has it; for no user in particular, as it is."""
+        """Return a user's view of it; without a user, the index itself."""
         if user and user not in self._views:
             self._views[user] = replace(self, index=view_of(self.index, user))
         if user:
@@ -78,7 +78,7 @@ class Workspace:
         self.close()
 
     def close(self) -> None:
-        """End what runs in the background, and close every index that was opened."""
+        """Stop the jobs, and close all open indexes."""
         self.jobs.close()
         with self._lock:
             while self._open:
@@ -92,8 +92,8 @@ class Workspace:
         path = self._index_path(db_path)
         with self._lock:
             known = self._open.get(path)
-            # An index that was deleted or replaced meanwhile must not go on answering from the old file. Its
-            # handle is not closed: another thread may be reading; it goes with its last user.
+            # An index that was deleted or replaced must not be answered from its old file. The handle is not closed
+            # here, since another thread may be reading; it closes with its last user.
             if known is None or known.identity != _identity(path):
                 known = self._open[path] = self._opened(path, create=create)
             return known
@@ -108,7 +108,7 @@ class Workspace:
             raise NotFound(f"there is no index at {path}: {cure}")
         options = self._options.copy()
         if not own:
-            options["model"] = None  # another index is read by the model that its vectors are of
+            options["model"] = None  # another index is opened with the model of its vectors
         return OpenIndex(rifflux.open(path, create=create, **options), _identity(path), self._rrf_k)
 
     def _index_path(self, db_path: str | None) -> Path:
@@ -127,14 +127,14 @@ class Workspace:
 
     @property
     def usual(self) -> Sequence[str]:
-        """Return what is indexed where nothing is named: the working directory, or the roots if it is outside them."""
+        """Return the default places to index: the working directory, or the roots if it is outside them."""
         here = Path.cwd().resolve()
         if self._holds(here) or not self.roots:
             return [str(here)]
         return [*map(str, self.roots)]
 
     def places(self, paths: Sequence[str]) -> list[Path]:
-        """Return the real places to index, each once. Raises `OutsideRoots` or `NotFound` before any is touched."""
+        """Return the resolved places to index, each once. Raises `OutsideRoots` or `NotFound` before any is read."""
         return list(dict.fromkeys(self._place(path) for path in paths))
 
     def _place(self, path: str) -> Path:
@@ -157,12 +157,12 @@ class Workspace:
 
     @property
     def finder(self) -> Finder:
-        """Finds files as usual, and none that a symbolic link puts outside the roots."""
+        """A finder that skips files which a symbolic link places outside the roots."""
         return replace(self._finder, allowed=self.roots)
 
     @property
     def followed(self) -> Finder:
-        """Finds the files of what is indexed already, wherever that is; a link that leads out of it is not followed."""
+        """A finder for roots that are indexed already, wherever they are; links out of them are not followed."""
         return self._finder
 
 
@@ -171,7 +171,7 @@ def _within(roots: Sequence[Path], path: Path) -> bool:
 
 
 def _real(path: str) -> Path:
-    """Return the place that a path leads to, symbolic links followed."""
+    """Return a path with its symbolic links resolved."""
     if not path.strip():
         raise InvalidArgument("a path is empty: name a file or folder, or leave the argument out")
     try:
@@ -181,7 +181,7 @@ def _real(path: str) -> Path:
 
 
 def _identity(path: Path) -> _Identity | None:
-    """Return the identity of the file at `path`, or None where there is none to see."""
+    """Return the identity of the file at `path`, or None without one."""
     try:
         status = path.stat()
     except OSError:

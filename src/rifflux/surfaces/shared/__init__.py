@@ -1,1 +1,1 @@
-"""What several surfaces share: settings, opening, the JSON of results."""
+"""Code shared by the surfaces: settings, opening, the JSON of results."""

@@ -13,7 +13,7 @@ def answer_json(answer: Answer) -> JsonObject:
 
 
 def event_json(event: AnswerEvent) -> JsonObject:
-    """Return what an event holds: the last one the answer itself."""
+    """Return the content of an event; the last one holds the answer."""
     if isinstance(event, Done):
         return answer_json(event.answer)
     return noun_json(event.citation if isinstance(event, Cited) else event)

@@ -1,4 +1,4 @@
-"""How a server answers a bearer token that it does not take."""
+"""The response to an invalid bearer token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work beside the requests: a thread for as long as a block lasts."""
+"""Background work: a thread that lives as long as a block."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import partial
 
 @contextmanager
 def beside(work: Callable[[threading.Event], None], name: str) -> Iterator[None]:
-    """Do work in a thread until the block ends: the event is set then, and the thread joined."""
+    """Run work in a thread until the block ends; then set its event and join the thread."""
     stop = threading.Event()
     thread = threading.Thread(target=partial(work, stop), name=name, daemon=True)
     thread.start()

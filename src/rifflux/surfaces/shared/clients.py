@@ -1,4 +1,4 @@
-"""The configuration files of programs that start MCP servers: where each has its own, and an entry in it."""
+"""Configuration files of programs that start MCP servers: their locations, and the entry for Rifflux."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 from rifflux import InvalidArgument, NotFound, Unreadable
 from rifflux.surfaces.shared.nouns import JsonObject
 
-#: What the server is called in each file.
+#: The name of the server in each file.
 NAME = "rifflux"
 
 
@@ -25,7 +25,7 @@ def _home(*parts: str) -> Path:
 
 
 def _application(*parts: str) -> Path:
-    """Return a place where applications of this system keep the settings of their user."""
+    """Return the folder where applications on this system keep user settings."""
     if sys.platform == "darwin":
         return _home("Library", "Application Support", *parts)
     if os.name == "nt":
@@ -53,12 +53,12 @@ class Client:
     besides: Mapping[str, Any] | None = None
 
     def entry(self, command: Sequence[str]) -> JsonObject:
-        """Return what the file says of a server that a command starts."""
+        """Return the entry of a server that a command starts."""
         program, *arguments = command
         return {**(self.besides or {}), "command": program, "args": arguments}
 
     def entry_text(self, command: Sequence[str]) -> str:
-        """Return the entry as it stands in the file."""
+        """Return the entry as text of the file."""
         entry = self.entry(command)
         if self._is_toml:
             return _toml(self.key, entry)
@@ -69,7 +69,7 @@ class Client:
         return self.file().suffix == ".toml"
 
     def installed(self, command: Sequence[str]) -> Edit:
-        """Return the file with the entry, all else as it was. Raises `Unreadable` where that cannot be promised."""
+        """Return the file with the entry and nothing else changed. Raises `Unreadable` if that cannot be guaranteed."""
         return self._edit(self.entry(command), f"add this to {self.file()} yourself:\n{self.entry_text(command)}")
 
     def uninstalled(self) -> Edit:
@@ -123,21 +123,21 @@ def client_of(name: str) -> Client:
 
 
 def server_command(*arguments: str) -> list[str]:
-    """Return the command that starts this very program, wherever it is called from."""
+    """Return the command that starts this program from any folder."""
     script = Path(sys.executable).with_name("rifflux.exe" if os.name == "nt" else "rifflux")
     return [*([str(script)] if script.exists() else [sys.executable, "-m", "rifflux"]), *arguments]
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A file's text before and after a change that is not made yet."""
+    """A file's text before and after a pending change."""
 
     path: Path
     before: str
     after: str
 
     def write(self) -> None:
-        """Make the change: whole or not at all, through links to where the file is, with the rights that it had."""
+        """Make the change atomically, in the target of symbolic links, with the same permissions."""
         path = self.path.resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False, newline="") as new:
@@ -177,7 +177,7 @@ def _changed_json(text: str, key: str, entry: JsonObject | None) -> str:
 
 
 def _toml(key: str, entry: JsonObject) -> str:
-    """Return a table of its own. Strings and lists of them are written alike in JSON and TOML."""
+    """Return a TOML table. Strings and lists of them have the same syntax in JSON and TOML."""
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in entry.items()]
     return "\n".join([f"[{key}.{NAME}]", *lines]) + "\n"
 

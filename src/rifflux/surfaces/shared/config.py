@@ -1,4 +1,4 @@
-"""Settings: defaults, then a file, then the environment (`RIFFLUX_*`), then flags. The only place that reads them.
+"""Settings: defaults, then a file, then the environment (`RIFFLUX_*`), then flags. Nothing else reads them.
 
 The file is TOML: `.rifflux/config.toml` in the working directory or above it, else `rifflux/config.toml` in the
 user's configuration folder. An unknown key is an error, so that a misspelt one is noticed.
@@ -27,7 +27,7 @@ _INDEX = Path(FOLDER, "index.db")
 _FILE = Path(FOLDER, "config.toml")
 _PREFIX = "RIFFLUX_"
 _SWITCHES = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}
-#: What messages call the types of settings.
+#: The names of the types of settings in messages.
 _TYPES = {
     str: "a string",
     int: "a whole number",
@@ -40,7 +40,7 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings with their defaults. `origins` names the source of each value that is no default."""
+    """The settings with their defaults. `origins` names the source of each value that differs from its default."""
 
     db: str = field(default="", metadata={"help": "the index file; empty: the nearest .rifflux/index.db"})
     state: str = field(
@@ -119,7 +119,7 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def index_path(self, *, create: bool = False) -> Path:
-        """Return the index to use; a new one in the working directory if `create` and none is found."""
+        """Return the index to use; with `create`, a new one in the working directory if none is found."""
         if self.db:
             return Path(self.db).expanduser()
         found = find_above(_INDEX)
@@ -130,13 +130,13 @@ class Settings:
         raise NotFound("no index here or in a folder above", cure=Cure.ADD)
 
     def redacted(self) -> JsonObject:
-        """Return every setting and its value, secrets only as set or not."""
+        """Return every setting and its value; secrets only say whether they are set."""
         values = {name: getattr(self, name) for name in _DEFAULTS}
         return values | {name: "(set)" if values[name] else "" for name in _SECRETS}
 
 
 _DEFAULTS: JsonObject = {name: value for name, value in vars(Settings()).items() if name != "origins"}
-#: Numbers of which 0 would let nothing through.
+#: Numbers that must not be 0.
 _POSITIVE = frozenset(
     {"user_tokens", "document_chunks", "request_chunks", "max_file_mb", "embed_timeout", "chat_timeout"}
 )
@@ -154,7 +154,7 @@ _SECRETS = {each.name for each in fields(Settings) if each.metadata.get("secret"
 
 
 def exposed_keys(settings: Settings) -> list[Path]:
-    """Return the configuration files that hold keys and that everybody on this machine may read."""
+    """Return the configuration files with keys that everybody on this machine may read."""
     places = {settings.origins.get(name, "") for name in _SECRETS if getattr(settings, name)}
     files = sorted(Path(place) for place in places if Path(place).is_file())
     return [path for path in files if os.name != "nt" and path.stat().st_mode & 0o004]
@@ -167,7 +167,7 @@ def find_above(relative: Path) -> Path | None:
 
 
 def load(environment: Mapping[str, str] | None = None, **flags: Any) -> Settings:
-    """Return the settings in force; `flags` that are None were not given."""
+    """Return the effective settings; `flags` that are None are ignored."""
     if environment is None:
         environment = os.environ
     values: JsonObject = {}
@@ -204,7 +204,7 @@ def _from_file(path: Path) -> JsonObject:
 
 
 def _from_environment(environment: Mapping[str, str]) -> JsonObject:
-    """Variables of ours; CONFIG names the file and is no setting."""
+    """Variables of Rifflux; CONFIG names the file and is not a setting."""
     found = {}
     for variable, text in environment.items():
         if not variable.startswith(_PREFIX) or variable == _PREFIX + "CONFIG":
@@ -255,7 +255,7 @@ def _checked(name: str, value: Any, source: str) -> Any:
 
 
 def _check_meaning(name: str, value: Any) -> None:
-    """Refuse a value of the right type that cannot be used, so that no search fails by it later."""
+    """Refuse an unusable value of the right type, so that no search fails on it later."""
     if value == _DEFAULTS[name]:
         return
     least, most = _BOUNDS.get(name, (-math.inf, math.inf))
@@ -318,7 +318,7 @@ class Opening(TypedDict, total=False):
 
 
 def opening(settings: Settings) -> Opening:
-    """Return how the settings have an index opened."""
+    """Return the arguments of `rifflux.open` from the settings."""
     return {
         "language": settings.language,
         "model": settings.model or None,
@@ -347,7 +347,7 @@ def opening(settings: Settings) -> Opening:
 
 
 def open_configured(settings: Settings, *, create: bool = False, profile: str = "files") -> Index:
-    """Open the index as the settings have it; a new one is made for `profile`."""
+    """Open the index of the settings; a new one is created for `profile`."""
     import rifflux
 
     return rifflux.open(settings.index_path(create=create), create=create, profile=profile, **opening(settings))
@@ -366,7 +366,7 @@ def finder(settings: Settings) -> Finder:
 
 
 def view_of(index: Index, user: str) -> Index:
-    """Return the index as a user has it; for no user in particular, the index itself."""
+    """Return a user's view of the index; without a user, the index itself."""
     from rifflux import Scope
 
     if user:
@@ -375,7 +375,7 @@ def view_of(index: Index, user: str) -> Index:
 
 
 def configured_prices(settings: Settings) -> Mapping[str, float] | None:
-    """Return what models cost; None where the settings do not say."""
+    """Return the prices of models; None if the settings have none."""
     if not settings.prices:
         return None
     from rifflux.service.usage import read_prices
@@ -384,7 +384,7 @@ def configured_prices(settings: Settings) -> Mapping[str, float] | None:
 
 
 def configured_rerankers(settings: Settings) -> RerankSettings | None:
-    """Return where the models of rerankers are; None where the settings do not say."""
+    """Return the locations of reranker models; None if the settings have none."""
     if not (settings.rerank_model or settings.llm_url or settings.llm_model or settings.llm_key):
         return None
     from rifflux import RerankSettings
@@ -393,7 +393,7 @@ def configured_rerankers(settings: Settings) -> RerankSettings | None:
 
 
 def configured_chat(settings: Settings) -> ChatModel | None:
-    """Return the model that writes answers; None where the settings name none. Raises `InvalidArgument`."""
+    """Return the chat model; None if the settings name none. Raises `InvalidArgument`."""
     given = settings.chat_url, settings.chat_model, settings.chat_key
     if not any(given):
         return None
@@ -407,7 +407,7 @@ def configured_chat(settings: Settings) -> ChatModel | None:
 
 
 def configured_model(settings: Settings) -> str | Embedder | None:
-    """Return the embedding model for new indexes; one behind an endpoint gets its address and key."""
+    """Return the embedding model for new indexes; an endpoint's gets its address and key."""
     if settings.model:
         return configured_as(settings, settings.model)
     if settings.query_prefix or settings.document_prefix:
@@ -418,7 +418,7 @@ def configured_model(settings: Settings) -> str | Embedder | None:
 
 
 def configured_as(settings: Settings, model: str) -> str | Embedder:
-    """Return a model that is named apart from the settings; one behind an endpoint gets their address and key."""
+    """Return a model that is not named in the settings; an endpoint's gets their address and key."""
     given = settings.base_url, settings.api_key, settings.query_prefix, settings.document_prefix
     if not any(given):
         return model

@@ -13,11 +13,11 @@ class Curable(Protocol):
 
     @property
     def cure(self) -> Cure | None:
-        """What mends it."""
+        """The cure."""
 
     @property
     def data(self) -> Mapping[str, Any]:
-        """Values that the words of the cure use."""
+        """Values for the text of the cure."""
 
 
 def cure_of(about: Curable, words: Mapping[Cure, str], **more: object) -> str:

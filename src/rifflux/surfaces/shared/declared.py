@@ -1,4 +1,4 @@
-"""Functions of requests as functions of single settings, which commands and tools consist of."""
+"""Turn functions of requests into functions of single settings, for commands and tools."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def flattened(
 ) -> Callable[..., Any]:
     """Return the function with the settings of each request in place of the request.
 
-    `parameter` declares a setting as a surface wants it, and `value` converts what the surface passes; None stands for
-    the default.
+    `parameter` declares a setting for a surface, and `value` converts what the surface passes; None stands for the
+    default.
     """
     signature = inspect.signature(function, eval_str=True)
     parameters = [*signature.parameters.values()]
@@ -81,19 +81,19 @@ def built(request: type, values: Mapping[str, Any]) -> Any:
 
 
 def settled(part: Any) -> Any:
-    """Return the filter of the settings of a filter, and any other part as it is."""
+    """Return the filter of filter settings, and any other part unchanged."""
     if isinstance(part, FilterSettings):
         return part.filter()
     return part
 
 
 def has_param(annotation: Any) -> bool:
-    """Return True for the annotation of a setting that stands by itself."""
+    """Return True for the annotation of a single setting."""
     return get_origin(annotation) is Annotated and any(isinstance(note, Param) for note in get_args(annotation)[1:])
 
 
 def declaration_of(parameter: inspect.Parameter) -> Declared:
-    """Return the declaration of a setting that stands by itself."""
+    """Return the declaration of a single setting."""
     if parameter.default is inspect.Parameter.empty:
         return declaration(parameter.name, parameter.annotation)
     return declaration(parameter.name, parameter.annotation, parameter.default)

@@ -16,7 +16,7 @@ TWO_LENGTHS = "Content-Length and Transfer-Encoding exclude each other: send one
 
 
 def has_two_lengths(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Return True for a request whose body ends in two ways: where one of them ends it, the other has a new request.
+    """Return True for a request whose body has two lengths, which could smuggle a second request.
 
     RFC 9112, 6.1: such a request may be refused, and its connection must be closed.
     """
@@ -25,7 +25,7 @@ def has_two_lengths(headers: Iterable[tuple[bytes, bytes]]) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if only this machine can reach an address."""
+    """Return True if an address can only be reached from this machine."""
     if host == "localhost":
         return True
     try:

@@ -1,7 +1,7 @@
-"""The JSON of each noun, the same on every surface: one function a noun that is more than its fields.
+"""The JSON of each noun, the same on every surface: a function for each noun that has more than its fields.
 
 Times are ISO 8601, identifiers and tags `scheme:value`; `document` is the key of a document, unique within its
-`namespace`; `collection` is what the caller calls the collection that it is in.
+`namespace`; `collection` is the caller's name of its collection.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from rifflux.index.places import DocumentAt
     from rifflux.text.analyzer import Analyzer
 
-#: Characters of a snippet, about, and of the text around a passage.
+#: Approximate characters of a snippet, and characters of the text around a passage.
 SNIPPET = 320
 LONGEST_TEXT = 200_000
-#: What a hit is only told of as found by a search.
+#: Keys that only the hits of a search have.
 _FOUND = frozenset({"score", "why", "relevance", "quality", "span"})
 #: A JSON object.
 JsonObject: TypeAlias = dict[str, Any]
 
-#: Grows when a key of an answer goes or changes its meaning, not when one is added.
+#: Increases when a key of an answer is removed or changes its meaning, not when one is added.
 API_VERSION = 1
 
 
@@ -34,7 +34,7 @@ def nouns_json(nouns: Iterable[Any]) -> list[JsonObject]:
 
 
 def collection_json(found: CollectionInfo) -> JsonObject:
-    """Return a collection; `owner` is the user whose it is, empty for what belongs to nobody."""
+    """Return a collection; `owner` is empty for what belongs to nobody."""
     told = noun_json(found)
     return {"name": told.pop("name"), "owner": told.pop("user"), **told}
 
@@ -45,9 +45,9 @@ def hit_json(hit: Hit, **more: object) -> JsonObject:
 
 
 def found_json(results: Results, analyzer: Analyzer) -> list[JsonObject]:
-    """Return the hits of a search, each with the words of its text that share a term with the question.
+    """Return the hits of a search, each with the spans of words that share a term with the question.
 
-    `snippet_span` is the stretch of the text that holds most of them.
+    `snippet_span` is the part of the text that contains most of them.
     """
     from rifflux.text.highlight import stretch, words_of_question
 
@@ -79,7 +79,7 @@ def search_json(results: Results) -> JsonObject:
 
 
 def trace_json(trace: Trace) -> JsonObject:
-    """Return how a search was done: milliseconds, counts by channel, what degraded, what the question was taken for."""
+    """Return how a search was done: milliseconds, counts by channel, degradations, and the classified question."""
     told = noun_json(trace)
     del told["mode"]
     return told
@@ -93,7 +93,7 @@ def document_json(document: Document) -> JsonObject:
 
 
 def document_at_json(found: DocumentAt, query: str, analyzer: Analyzer) -> JsonObject:
-    """Return a document opened at a passage; of a long text, the part around it."""
+    """Return a document opened at a passage; of a long text, only the part around it."""
     from rifflux.text.highlight import words_of_question
 
     told = document_json(found.document)
@@ -116,7 +116,7 @@ def document_at_json(found: DocumentAt, query: str, analyzer: Analyzer) -> JsonO
 
 
 def named_by(document: Document) -> list[str]:
-    """Return what names a document, without what its title is looked for by."""
+    """Return the identifiers of a document, without the key of its title."""
     from rifflux.text.titles import TITLE
 
     return [str(each) for each in document.identifiers if each.scheme != TITLE]
@@ -167,7 +167,7 @@ def _message_hit_json(found: MessageHit, *, explain: bool) -> JsonObject:
 
 
 def version_json() -> JsonObject:
-    """Return the version of the package, and of the keys that it answers in."""
+    """Return the version of the package, and of the keys of its answers."""
     from rifflux import __version__
 
     return {"version": __version__, "api_version": API_VERSION}

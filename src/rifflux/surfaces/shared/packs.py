@@ -1,4 +1,4 @@
-"""A retrieval and its evidence as JSON, the same on every surface, and a pack read back from it."""
+"""A retrieval and its evidence as JSON, the same on every surface, and parsing of packs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rifflux import Hit, Index, Replay, Retrieval
 
 _CHANNELS = ("lexical", "semantic", "cited")
-#: What the diagnostics hold that says nothing of the ranking: times, and sentences, whose codes the pack has.
+#: Diagnostics that do not describe the ranking: times, and notices, whose codes the pack has.
 _NOT_COMPARED = frozenset(("milliseconds", "degraded", "notes"))
 
 
@@ -41,14 +41,14 @@ def retrieval_json(found: Retrieval) -> JsonObject:
 
 
 def verified_json(pack: EvidencePack, problems: Sequence[str], replay: Replay | None = None) -> JsonObject:
-    """Return how checking a pack ended; `replay` is the outcome of repeating its question, if it was repeated."""
+    """Return the result of checking a pack; `replay` is the outcome of repeating its question, if it was repeated."""
     every = [*dict.fromkeys([*problems, *(replay.problems if replay else ())])]
     verdict = {"sound": not every, "items": len(pack.items), "problems": every}
     return verdict | {"replayed": replay.outcome if replay else "", "note": replay.note if replay else ""}
 
 
 def checked_json(index: Index, text: str, *, replay: bool) -> JsonObject:
-    """Return how checking a pack against an index ended; with `replay`, its question is repeated.
+    """Return the result of checking a pack against an index; with `replay`, its question is repeated.
 
     `text` is the pack or the whole answer of retrieve, of which all is compared then. Raises as `read_pack` does.
     """
@@ -66,7 +66,7 @@ def checked_json(index: Index, text: str, *, replay: bool) -> JsonObject:
 
 
 def _lasting(given: Any) -> Any:
-    """Return a part of an answer without what may differ when its question is repeated."""
+    """Return a part of an answer without what may differ between repetitions."""
     if isinstance(given, dict):
         return {name: value for name, value in given.items() if name not in _NOT_COMPARED}
     return given
@@ -79,14 +79,14 @@ def read_pack(text: str) -> EvidencePack:
     """
     try:
         given = json.loads(text)
-        json.dumps(given, ensure_ascii=False).encode()  # no half of a character, which no store takes
+        json.dumps(given, ensure_ascii=False).encode()  # unpaired surrogates cannot be stored
     except (ValueError, RecursionError) as error:
         raise _no_pack(str(error)) from None
     if isinstance(given, dict):
         given = given.get("evidence_pack", given.get("pack", given))
     if not isinstance(given, dict) or "query" not in given or not isinstance(given.get("items"), list):
         raise _no_pack("it is not an object with a query and a list of items")
-    # Without a digest it can be read, and is not sound: nothing vouches for what it claims.
+    # A pack without a digest can be read but is not sound: nothing vouches for its claims.
     pack = _fields(EvidencePack, {"digest": ""} | given, "it")
     pack["items"] = [_fields(EvidenceItem, item, f"item {place}") for place, item in enumerate(pack["items"], 1)]
     return _validated(pack)

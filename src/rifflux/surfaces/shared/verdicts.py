@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from rifflux.retrieve.explain.verdict import QueryTerm
 
 _MARGIN = 16
-#: Keys that a verdict and its JSON have in common, and those of its hit with what they are without one.
+#: Keys shared by a verdict and its JSON, and those of its hit with their defaults.
 _SAME = (
     *("query", "document", "chunks", "top_k", "candidates"),
     *("found", "rank", "score", "stage", "reason"),
 )
-#: Terms that are listed, the rarest first; a pasted page has more than anybody reads.
+#: The most terms listed, the rarest first.
 MOST_TERMS = 12
 
 
@@ -45,7 +45,7 @@ def verdict_json(verdict: Verdict) -> JsonObject:
 
 
 def verdict_lines(verdict: Verdict, sentence: Callable[[Notice], str] = str) -> list[str]:
-    """Return a verdict as text: what became of the document, its trail, its terms, the reason, and what would help.
+    """Return a verdict as text: the outcome, the trail, the terms, the reason, and what would help.
 
     `sentence` returns a notice with its cure.
     """
@@ -141,12 +141,12 @@ def _row(name: str, text: str) -> str:
 
 
 def understanding_line(understood: Understanding) -> str:
-    """Return what a question was taken for, on one line."""
+    """Return the classification of a question on one line."""
     return f"{understood.kind} (specificity {understood.specificity:.2f}): {'; '.join(understood.reasons)}"
 
 
 def explanation_lines(steps: Sequence[Why]) -> list[str]:
-    """Return what each step made of a hit, a line each."""
+    """Return the effect of each step on a hit, one line per step."""
     return [_explanation_line(why) for why in steps]
 
 

@@ -1,1 +1,1 @@
-"""The page for people, at `/`: what the server renders, and the files that a browser runs."""
+"""The web page at `/`: server-rendered parts, and the files for browsers."""

@@ -1,4 +1,4 @@
-"""`/layout`: texts that the page shows, as trees of blocks to build elements of."""
+"""`/layout`: texts as trees of blocks, from which the page builds elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rifflux.surfaces.web.markup import layout
 
 router = make_router(tags=["page"])
 
-#: Texts of one request, and characters of all of them: a long document's, or the messages of a page.
+#: Texts per request, and their characters: a long document, or the messages of a page.
 MOST_TEXTS = 500
 MOST_CHARACTERS = 400_000
 
@@ -35,6 +35,6 @@ class LayoutIn(Body):
 
 @router.post("/layout", include_in_schema=False)
 def laid_out(given: LayoutIn, caller: User) -> Any:
-    """Return the blocks of each text, in its order."""
+    """Return the blocks of each text, in order."""
     layouts = [[node.as_json() for node in layout(text, given.kind, given.cuts)] for text in given.texts]
     return JSONResponse({"layouts": layouts})

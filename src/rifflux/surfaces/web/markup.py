@@ -1,7 +1,7 @@
-"""Texts as trees of blocks, of which the page builds elements: what leaves here is text and its places, never markup.
+"""Texts as trees of blocks, from which the page builds elements: text and positions, never markup.
 
-Markdown is CommonMark with tables and struck words, as markdown-it-py reads it. HTML in it stays as it is typed, images
-are their words, and only addresses of the web and of mail are links. Of other texts, paragraphs and tables are told.
+Markdown is CommonMark with tables and struck words, as markdown-it-py reads it. HTML stays literal, images become their
+alternative text, and only web and mail addresses become links. Other texts have paragraphs and tables.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-#: What nests deeper, a text of more tokens, and a passage of more characters are left as they are typed.
+#: Deeper nesting, texts of more tokens and passages of more characters stay literal.
 DEEPEST = 24
 MOST_TOKENS = 60_000
 LONGEST_PASSAGE = 20_000
-#: Brackets in a passage take time by their square: as much of a text is taken apart as takes half a second.
+#: Brackets in a passage take quadratic time: this bounds a text to half a second.
 MOST_BRACKETS = 500_000
-#: With more that looks like definitions of references, none is looked for.
+#: With more candidates for reference definitions, none are parsed.
 MOST_REFERENCES = 500
 _CODE = frozenset({"code", "notebook", "json"})
 _LINK = re.compile(r"https?://|mailto:", re.IGNORECASE)
 _FRONT = re.compile(r"---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
-#: What stands behind the words of a link: where it leads, or the name of a reference.
+#: What follows the words of a link: its target, or the name of a reference.
 _TARGET = re.compile(
     r"""\]\(\s*(?:<[^<>\n]*>|(?:\\.|[^\s\\()]|\([^\s()]*\))*)(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*\)|\]\[[^\]]*\]|\]"""
 )
@@ -54,16 +54,16 @@ _NAMES = {
     "image": "image",
 }
 _TYPED = {" ": r"(?:\n[> \t]*|\s)", "|": r"\\?\|"}
-#: Characters that may stand between the words of a passage and the next ones: addresses, titles.
+#: Characters that may separate the words of a passage from the next: addresses, titles.
 AHEAD = 2_000
 _BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A block, or a part of one: what it is, where it stands in its text, and either its words or what it is made of.
+    """A block, or a part of one: its kind, its position in the text, and either its words or its parts.
 
-    `level` is that of a heading, or the number that a list begins with; `target` is where a link leads.
+    `level` is that of a heading, or the first number of a list; `target` is the address of a link.
     """
 
     kind: str
@@ -75,7 +75,7 @@ class Node:
     level: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON has it, without what it lacks."""
+        """Return it as JSON, without empty keys."""
         rest = {"text": self.text, "target": self.target, "level": self.level}
         if self.inside:
             inside = {"inside": [each.as_json() for each in self.inside]}
@@ -87,7 +87,7 @@ class Node:
 
 
 def layout(text: str, kind: str = "markdown", cuts: Iterable[int] = ()) -> list[Node]:
-    """Return the blocks of a text, in order. Code has its lines as they are, in pieces that begin at the cuts."""
+    """Return the blocks of a text, in order. Code keeps its lines, in pieces that begin at the cuts."""
     if kind in _CODE:
         places = [0, *sorted({each for each in cuts if 0 < each < len(text)}), len(text)]
         return [Node("code", start, end, text[start:end]) for start, end in pairwise(places)]
@@ -111,7 +111,7 @@ def _markdown(text: str) -> Iterator[Node]:
 
 
 def _take_apart(parser: MarkdownIt, tokens: Sequence[Token], env: dict[str, Any]) -> None:
-    """Give each passage its parts; one that might take long stays whole, and those behind too many parts."""
+    """Parse each passage into parts; expensive passages stay whole, as do those beyond the limit of parts."""
     brackets = parts = 0
     for token in (each for each in tokens if each.type == "inline"):
         brackets += token.content.count("[") ** 2
@@ -124,14 +124,14 @@ def _take_apart(parser: MarkdownIt, tokens: Sequence[Token], env: dict[str, Any]
 
 @cache
 def _parser(references: bool) -> MarkdownIt:
-    """Return a parser of blocks; what escapes and entities stand for stays apart, so that it can be placed."""
+    """Return a parser of blocks that keeps escapes and entities separate, so that they can be located."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST}).enable(["table", "strikethrough"])
     return parser.disable(["inline", "text_join", *([] if references else ["reference"])])
 
 
 @dataclass(slots=True)
 class _Placer:
-    """Makes nodes of what was parsed, and finds the place of each in the text, going through it once."""
+    """Converts parsed tokens to nodes, and locates each in the text in one pass."""
 
     text: str
     place: int
@@ -142,7 +142,7 @@ class _Placer:
         self.starts = list(accumulate((len(line) + 1 for line in lines), initial=self.place))
 
     def blocks(self, parent: SyntaxTreeNode) -> Iterator[Node]:
-        """Yield what a block is made of."""
+        """Yield the parts of a block."""
         for each in parent.children:
             if each.type == "inline":
                 yield from self.words(each)
@@ -173,7 +173,7 @@ class _Placer:
         return Node(kind, start, max(end, self.place), "", inside, level=level)
 
     def words(self, parent: SyntaxTreeNode) -> Iterator[Node]:
-        """Yield what a passage is made of."""
+        """Yield the parts of a passage."""
         for each in parent.children:
             start = self.place
             if each.type in ("text", "text_special", "code_inline"):
@@ -210,7 +210,7 @@ class _Placer:
         self.place = passed.end() if passed else self.place
 
     def found(self, written: str, end: int | None = None) -> tuple[int, int]:
-        """Return where these words stand next; words that stand nowhere as they are have the place between."""
+        """Return the next position of these words; words that are not found literally get the gap between."""
         if end is None:
             limit = self.place + len(written) + AHEAD
         else:
@@ -226,12 +226,12 @@ class _Placer:
 
 
 def _as_typed(written: str) -> re.Pattern[str]:
-    """Return what finds words as they may be typed: a blank as a line break in code, a bar in a table escaped."""
+    """Return a pattern that finds words as typed: a blank may be a line break in code, a bar in a table is escaped."""
     return re.compile("".join(_TYPED.get(each, re.escape(each)) for each in written[:AHEAD]))
 
 
 def _lines(text: str, start: int) -> Iterator[Node]:
-    """Yield the paragraphs of a text that is no Markdown, their lines as they are; cells between bars are a table."""
+    """Yield the paragraphs of plain text with their lines; cells between bars are a table."""
     breaks = [*((each.start(), each.end()) for each in _BLANK.finditer(text, start)), (len(text), len(text))]
     for end, behind in breaks:
         piece = text[start:end]

@@ -1,4 +1,4 @@
-"""`/`: the page, with a plain list of results for whoever has no JavaScript, and the files that it loads."""
+"""`/`: the page, with a plain list of results without JavaScript, and its files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ router = APIRouter()
 
 ASSETS = files("rifflux.surfaces.web").joinpath("assets")
 _MEDIA = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
-#: Nothing is run but what this service serves, and no text becomes markup: scripts have no way to parse any.
+#: Only scripts of this service run, and text never becomes markup: scripts cannot parse any.
 POLICY = "; ".join(
     (
         *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"),
@@ -39,25 +39,25 @@ POLICY = "; ".join(
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "Cache-Control": "no-store",
-    # Without any, a form would name no origin.
+    # Without a referrer, a form would send no origin.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-#: Results of a page without JavaScript, and the last that can be asked for.
+#: Results per page without JavaScript, and the last one available.
 PAGE = 10
 LAST = 1_000
-#: Parts of an address that may be given several times.
+#: Query parameters that may be repeated.
 LISTS = ("collection", "kind", "folder", "path")
-#: Parts of an address that ask for something.
+#: Query parameters that start a search.
 _ASKING = frozenset({"q", "doc", "chunk"})
-#: A part of an address that says that a token was refused.
+#: The query parameter that says that a token was refused.
 _REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view of the page as it first appears: its name in addresses, its title, and its form."""
+    """A view of the page: its name in addresses, its title, and its form."""
 
     name: str
     title: str
@@ -89,7 +89,7 @@ def _template() -> Any:
 
 @router.get("/", include_in_schema=False)
 async def page(request: Request, service: Asked) -> Response:
-    """Return the page; where its address asks something, with the answer as plain text in it."""
+    """Return the page; if its address has a query, with the results as plain HTML."""
     given = request.query_params
     status = 200
     caller = None
@@ -104,7 +104,7 @@ async def page(request: Request, service: Asked) -> Response:
             refusal = error
         else:
             refusal = service.failed(error)
-        # Who is not signed in and asks nothing gets the page to sign in.
+        # Visitors who are not signed in and search nothing get the sign-in page.
         if refusal.status != 401 or not _ASKING.isdisjoint(given):
             status = refusal.status
         headers = refusal.headers
@@ -127,7 +127,7 @@ async def page(request: Request, service: Asked) -> Response:
 
 
 def _refusal(service: Service, request: Request, error: Refused) -> str:
-    """Return why somebody is not signed in, if they were before; who never was needs no reason."""
+    """Return why somebody is no longer signed in; empty if they never were."""
     if error.status != 401:
         return error.message
     if service.visit or cookie_name(request) not in request.cookies:
@@ -140,7 +140,7 @@ def _refusal(service: Service, request: Request, error: Refused) -> str:
 
 
 def _view_of(given: Any, caller: Caller | None) -> View | None:
-    """Return the view that an address names, the first for an unknown one; None for a document."""
+    """Return the view of an address, the first for an unknown one; None for a document."""
     if given.get("doc") or given.get("chunk"):
         return None
     found = next((each for each in VIEWS if each.name == given.get("view", "")), VIEWS[0])
@@ -151,7 +151,7 @@ def _view_of(given: Any, caller: Caller | None) -> View | None:
 
 @router.get("/dashboard", include_in_schema=False)
 def dashboard(request: Request) -> Response:
-    """Lead to the view of the page that shows how the service does."""
+    """Redirect to the dashboard of the page."""
     return RedirectResponse(f"{request.scope.get('root_path', '').rstrip('/')}/?view=dashboard", 307)
 
 
@@ -170,13 +170,13 @@ def asset(name: str, request: Request) -> Response:
 
 @cache
 def _assets() -> Mapping[str, tuple[bytes, str]]:
-    """Return the files by their name, each with a tag that changes with it."""
+    """Return the files by name, each with an entity tag."""
     read = {each.name: each.read_bytes() for each in ASSETS.iterdir() if each.name.rpartition(".")[2] in _MEDIA}
     return {name: (content, f'"{hashlib.sha256(content).hexdigest()[:20]}"') for name, content in read.items()}
 
 
 def _answer(service: Service, caller: Caller, given: Any) -> JsonObject:
-    """Return what the page tells of the passage, or the question, in its address."""
+    """Return the part of the page for the passage, or the question, in its address."""
     if given.get("view"):
         return {}
     if given.get("chunk") or given.get("doc"):
@@ -234,7 +234,7 @@ def _result(found: JsonObject, query: str) -> JsonObject:
 
 
 def parts(text: str, marks: Sequence[Sequence[int]], span: Sequence[int]) -> Iterator[tuple[str, bool]]:
-    """Yield the pieces of a span of a text, each with True where it is marked."""
+    """Yield the pieces of a span of a text, each with whether it is marked."""
     place, end = span
     for first, last in ((max(place, first), min(end, last)) for first, last in marks):
         if first < last:
