@@ -1,4 +1,4 @@
-"""Administration: what concerns an index as a whole, and what lies beneath its public face."""
+"""Administration of an index as a whole, and access to its internals."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 class Admin:
-    """Looks after an index. In a scope, what concerns others raises `OutOfScope`.
+    """Administers an index. In a scope, operations on others' data raise `OutOfScope`.
 
-    `view` is what everything else is made of: the session, the store, the profile and the guard.
+    `view` holds the session, the store, the profile and the guard.
     """
 
     def __init__(self, view: IndexView) -> None:
@@ -65,7 +65,7 @@ class Admin:
         return Accounts(self.store.registry).delete(user)
 
     def log(self, before: int | None = None, limit: int = 100) -> list[LogEntry]:
-        """Return who decided what about accounts, sharing and settings, the newest first; of entries before an id."""
+        """Return decisions on accounts, sharing and settings, the newest first, before the entry of an id."""
         return self.store.registry.log(before, limit)
 
     def declare_facets(self, *names: str) -> None:
@@ -95,8 +95,8 @@ class Admin:
     def embed_messages(self, progress: Progress | None = None) -> VectorsMade:
         """Make vectors for all users' messages that have none, such as those stored while `hybrid_search` was off.
 
-        Each user pays for their own, and one whose budget is spent keeps the others from nothing. Raises `OutOfScope`
-        in a scope, and `InvalidArgument` while messages are searched by words alone.
+        The cost is charged to each user; an exhausted budget does not affect other users. Raises `OutOfScope` in a
+        scope, and `InvalidArgument` while messages are searched by words alone.
         """
         from rifflux.conversations import Conversations, VectorsMade
         from rifflux.conversations.profile import CONVERSATIONS
@@ -135,11 +135,11 @@ class Admin:
         return personal_counts_of(self.view)
 
     def keep_up(self, stop: threading.Event) -> Iterator[str]:
-        """Update derived files as other processes change the index, until `stop` is set; yield failures."""
+        """Update derived files while other processes change the index, until `stop` is set; yield failures."""
         yield from self.view.store.keep_up(stop)
 
     def leave_building(self) -> None:
-        """Build nothing in the background from now on: another process does, which runs `keep_up`."""
+        """Stop building derived files in the background: another process runs `keep_up`."""
         self.view.store.leave_building()
 
     def probe(self) -> None:
@@ -154,10 +154,10 @@ class Admin:
 
     @property
     def embedder(self) -> Embedder:
-        """Return the embedder itself, without the guard that its calls pass elsewhere; loaded when first needed."""
+        """Return the embedder without its guard; loaded when first needed."""
         return self.view.session.load()
 
     @property
     def searcher(self) -> Searcher:
-        """Searches with their steps apart, for measuring and tuning them."""
+        """Return the searcher with separate steps, for measuring and tuning them."""
         return Searcher(self.view)

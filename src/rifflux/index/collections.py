@@ -1,4 +1,4 @@
-"""The collections of an index: what each holds, who reads it, and changing that."""
+"""The collections of an index: their contents and readers, and changing them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from rifflux.types import visible_namespace
 class CollectionInfo:
     """A collection as a caller sees it.
 
-    `name` is what the caller calls it, `user` whose it is, empty for what belongs to nobody. `roots` are the folders
-    and files that it was made of; to others than its owner they are told by their names alone, and no `readers`.
+    `name` is the caller's name of it, `user` its owner, empty for what belongs to nobody. `roots` are the folders and
+    files that were indexed into it; others than its owner get only their names, and no `readers`.
     """
 
     name: str
@@ -34,10 +34,9 @@ class CollectionInfo:
 
 
 class Collections:
-    """Collections as a caller has and reads them; those of others are called as in `bob/wiki`.
+    """The collections that a caller may read; those of others are named as in `bob/wiki`.
 
-    An unknown name raises `NotFound`, as one that is not to be seen does; what is another's to change raises
-    `OutOfScope`.
+    An unknown or invisible name raises `NotFound`; changing another user's collection raises `OutOfScope`.
     """
 
     def __init__(self, view: IndexView) -> None:
@@ -54,16 +53,16 @@ class Collections:
 
     @takes(CollectionRequest)
     def create(self, request: CollectionRequest) -> CollectionInfo:
-        """Make a collection without anything in it; `Index.add` makes one too, where it is named."""
+        """Create an empty collection; `Index.add` creates a named one too."""
         return self._info(self._rights.create(request.name, request.description))
 
     def describe(self, name: str, description: str) -> CollectionInfo:
-        """Describe what a collection holds; agents get the description with what they find in it."""
+        """Describe the contents of a collection; agents get the description with their results."""
         self._rights.describe(name, description)
         return self.get(name)
 
     def rename(self, name: str, new: str) -> CollectionInfo:
-        """Give a collection another name; what it holds, and who reads it, stays."""
+        """Rename a collection; its contents and readers stay."""
         found = self._rights.owned(name)
         self._rights.rename(name, new)
         return self.get(found.label.removesuffix(found.record.name) + new)
@@ -74,14 +73,14 @@ class Collections:
         return self.get(name)
 
     def unshare(self, name: str, who: str) -> CollectionInfo:
-        """End what `share` began."""
+        """Stop sharing a collection with `who`."""
         self._rights.unshare(name, who)
         return self.get(name)
 
     def remove(self, name: str, *roots: str | Path) -> int:
-        """Delete a collection with all that it holds, or only what is of some roots; returns how many documents went.
+        """Delete a collection with its contents, or only those of some roots; return the number of removed documents.
 
-        It cannot be undone. A library is always there, so roots of it must be named.
+        It cannot be undone. A library always exists, so its roots must be named.
         """
         if not roots:
             return sum(self._rights.remove(name).documents.values())
@@ -100,15 +99,15 @@ class Collections:
         return before - store.counts()["documents"]
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the members of each group. All about groups raises `OutOfScope` but for an administrator."""
+        """Return the members of each group. Methods of groups raise `OutOfScope` except for administrators."""
         return self._rights.groups()
 
     def set_group(self, name: str, members: Sequence[str]) -> None:
-        """Give a name to a set of users, instead of those who had it."""
+        """Set the users of a group, replacing those it had."""
         self._rights.put_group(name, members)
 
     def remove_group(self, name: str) -> None:
-        """Delete a group; what was shared with it is so no more."""
+        """Delete a group, which ends what was shared with it."""
         self._rights.drop_group(name)
 
     def _info(self, found: VisibleCollection) -> CollectionInfo:

@@ -1,4 +1,4 @@
-"""The exact shapes that agents and scripts rely on. Their keys never change; what is new gets a new place.
+"""The exact shapes that agents and scripts rely on. Their keys never change; additions get a new place.
 
 A result is `chunk_id, path, heading_path, chunk_index, content, score_breakdown`. The breakdown depends on how the hit
 was found: `{bm25}`, `{cosine}` or `{rrf, lexical_rank, semantic_rank}`, and never holds another key. `bm25` is
@@ -25,8 +25,8 @@ def _twice(top_k: int) -> int:
 class SearchService:
     """The search interface of the contract: always reciprocal rank fusion, `2 * top_k` candidates per channel.
 
-    A hybrid search for one code or quoted phrase, which the index holds, asks the lexical channel alone: its hits have
-    the reciprocal of their lexical rank and no semantic one, and the trace says so.
+    A hybrid search for one code or quoted phrase that the index holds uses the lexical channel only: its hits have the
+    reciprocal of their lexical rank and no semantic one, and the trace says so.
     """
 
     def __init__(self, index: Index, *, k: float = 60.0) -> None:
@@ -68,9 +68,9 @@ def contract_results(results: Results) -> list[dict[str, Any]]:
 
 
 def score_breakdown(hit: Hit, mode: str) -> dict[str, float | int | None]:
-    """Return how a hit was ranked, in the keys of the requested mode.
+    """Return the ranking of a hit in the keys of the requested mode.
 
-    Asked for `hybrid` where only words could answer, a hit has the score of its lexical rank alone.
+    If only words could answer a `hybrid` search, a hit has the score of its lexical rank.
     """
     lexical = hit.because("lexical")
     semantic = hit.because("semantic")

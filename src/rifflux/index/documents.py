@@ -1,4 +1,4 @@
-"""Documents that are given one by one, not read from folders: put, uploaded, listed and removed, in any collection."""
+"""Single documents, as opposed to indexed folders: put, upload, list and remove them in any collection."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LONGEST_KEY = 1_000
 MOST_FIELDS = 100
 LONGEST_FIELD = 200
 LONGEST_METADATA = 64_000
-#: Before a namespace that a cursor may tell, as it is no folder: all that it holds may go meanwhile.
+#: Marks a namespace that a cursor may contain, since it is not a folder: its documents may be removed meanwhile.
 _TOLD = "="
 _BEGIN = ("", "")
 
@@ -45,7 +45,7 @@ _BEGIN = ("", "")
 class DocumentInfo:
     """A document in a list, with the number of its passages; `withheld` says that a license forbids its text.
 
-    `namespace` is that within which its key is unique: a folder, a list of works, or `documents` for what was given.
+    Its key is unique within `namespace`: a folder, a list of works, or `documents` for single documents.
     """
 
     key: str
@@ -63,7 +63,7 @@ class DocumentInfo:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPage:
-    """A page of a list; `next` is the cursor of the page behind it, None at the end."""
+    """A page of a list; `next` is the cursor of the following page, None at the end."""
 
     documents: tuple[DocumentInfo, ...]
     next: str | None = None
@@ -71,11 +71,10 @@ class DocumentPage:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What became of a document that was given, or of a file.
+    """The result of storing a document or a file.
 
-    `documents` counts those of the file: a mailbox or JSON Lines hold many. `created` says that nothing had that key
-    before, `failed` lists parts of the file that could not be read. `degraded` tells what is missing of what was
-    stored: vectors that are still to come.
+    `documents` counts those of the file: a mailbox or JSON Lines hold many. `created` says that the key is new,
+    `failed` lists parts of the file that could not be read. `degraded` says what is still missing: vectors.
     """
 
     key: str
@@ -89,10 +88,10 @@ class Stored:
 
 
 class Documents:
-    """Documents that are given one by one, in the collections that the caller may write.
+    """Single documents in the collections that the caller may write.
 
-    No run of indexing removes them. A file that holds several documents, such as a mailbox, is one upload: its key
-    stands for all of them.
+    Indexing never removes them. A file with several documents, such as a mailbox, is one upload: its key covers all of
+    them.
     """
 
     def __init__(self, view: IndexView) -> None:
@@ -107,11 +106,11 @@ class Documents:
         embed_seconds: float | None = SENT_S,
         intake: Intake = UNBOUNDED,
     ) -> Stored:
-        """Store a document in the caller's library, or in a collection that is there, instead of what had its key.
+        """Store a document in the caller's library or an existing collection, replacing what had its key.
 
-        With `new`, a key in use is refused; an empty one becomes a new one. What is committed is never an error:
-        vectors that are not made within `embed_seconds` are told in `degraded`, and follow. Raises `NotFound` for an
-        unknown collection, `OutOfScope` for one that is only read, and `InvalidArgument`.
+        With `new`, a key in use is refused; an empty key is replaced by a new one. Committed documents are never
+        reported as failed: vectors that are not made within `embed_seconds` are listed in `degraded`, and follow.
+        Raises `NotFound` for an unknown collection, `OutOfScope` for a read-only one, and `InvalidArgument`.
         """
         from rifflux.ingest.chunking import blocks_of
 
@@ -170,7 +169,7 @@ class Documents:
         return replace(stored, failed=tuple(failed))
 
     def at(self, name: str) -> DocumentAt:
-        """Return the document of a chunk's id, opened there, or what `Index.document` takes, at its first passage.
+        """Return the document of a chunk's id, opened there, or of a name as in `Index.document`, at its first passage.
 
         Raises `NotFound` for an unknown name, and for a document without any passage.
         """
@@ -179,7 +178,7 @@ class Documents:
         return document_at(self._view, name)
 
     def facets(self, limit: int = 20) -> tuple[Facet, ...]:
-        """Return what a search can be narrowed by: collections, kinds, folders and the declared metadata fields.
+        """Return the facets of a search: collections, kinds, folders and the declared metadata fields.
 
         Each has up to `limit` values with the number of documents that have them, the most frequent first.
         """
@@ -197,7 +196,7 @@ class Documents:
         embed_seconds: float | None,
         intake: Intake,
     ) -> Stored:
-        """Store the documents of one key instead of those that it had, all of them or none."""
+        """Replace the documents of one key atomically."""
         _check_size(parts)
         intake.report("store", 0, len(parts))
         view = replace(self._view, store=self._view.session.store.of(target.owner))
@@ -206,7 +205,7 @@ class Documents:
         changes = _changed(view, key, wanted, known)
         intake.check((change.document.key, len(change.chunks)) for _, change in changes)
         with view.store.transaction():
-            # Somebody else may have taken the key meanwhile.
+            # Another writer may have taken the key meanwhile.
             known = _known(view.store, key)
             if new and known:
                 raise Conflict(f"there is a document {key!r} already: put it under this key, or leave out the key")
@@ -221,9 +220,9 @@ class Documents:
         return Stored(key, target.label, not known, len(wanted), chunks, made.chunks, degraded=made.degraded)
 
     def remove(self, key: str, *, collection: str = "") -> int:
-        """Remove a document, or all of an upload, by its key; returns how many documents went.
+        """Remove a document, or all of an upload, by its key; return the number of removed documents.
 
-        Raises `NotFound`, `OutOfScope` for what is only read, and `InvalidArgument` for a file of an indexed folder.
+        Raises `NotFound`, `OutOfScope` for a read-only document, and `InvalidArgument` for a file of an indexed folder.
         """
         reader = Reader(self._view, [collection] if collection else ())
         places = reader.places_of(key, exactly=True)
@@ -275,7 +274,7 @@ class Documents:
 
 
 def _info(within: VisibleCollection, row: Listed, visible: LicensePolicy, *, several: bool) -> DocumentInfo:
-    """Return a document as the caller may see it; of `several` owners, with the one whose it is."""
+    """Return a document as the caller may see it; with `several` owners, its namespace names the owner."""
     namespace = of_owner(row.namespace, within.owner if several else None)
     shown = visible.document(namespace, row.document)
     return DocumentInfo(
@@ -294,14 +293,14 @@ def _info(within: VisibleCollection, row: Listed, visible: LicensePolicy, *, sev
 
 
 def _namespace(key: str, name: str) -> str:
-    """Return where a document of an upload belongs: that of its own key, or one of several."""
+    """Return the namespace of a document of an upload, which depends on whether the upload has several."""
     if name == key:
         return DOCUMENTS
     return f"{DOCUMENTS}/{key}"
 
 
 def _known(store: Store, key: str) -> list[tuple[str, str]]:
-    """Return the places of what a key has. Raises `InvalidArgument` if something else goes by that name."""
+    """Return the places of the documents of a key. Raises `InvalidArgument` if something else has that name."""
     several = f"{DOCUMENTS}/{key}"
     known = store.catalog.find_documents(key)
     if any(namespace != several and (namespace, name) != (DOCUMENTS, key) for namespace, name in known):
@@ -312,7 +311,7 @@ def _known(store: Store, key: str) -> list[tuple[str, str]]:
 def _changed(
     view: IndexView, key: str, wanted: Mapping[tuple[str, str], Parsed], known: Sequence[tuple[str, str]]
 ) -> Sequence[tuple[str, DocumentChange]]:
-    """Return those of the documents that are not stored as they are, prepared for the store."""
+    """Return the new and changed documents, prepared for the store."""
     from rifflux.ingest.prepare import is_same
 
     held = view.store.catalog.documents_at(known)
@@ -322,7 +321,7 @@ def _changed(
 
 
 def _check_size(parts: Sequence[Parsed]) -> None:
-    """Raise `Unreadable` for more than is stored at once."""
+    """Raise `Unreadable` for more than one upload may hold."""
     characters = sum(len(each.document.text) for each in parts)
     if len(parts) > MOST_DOCUMENTS or characters > MOST_TEXT:
         raise Unreadable(
@@ -332,7 +331,7 @@ def _check_size(parts: Sequence[Parsed]) -> None:
 
 
 def _checked_key(key: str) -> str:
-    """Return the key of a document, a new one for an empty one. Raises `InvalidArgument`."""
+    """Return the checked key of a document, a new one if empty. Raises `InvalidArgument`."""
     if not isinstance(key, str) or len(key) > LONGEST_KEY or not key.isprintable() or key != key.strip():
         raise InvalidArgument(
             f"a key is up to {LONGEST_KEY} printable characters without spaces around them, not {key!r}"
@@ -366,7 +365,7 @@ def _checked_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     return metadata
 
 
-# A place in a list, as whoever pages through it sends it back; where others keep their files it does not tell
+# Cursors of a list; they do not reveal where others keep their files
 
 
 def _mark(namespace: str) -> str:
@@ -376,7 +375,7 @@ def _mark(namespace: str) -> str:
 
 
 def _marked(store: Store, mark: str) -> str:
-    """Return the namespace that a cursor stands in. Raises `InvalidArgument` if it is gone."""
+    """Return the namespace of a cursor. Raises `InvalidArgument` if it is gone."""
     if mark.startswith(_TOLD):
         return mark.removeprefix(_TOLD)
     found = next((each for each in store.catalog.namespaces() if _mark(each) == mark), None)

@@ -17,7 +17,7 @@ from rifflux.session.vectors import SETTING
 from rifflux.store import REVISION, Store, open_store, seal
 from rifflux.types import LICENSED, Progress
 
-#: The settings that what is found depends on; others tell where things were, or of people.
+#: The settings that results depend on; others reveal locations or people.
 _SETTINGS = frozenset(
     {"language", "mathematics", REVISION, "fusion", "features", "components", "facets", SETTING}
     | {key_of(name) for name in (FACTS, HYBRID_SEARCH, LICENSES)}
@@ -28,7 +28,7 @@ MODELS = "models"
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A token of an extracted index: its user and its text, which is empty for one that is yet to be made."""
+    """A token of an extracted index: its user and its text, which is empty for a new one."""
 
     user: str
     role: str
@@ -37,10 +37,10 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """An extracted index: its file, what it holds, who may read it, and what else it needs.
+    """An extracted index: its file, contents, tokens and requirements.
 
-    `left_out` counts works that no license lets be handed on, `models` are folders by the names that the index calls
-    them by, `without_vectors` names a model that cannot be handed on.
+    `left_out` counts works whose license does not permit distribution, `models` are folders by their names in the
+    index, `without_vectors` names a model that cannot be distributed.
     """
 
     path: str
@@ -64,11 +64,11 @@ def extract(
     former: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Extracted:
-    """Copy collections to a new index file, for reading alone, with these tokens, and those of a `former` one.
+    """Copy collections to a new read-only index file with these tokens, and those of a `former` one.
 
-    Without names, they are those that are shared with everyone, and those that belong to nobody; no others can be
-    named. Whoever has a token reads all of them. Raises `NotFound`, `InvalidArgument` if there is nothing in them,
-    `UnusableIndex` if the file cannot be written (nothing is left of it then), and `OutOfScope` in a scope.
+    By default they are those shared with everyone and those of nobody; no others can be named. Each token reads all of
+    them. Raises `NotFound`, `InvalidArgument` if they are empty, `UnusableIndex` if the file cannot be written (it is
+    removed then), and `OutOfScope` in a scope.
     """
     if view.scope:
         raise OutOfScope("what leaves the index is no single user's to decide: ask an administrator")
@@ -115,7 +115,7 @@ def _holds(view: IndexView, owner: str) -> bool:
 
 
 def _carry_over_tokens(store: Store, former: str | Path, target: Path) -> None:
-    """Copy the valid tokens of another index, which is only read: its copy may need tables of this version."""
+    """Copy the valid tokens of another index, which is only read."""
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         copy = shutil.copyfile(former, Path(folder) / "former.db")
         with closing(open_store(copy, create=False)) as other:
@@ -126,7 +126,7 @@ def _carry_over_tokens(store: Store, former: str | Path, target: Path) -> None:
 
 
 def _portable(spec: str) -> tuple[str, dict[str, str]]:
-    """Return the spec of a model whose folders lie beside the index, and these folders by their names there."""
+    """Return the spec of a model whose folders are next to the index, and these folders by name."""
     from rifflux.models.loading import parts_of
 
     models: dict[str, str] = {}

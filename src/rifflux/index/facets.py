@@ -1,4 +1,4 @@
-"""What a search can be narrowed by: the values that documents have, and how many have each."""
+"""Facets of a search: values of documents, and the number of documents with each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_VALUES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """A value that a search can be narrowed to, and the number of documents that have it."""
+    """A value that a search can be narrowed to, and the number of documents with it."""
 
     value: str | int | float | bool
     documents: int
@@ -27,7 +27,7 @@ class Facet:
     """A field that a search can be narrowed by, with its most frequent values; `more` says that there are others.
 
     `collection`, `kind` and `folder` come first, then the metadata fields that are declared. A folder is the first part
-    of a path. Where several roots have a folder of the same name, that of the root stands before it.
+    of a path, preceded by its root's name if several roots have a folder of that name.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Facet:
 def facets_of(view: IndexView, limit: int = 20) -> tuple[Facet, ...]:
     """Return the facets of all that the caller may read, each with up to `limit` values, the most frequent first.
 
-    Works count for their collection alone. Raises `InvalidArgument` for a limit that is none.
+    Works count for their collection only. Raises `InvalidArgument` for an invalid limit.
     """
     checked_whole("limit", limit, 1, MOST_VALUES)
     held = sorted(Collections(view).list(), key=lambda each: (-each.documents, each.name))

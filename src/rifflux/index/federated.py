@@ -1,4 +1,4 @@
-"""Searching all that somebody has at once: knowledge, files, notes, tasks and conversations, each a list of its own."""
+"""Search of everything: knowledge, files, notes, tasks and conversations, each a separate list."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.types import Filter, Hit, Notice, Ranking, Results, Trace, Why
 
-#: The least relevance or cosine of a page's best hit for its quality to be high, and medium.
+#: The relevance or cosine of a page's best hit from which its quality is high, and medium.
 HIGH = 0.85
 MEDIUM = 0.7
-#: A page of low quality with fewer hits than this is asked for once more, with a wider question.
+#: A page of low quality with fewer hits than this is searched again with a wider question.
 FEW = 3
-#: Words shorter than this begin too many others.
+#: Shorter words are prefixes of too many others.
 SHORTEST_PREFIX = 4
 #: Added to the ranks of reciprocal rank fusion.
 RANK_OFFSET = 60.0
@@ -31,11 +31,11 @@ FUSED = "sources"
 
 @dataclass(frozen=True, slots=True)
 class Everything:
-    """Asks each source by itself, and fuses their lists by reciprocal rank with the sources' weights.
+    """Searches each source separately, and fuses their lists by reciprocal rank with the sources' weights.
 
-    A short list is not crowded out by a long one, and scores of different sources are never compared. Where the
-    first source answers well by itself (its best hit's relevance, or cosine where there is no relevance, is `HIGH`),
-    the others are not asked. The scores of fused ranks say nothing of quality and are not looked at for it.
+    A short list is not crowded out by a long one, and scores of different sources are never compared. If the first
+    source answers well (the relevance of its best hit, or its cosine without a relevance, is `HIGH`), the others are
+    skipped. Scores of fused ranks say nothing about quality and are not considered.
     """
 
     sources: Sequence[Source]
@@ -44,7 +44,7 @@ class Everything:
     def __call__(self, request: EverythingRequest) -> Results:
         """Return the best hits of all sources; each hit's trail names its source and its rank there.
 
-        `fusion` says how words and meaning are fused within each source, as in a search of one.
+        `fusion` fuses words and meaning within each source.
         """
         query = request.query
         checked_query(query)
@@ -69,7 +69,7 @@ class Everything:
 
 
 def _wanted(federation: Federation) -> Sequence[Source]:
-    """Return the sources that have documents of kinds that are wanted, at least one."""
+    """Return the sources with documents of the requested kinds, at least one."""
     found = []
     for source in federation.sources:
         own = source.filter()
@@ -95,7 +95,7 @@ def _rated(found: Mapping[str, SourceResults]) -> tuple[Sequence[Hit], Mapping[s
 def _fused(
     request: EverythingRequest, sources: Sequence[Source], found: Mapping[str, SourceResults], *notes: Notice
 ) -> Results:
-    """Return one page of several lists, each hit with the explanation of its source.
+    """Return one page of several lists, each hit with an explanation of its source.
 
     `sources` are those whose lists count; those without content are not `found`, and their lists are empty.
     """
@@ -122,7 +122,7 @@ def _fused(
 
 
 def _notes(view: IndexView, found: Mapping[str, SourceResults]) -> Iterator[Notice]:
-    """Yield how the question was read, and why nothing can be found if no view that was searched holds anything."""
+    """Yield notes on how the question was read, and why nothing can be found if all searched views are empty."""
     by_searcher: dict[Searcher, list[SourceResults]] = {}
     for each in found.values():
         by_searcher.setdefault(each.searcher, []).append(each)
@@ -141,13 +141,13 @@ def _notes(view: IndexView, found: Mapping[str, SourceResults]) -> Iterator[Noti
 
 
 def quality_of(hits: Sequence[Hit], cosines: Mapping[str, float]) -> float:
-    """Return the best relevance of a page, or its best cosine if no hit has a relevance; 0 for an empty one."""
+    """Return the best relevance of a page, or its best cosine if no hit has a relevance; 0 for an empty page."""
     relevances = [hit.relevance for hit in hits if hit.relevance is not None]
     return max(relevances or [cosines[hit.id] for hit in hits if hit.id in cosines], default=0.0)
 
 
 def widened(query: str) -> str:
-    """Return the question without its quotes and required parts, its longer words also as beginnings of others."""
+    """Return the question without quotes and required parts, its longer words also as prefixes."""
     words = re.sub(r'(?<!\S)\+|"', " ", query).split()
     plain = [word for word in words if not word.startswith("-")]
     excluded = [word for word in words if word.startswith("-")]

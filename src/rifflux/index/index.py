@@ -1,4 +1,4 @@
-"""Index: what a program holds. A facade over the views of one session."""
+"""The facade of an index over the views of one session."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 class Index:
     """An open index. A context manager; safe to share between threads.
 
-    `works`, `memories` and `conversations` are its domains, `admin` is for looking after it. A view of it, by `scoped`
-    or `using`, shares all that is costly with it and lives as long; closing one closes all.
+    `works`, `memories` and `conversations` are its domains, `admin` is for administration. Views by `scoped` or `using`
+    share its resources and its lifetime; closing one closes all.
     """
 
     def __init__(self, view: IndexView) -> None:
@@ -70,7 +70,7 @@ class Index:
         return True
 
     def close(self) -> None:
-        """Close the index; everything it was given is on disk already. In a scope, this closes nothing."""
+        """Close the index; everything stored is on disk already. In a scope, this closes nothing."""
         if self._view.user:
             return
         self._view.session.close()
@@ -90,11 +90,10 @@ class Index:
         stopped: Callable[[ModelCallFailed], None] | None = None,
         payer: str | None = None,
     ) -> Index:
-        """Return this same index seen through another profile.
+        """Return a view of this index with another profile.
 
-        `stopped` receives every call of a model that came to nothing, with its cause; without it, the cause is logged.
-        `payer` is the user who pays for calls of models, instead of the one whose view it is; raises `OutOfScope` for
-        another one in a scope.
+        `stopped` receives every failed call of a model with its cause; without it, the cause is logged. Calls of models
+        are charged to `payer`, by default the user of the view; raises `OutOfScope` for another one in a scope.
         """
         view = self._view
         if view.user and payer not in (None, view.user):
@@ -103,7 +102,7 @@ class Index:
         return Index(replace(view, profile=profile or self.profile, stopped=stopped or view.stopped, payer=payer))
 
     def scoped(self, scope: Scope) -> Index:
-        """Return this same index as one user has it: nothing of anybody else is found, counted or changed.
+        """Return one user's view of this index: no data of others is found, counted or changed.
 
         It lives as long as the index it comes from; closing it closes nothing. Raises `OutOfScope` for another user's
         scope where the index is scoped already.
@@ -161,11 +160,11 @@ class Index:
         stop: threading.Event | None = None,
         everybody: bool = False,
     ) -> Iterator[IndexReport]:
-        """Bring the index up to date, then follow its files: what is saved is found within a second.
+        """Update the index, then follow its files: saved changes can be found within a second.
 
-        Gives a report of the first run, and then of each time that something was done, until `stop` is set. A folder
-        that vanishes, such as a disk that is unmounted, stays in the index and is read again when it is back. The files
-        are those of the caller's collections, or of `everybody`'s; in a scope that raises `OutOfScope`.
+        Yields a report of the first run, and then of each update, until `stop` is set. A folder that vanishes, such as
+        an unmounted disk, stays in the index and is read again when it is back. The files are those of the caller's
+        collections, or of `everybody`'s; in a scope that raises `OutOfScope`.
         """
         from rifflux.ingest.walk.find import Finder
         from rifflux.session.watching import Follower
@@ -203,14 +202,14 @@ class Index:
         return self._view.embedder.name
 
     def count_tokens(self, text: str) -> int:
-        """Return how many tokens the embedder reads a text as."""
+        """Return the number of tokens of a text for the embedder."""
         return self._view.embedder.count_tokens(text)
 
     # What `rifflux.service` works on
 
     @property
     def policies(self) -> Policies:
-        """Return the decisions for everybody, such as the one to search conversations by meaning too."""
+        """Return the policies of the index, such as searching conversations by meaning too."""
         from rifflux.session.policies import Policies
 
         return Policies(self._view.store)
@@ -225,7 +224,7 @@ class Index:
         """Return the record of calls of models and of budgets."""
         return self._view.session.ledger
 
-    # Domains, each made once
+    # Domains, each created once
 
     @cached_property
     def admin(self) -> Admin:
@@ -236,21 +235,21 @@ class Index:
 
     @cached_property
     def collections(self) -> Collections:
-        """Return the collections that the caller has or reads: making, describing and sharing them."""
+        """Return the collections that the caller owns or reads: create, describe and share them."""
         from rifflux.index.collections import Collections
 
         return Collections(self._view)
 
     @cached_property
     def documents(self) -> Documents:
-        """Return the documents that are given one by one: putting, uploading, listing and removing them."""
+        """Return the single documents: put, upload, list and remove them."""
         from rifflux.index.documents import Documents
 
         return Documents(self._view)
 
     @cached_property
     def conversations(self) -> Conversations:
-        """Return the conversations of the user whose scope this is. Raises `OutOfScope` where the index is nobody's."""
+        """Return the conversations of the user of this scope. Raises `OutOfScope` without a scope."""
         from rifflux.conversations import Conversations
         from rifflux.conversations.profile import CONVERSATIONS
 
@@ -260,7 +259,7 @@ class Index:
 
     @cached_property
     def memories(self) -> Memories:
-        """Return the memories of the user whose view this is: saving, recalling, forgetting."""
+        """Return the memories of the user of this view: save, recall, forget."""
         from rifflux.memories import Memories
         from rifflux.memories.profile import MEMORIES
 
@@ -275,14 +274,14 @@ class Index:
 
     @cached_property
     def works(self) -> WorksCatalog:
-        """Return the research works of the index: importing them, looking them up, and likely duplicates."""
+        """Return the research works of the index: import them, look them up, and review duplicates."""
         from rifflux.works.catalog import WorksCatalog
 
         return WorksCatalog(self._view)
 
     @cached_property
     def retrieve(self) -> WorksRetriever:
-        """Retrieval of research works with evidence: call it with a question."""
+        """Return the retriever of research works with evidence: call it with a question."""
         from rifflux.works.retrieval.retriever import WorksRetriever
 
         return WorksRetriever.of_view(self._view)
@@ -297,7 +296,7 @@ class Index:
 
     @cached_property
     def everything(self) -> Everything:
-        """Return the search of all at once: knowledge, files, notes, tasks and conversations, each a list."""
+        """Return the search of everything: knowledge, files, notes, tasks and conversations, each a list."""
         from rifflux.index.federated import Everything
         from rifflux.index.sources import of_everything
 

@@ -1,4 +1,4 @@
-"""Opening an index: its store, its model, and the profile that it was built with."""
+"""Opening an index: its store, its model, and its profile."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def open_index(
     reader_seconds: int = READER_LIMITS.processor_s,
     reader_memory_mb: int = READER_LIMITS.memory_mb,
 ) -> Index:
-    """Open the index at `path`, or make it if `create`; `:memory:` is one that vanishes when closed.
+    """Open the index at `path`, or create it if `create`; `:memory:` is one that vanishes when closed.
 
     The folder of a new index is made, not those above it.
     `language` is that of the texts of a new index, such as `german` (default: `english`); it decides how words become
@@ -140,7 +140,7 @@ def open_index(
 
 
 def _model(model: Model | None) -> str | Embedder | None:
-    """Return the model that was chosen, checked; None for no choice."""
+    """Return the checked model; None for no choice."""
     if model is None:
         return None
     from rifflux.models.loading import checked_model
@@ -160,7 +160,7 @@ def _limits(embed_timeout: float, prices: Mapping[str, float] | None, budget: fl
 
 
 def _ranked(fusion: str | Fuse | None, reranker: str | None, top: int) -> dict[str, Any]:
-    """Return what a profile gets of these, as its fields. Raises `InvalidArgument`."""
+    """Return the fields of a profile that these settings change. Raises `InvalidArgument`."""
     changes: dict[str, Any] = {}
     if fusion:
         from rifflux.retrieve.fuse.spelled import fusion_of
@@ -181,7 +181,7 @@ _ANALYSIS = ("language", "mathematics")
 
 
 def _settled(store: Store, profile: Profile, language: str, *, explicit: bool) -> Profile:
-    """Return the profile with the analysis that the index was built with: its terms were made so."""
+    """Return the profile with the analysis that the index was built with."""
     if store.registry.setting("language") is None:
         if language:
             profile = replace(profile, language=language)

@@ -1,4 +1,4 @@
-"""A document opened at a passage: its text, the passage's place in it, and its outline."""
+"""A document opened at a passage: its text, the position of the passage, and the outline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rifflux.types import Document, Hit
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading of a document: its depth from 1, the passage that begins under it, and where that begins."""
+    """A heading of a document: its depth from 1, the first passage below it, and where that starts."""
 
     title: str
     depth: int
@@ -31,7 +31,7 @@ class DocumentAt:
 
 
 def document_at(view: IndexView, name: str) -> DocumentAt:
-    """Return the document of a chunk's id, opened there, or what `document` takes, opened at its first passage.
+    """Return the document of a chunk's id, opened at that chunk, or of a name as in `document`, at its first passage.
 
     Raises `NotFound` for an unknown name, and for a document without any passage.
     """

@@ -1,4 +1,4 @@
-"""Checking and mending an index that may be too damaged to be opened."""
+"""Checking and repairing an index that may be too damaged to open."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def diagnose(
     base_url: str | None = None,
     api_key: str | None = None,
 ) -> list[Problem]:
-    """Return the problems of the index at a path, also of one that cannot be opened; none if it is sound.
+    """Return the problems of the index at a path, which may not even open; none if it is sound.
 
-    That everybody on this machine may read it is one of them. So are those of a `state` file, which they name, and
-    that another model is behind the name of the one that made the vectors. `base_url` and `api_key` are as in
-    `rifflux.open`. A model that does not answer is not compared.
+    They include permissions for everybody on this machine, those of a `state` file, which they name, and another model
+    behind the name of the one that made the vectors. `base_url` and `api_key` are as in `rifflux.open`. A model that
+    does not answer is not compared.
 
     Raises `NotFound`, `NotAnIndex`, `NewerIndex` and other errors that are no damage.
     """
@@ -41,7 +41,7 @@ def diagnose(
         others = _named(kept, diagnose(kept))
     else:
         others = []
-    # Beside a state the index is only read: looking at it must not change it.
+    # With a state file the index is only read: checking must not change it.
     if any(each.unreadable for each in others):
         readable = None
     else:
@@ -55,7 +55,7 @@ def diagnose(
 
 
 def _named(state: str | Path, problems: Iterable[Problem]) -> list[Problem]:
-    """Return the problems of a state file with its name, and cures that are about it."""
+    """Return the problems of a state file with its name, and cures for it."""
     return [
         replace(each, what=f"{state}: {each.what}", cure=Cure.REPAIR_FILE, data={"file": str(state)})
         for each in problems
@@ -63,10 +63,10 @@ def _named(state: str | Path, problems: Iterable[Problem]) -> list[Problem]:
 
 
 def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
-    """Mend the index at a path: what can be made again is, and what is still wrong is reported.
+    """Repair the index at a path: rebuild what can be rebuilt, and report what is still wrong.
 
-    Where the database itself is damaged, what can be read goes into a new file, and the damaged one is kept next to it.
-    Raises `DamagedIndex` if nothing can be read, and `NotAnIndex` at once for what never was an index; then nothing was
+    If the database itself is damaged, what can be read goes into a new file, and the damaged one is kept next to it.
+    Raises `DamagedIndex` if nothing can be read, and `NotAnIndex` for a file that never was an index; then nothing was
     changed.
     """
     if not Path(path).expanduser().exists():
@@ -95,7 +95,7 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The result of a restore: the place of the index, the copy it was made of, and where the former one is now."""
+    """The result of a restore: the path of the index, the copy, and the new path of the former index."""
 
     path: str
     copy: str
@@ -104,11 +104,11 @@ class Restored:
 
 
 def restore(copy: str | Path, path: str | Path) -> Restored:
-    """Put a copy that `Index.admin.backup` made in the place of the index at a path, or where there is none.
+    """Restore the index at a path, which may not exist, from a copy by `Index.admin.backup`.
 
-    The copy is checked first and stays as it is; what was at the path is kept next to it. Raises `DamagedIndex` for a
-    copy that is damaged, `NotAnIndex` and `NewerIndex` for what is no copy or of another version, `InvalidArgument` for
-    the index itself, and `Busy` while a process has the index open. Then nothing was changed.
+    The copy is checked first and stays as it is; the replaced index is kept next to it. Raises `DamagedIndex` for a
+    copy that is damaged, `NotAnIndex` and `NewerIndex` for another file or version, `InvalidArgument` for the index
+    itself, and `Busy` while a process has the index open. Then nothing was changed.
     """
     documents = 0
 

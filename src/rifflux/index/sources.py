@@ -1,4 +1,4 @@
-"""The sources of an index: what answers are taken from, and what a search of everything goes through."""
+"""The sources of an index for answers and for a search of everything."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from rifflux.types import Failure, Freshness, Notice, visible_namespace
 
 @dataclass(frozen=True, slots=True)
 class VectorReport:
-    """What the vectors in use are like, read from the index itself, and what follows for ranking.
+    """Statistics of the vectors in use, read from the index itself, and their effect on ranking.
 
     `noise` is the mean cosine of two passages at random, `spread` its standard deviation, `reach` how far above the
     noise the nearest passages are. `agreement` is how well vectors and words agree on what is like a passage, from .5

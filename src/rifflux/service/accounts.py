@@ -1,4 +1,4 @@
-"""Who may ask: tokens, each of a user and with a role. A secret is shown once, and only its digest is kept."""
+"""Tokens, each with a user and a role. A secret is printed once, and only its digest is stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rifflux.types.nouns import iso_time
 USER = "user"
 ADMIN = "admin"
 ROLES = (USER, ADMIN)
-#: Valid tokens that a user may have at a time, unless settings say otherwise.
+#: The most valid tokens of a user, by default.
 MOST_TOKENS = 20
 #: Characters of a token's label.
 LONGEST_LABEL = 200
@@ -36,12 +36,12 @@ _UNITS = {"h": 3_600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """Makes, checks and revokes tokens. A token reads `rfx_ID_SECRET`; `now` is the clock, in seconds since 1970.
+    """Creates, checks and revokes tokens. A token reads `rfx_ID_SECRET`; `now` is the clock, in seconds since 1970.
 
-    `later` writes when a token was last used: at once, or where nobody waits for it. `by` is the token that asks for
-    the rest, None for whoever looks after the index: a user's token is about that user alone, and makes none that may
-    do more or is valid for longer. What is made, revoked and deleted is told in the log. No user may have more than
-    `most_tokens` valid tokens at a time, whoever makes them.
+    `later` writes when a token was last used, immediately or in the background. `by` is the token of the caller, None
+    for an administrator of the file: a user's token manages that user's tokens only, and creates none with more rights
+    or a longer life. Changes are recorded in the log. No user may have more than `most_tokens` valid tokens at a time,
+    whoever creates them.
     """
 
     register: Registry
@@ -52,17 +52,17 @@ class Accounts:
 
     @property
     def rules(self) -> bool:
-        """Return True if all users' tokens are the asker's to know, make and revoke."""
+        """Return True if the caller may list, create and revoke the tokens of all users."""
         return self.by is None or self.by.role == ADMIN
 
     def create(self, user: str, role: str = USER, label: str = "", expires: str = "") -> tuple[Token, str]:
-        """Return a new token and its text, which cannot be read again later.
+        """Return a new token and its text, which cannot be retrieved again.
 
         `expires` is how long it is valid, as `90d`, `12h` or `2w`, or when it ends, as an ISO 8601 date or time; empty
-        for ever. Raises `InvalidArgument`, `OutOfScope` for more than the asker may grant, and `Conflict` for a user
-        who has as many valid tokens as a user may have.
+        for no expiry. Raises `InvalidArgument`, `OutOfScope` for more than the caller may grant, and `Conflict` for a
+        user who has the most valid tokens already.
         """
-        # Before anything is said of the name: whether it is a group's is not everybody's to know.
+        # Checked before the name: not everybody may know whether it is a group's.
         if self.by and not self.rules and (user, role) != (self.by.user, USER):
             raise OutOfScope(f"a token of {self.by.user} makes tokens of {self.by.user} with the role {USER} alone")
         if not user or user != user.strip() or len(user) > 200 or not user.isprintable():
@@ -90,7 +90,7 @@ class Accounts:
         return token, f"{_PREFIX}_{token.id}_{secret}"
 
     def _granted(self, until: str | None) -> str | None:
-        """Return when a token ends that the asker may make. Raises `OutOfScope`."""
+        """Return when a token ends that the caller may create. Raises `OutOfScope`."""
         if self.by is None or self.rules:
             return until
         if until is None or self.by.expires_at is None:
@@ -129,7 +129,7 @@ class Accounts:
         return token
 
     def list(self, user: str | None = None) -> list[Token]:
-        """Return the tokens of a user, or all that the asker may see, also those that are revoked or expired.
+        """Return the tokens of a user, or all that the caller may see, including revoked and expired ones.
 
         Raises `OutOfScope` for another user's.
         """
@@ -140,11 +140,11 @@ class Accounts:
         return self.register.tokens(user)
 
     def delete(self, user: str) -> Erased:
-        """Delete a user in one transaction: all they have, documents, conversations, memories, collections and tokens.
+        """Delete a user's documents, conversations, memories, collections and tokens in one transaction.
 
-        So go what they did, feedback, usage and questions, and their name in the log. It cannot be undone. Their words
-        and vectors leave the files of the index at once, but copies of the index keep what they have. Raises `NotFound`
-        if nothing is kept of the user, and `OutOfScope` unless an administrator asks.
+        Feedback, usage, questions and their name in the log are deleted too. It cannot be undone. Their words and
+        vectors leave the files of the index at once, but copies of the index keep them. Raises `NotFound` if there is
+        no data of the user, and `OutOfScope` unless the caller is an administrator.
         """
         if not self.rules:
             raise OutOfScope("users are deleted by administrators: ask one")
@@ -158,10 +158,10 @@ class Accounts:
         return erased
 
     def revoke(self, id: str) -> None:
-        """Make a token useless at once and for ever.
+        """Revoke a token for good.
 
-        Raises `NotFound` if there is none that is valid and the asker may see, and `OutOfScope` for one that may do
-        more than the asker.
+        Raises `NotFound` if the caller can see no such valid token, and `OutOfScope` for one with more rights than the
+        caller.
         """
         token = next((each for each in self.list() if each.id == id), None)
         if token and token.role != USER and not self.rules:

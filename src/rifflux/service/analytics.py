@@ -1,4 +1,4 @@
-"""Online measures by day: what became of the questions that were asked of a service.
+"""Online measures by day: the outcomes of questions to a service.
 
 A *question* is a search; the same words again by the same user within half an hour are still the same question. Of the
 questions of a day (UTC, by when they were first asked) these shares are given:
@@ -34,20 +34,20 @@ from rifflux.text.analyzer import analyzer
 
 SAME_S = 1_800.0
 REFORMULATED_S = 300.0
-#: Two questions are one in other words if they share so much of the words of either.
+#: The share of common words from which one question counts as rephrasing another.
 REFORMULATED_SIMILARITY = 0.15
 #: Hashes of a sketch: the estimate of a similarity of 1/3 is off by .06 on average.
 _HASHES = 64
 #: Feedback may come this long after its question.
 ANSWERED_S = 86_400.0
-#: Questions are forgotten after so long.
+#: Questions are deleted after this time.
 KEPT_S = 400 * 86_400.0
 _USED = frozenset({"click", "save", "export"})
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The questions of a day, how many of them had which outcome, and feedback that belongs to none."""
+    """The questions of a day, their outcomes, and feedback without a question."""
 
     day: str
     questions: int = 0
@@ -67,7 +67,7 @@ class Day:
 
 @dataclass(slots=True)
 class _Occurrences:
-    """A question with its repetitions, and what became of it: the first time of each kind of feedback."""
+    """A question with its repetitions and the first time of each kind of feedback."""
 
     digest: bytes
     sketch: bytes
@@ -77,7 +77,7 @@ class _Occurrences:
 
 
 def digest_of(query: str) -> bytes:
-    """Return the digest of a question: equal for equal words, of any case and with any blanks."""
+    """Return the digest of a question, which ignores case and spacing."""
     return blake2b(" ".join(query.casefold().split()).encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
@@ -85,7 +85,7 @@ def sketch_of(query: str) -> bytes:
     """Return a sketch of the words of a question, a byte for each hash; `similarity` compares two.
 
     It holds the last byte of the smallest hash of any word, for many hash functions (Li and König, "b-Bit minwise
-    hashing", 2010). Words that only make a sentence are left out; of a question without others it is empty.
+    hashing", 2010). Function words are left out; the sketch of a question without others is empty.
     """
     terms = sorted(set(analyzer().terms(query)))
     if not terms:
@@ -102,7 +102,7 @@ def _hashes(term: str) -> npt.NDArray[np.uint16]:
 
 
 def similarity(one: bytes, other: bytes) -> float:
-    """Return an estimate of the share of the words of either of two questions that both have, from 0 to 1."""
+    """Return an estimate of the Jaccard similarity of the words of two questions, from 0 to 1."""
     if not one or len(one) != len(other):
         return 0.0
     equal = np.mean(np.frombuffer(one, np.uint8) == np.frombuffer(other, np.uint8))
@@ -133,7 +133,7 @@ def _add(earlier: list[_Occurrences], question: QuestionDigest) -> None:
 
 
 def _attribute(by_user: Mapping[str, list[_Occurrences]], reactions: Iterable[Reaction]) -> list[str]:
-    """Give feedback to its questions; the days of what belongs to none."""
+    """Assign feedback to its questions, and return the days of feedback without one."""
     unmatched = []
     for each in sorted(reactions, key=lambda reaction: reaction.time):
         digest = digest_of(each.query)
@@ -176,15 +176,15 @@ class Diary:
         self._batch: Batch[QuestionDigest] = Batch(self._write, **options)
 
     def note(self, user: str, query: str) -> None:
-        """Record that a user asks something."""
+        """Record a question of a user."""
         self._batch.add(QuestionDigest(user, digest_of(query), self._batch.now(), sketch_of(query)))
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write pending records."""
         self._batch.flush()
 
     def close(self) -> None:
-        """Write what waits, and drop what comes later."""
+        """Write pending records, and drop later ones."""
         self._batch.close()
 
     def _write(self, questions: list[QuestionDigest]) -> None:

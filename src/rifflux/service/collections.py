@@ -1,10 +1,10 @@
-"""Collections: what is whose, and who may see, change and share it. Every surface asks these rules.
+"""Collections: who owns what, and who may see, change and share it. Every surface applies these rules.
 
-A collection is named documents with an owner, a description and readers. Everybody has a *library*, which holds what no
-other collection was named for; that of the user without a name, who uses an index alone, belongs to its administrators.
-Callers name a collection of their own by its name, another's as `bob/wiki`; the administrators' are `/wiki`.
+A collection is named documents with an owner, a description and readers. Everybody has a *library*, the default
+collection; that of the user without a name, who uses an index alone, belongs to its administrators. Callers name their
+own collections by name, another's as `bob/wiki`, and the administrators' as `/wiki`.
 
-What a caller may not see is not there: it has the same error as what nobody ever made.
+A collection that a caller may not see gives the same error as one that does not exist.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LONGEST_DESCRIPTION = 2_000
 
 @dataclass(frozen=True, slots=True)
 class VisibleCollection:
-    """A collection that a caller may read; `label` is what the caller calls it by."""
+    """A collection that a caller may read; `label` is the caller's name of it."""
 
     record: CollectionRecord
     label: str
@@ -44,11 +44,11 @@ class VisibleCollection:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What a caller may see, change and share. `registry` is that of the whole index.
+    """The rights of a caller: what they may see, change and share. `registry` is that of the whole index.
 
-    A caller has what is theirs, and reads what is shared with them. To an `administrator` belongs besides what belongs
-    to nobody; the user without a name is always one. What others keep to themselves no administrator sees, nor does the
-    log of decisions tell of it; what they share it does.
+    A caller owns what is theirs, and reads what is shared with them. An `administrator` also owns what belongs to
+    nobody; the user without a name is always one. No administrator sees the private collections of others, nor does the
+    log mention them; it mentions shared ones.
     """
 
     registry: Registry
@@ -58,13 +58,13 @@ class Rights:
 
     @property
     def rules(self) -> bool:
-        """Return True if groups and all users' names are the caller's to know."""
+        """Return True if the caller may know groups and the names of all users."""
         return self.administrator or not self.user
 
     # Seeing
 
     def visible(self, names: Sequence[str] = ()) -> tuple[VisibleCollection, ...]:
-        """Return the collections that the caller may read, or those of them that are named. Raises `NotFound`.
+        """Return the collections that the caller may read, or the named ones among them. Raises `NotFound`.
 
         The caller's own come first, the library leading, then others' by user and name.
         """
@@ -83,9 +83,9 @@ class Rights:
         return [VisibleCollection(each, self.label(each), owned=True, writable=True) for each in records]
 
     def public(self, names: Sequence[str] = ()) -> tuple[VisibleCollection, ...]:
-        """Return the collections that everyone may read and those of nobody, or those of them that are named.
+        """Return the collections that everyone may read and those of nobody, or the named ones among them.
 
-        Raises `OutOfScope` but for whoever looks after the index, and `NotFound`.
+        Raises `NotFound`, and `OutOfScope` in a scope.
         """
         if self.user:
             raise OutOfScope("only who looks after the index hands it on: ask an administrator")
@@ -99,7 +99,7 @@ class Rights:
         return tuple(each for each in everything if not names or each.owner in chosen)
 
     def label(self, record: CollectionRecord) -> str:
-        """Return what the caller calls a collection by."""
+        """Return the caller's name of a collection."""
         if record.user == self.user:
             return record.name
         return f"{record.user}/{record.name}"
@@ -114,9 +114,9 @@ class Rights:
     # Changing what a collection holds
 
     def writable(self, name: str = "", *, create: bool = False) -> VisibleCollection:
-        """Return a collection that the caller may change, their library without a name; a new one if `create`.
+        """Return a collection that the caller may change, by default their library; with `create`, a new one.
 
-        Raises `NotFound`, or `OutOfScope` for one that is only to be read.
+        Raises `NotFound`, or `OutOfScope` for one that they may only read.
         """
         if create and name and "/" not in name and all(each.record.name != name for each in self.visible()):
             return self.create(name)
@@ -134,13 +134,13 @@ class Rights:
     # Making, describing, sharing
 
     def create(self, name: str, description: str = "") -> VisibleCollection:
-        """Make a collection of the caller's own. Raises `InvalidArgument` for a name that it cannot have."""
+        """Create a collection of the caller's own. Raises `InvalidArgument` for an invalid name."""
         mine = self._of(self.user)
         if any(each.name == checked_name(name) for each in mine):
             raise Conflict(f"there is a collection {name} already: choose another name, or use that")
         known = {each.owner for each in mine}
         owner = f"{self.user}{PART}{_MARK}{name}"
-        # One that had this name before has another now, and keeps its owner.
+        # A collection that had this name before was renamed, and keeps its owner.
         tries = (owner, *(f"{owner}{PART}{number}" for number in range(2, len(known) + 3)))
         record = CollectionRecord(
             next(each for each in tries if each not in known), self.user, name, _checked_text(description), self.now()
@@ -149,11 +149,11 @@ class Rights:
         return VisibleCollection(record, name, owned=True, writable=True)
 
     def describe(self, name: str, description: str) -> None:
-        """Describe a collection; agents see the description with what they find in it."""
+        """Describe a collection; agents see the description with their results."""
         self._put(replace(self.owned(name).record, description=_checked_text(description)))
 
     def rename(self, name: str, new: str) -> None:
-        """Give a collection another name; what it holds, and who reads it, stays."""
+        """Rename a collection; its contents and readers stay."""
         record = self.owned(name).record
         if record.name == LIBRARY:
             raise InvalidArgument(
@@ -168,7 +168,7 @@ class Rights:
     def share(self, name: str, who: str, *, write: bool = False) -> Grant:
         """Let a user, a group or `everyone` read a collection, and with `write` change what it holds.
 
-        Only an administrator is told that nobody goes by a name: others' names are not everybody's to know.
+        Only an administrator learns that nobody has a name: not everybody may know the names of others.
         """
         record = self.owned(name).record
         if checked_who(who) == record.user:
@@ -189,14 +189,14 @@ class Rights:
         return grant
 
     def unshare(self, name: str, who: str) -> None:
-        """End what `share` began. Raises `NotFound` where it was not shared so."""
+        """Stop sharing a collection with `who`. Raises `NotFound` if it was not shared with them."""
         found = self.owned(name)
         if not self.registry.sharing.unshare(found.owner, who, self._entry("collection.unshare", found.record, who)):
             readers = ", ".join(each.who for each in self.readers(found)) or "nobody"
             raise NotFound(f"{found.label} is not shared with {who!r}, but with {readers}")
 
     def readers(self, found: VisibleCollection) -> tuple[Grant, ...]:
-        """Return whom a collection is shared with; empty for a caller who may only read it."""
+        """Return the readers of a collection; empty for a caller who may only read it."""
         if found.owned:
             return tuple(self.registry.sharing.grants(found.owner))
         return ()
@@ -218,7 +218,7 @@ class Rights:
         return found
 
     def _of(self, user: str) -> list[CollectionRecord]:
-        """Return a user's own collections: the library, which everybody has, and then the others by name."""
+        """Return a user's own collections: the library first, then the others by name."""
         known = {each.name: each for each in self.registry.sharing.of(user)}
         library = known.pop(LIBRARY, None) or CollectionRecord(user, user, LIBRARY)
         return [library, *(known[name] for name in sorted(known))]
@@ -226,13 +226,13 @@ class Rights:
     def _put(self, record: CollectionRecord, entry: LogEntry | None = None) -> None:
         self.registry.sharing.put(record if record.created_at else replace(record, created_at=self.now()), entry)
 
-    # What the log is told
+    # Entries of the log
 
     def _entry(self, action: str, record: CollectionRecord, who: str = "", detail: str = "") -> LogEntry:
         return LogEntry(self.user, action, iso_time(self.now(), "auto"), record.name, record.user, who, detail)
 
     def _log_entry(self, action: str, record: CollectionRecord, detail: str = "") -> LogEntry | None:
-        """Return the entry for a collection that others than its owner know of."""
+        """Return the log entry for a collection that others know of."""
         known = not record.user or self.registry.sharing.grants(record.owner)
         if known:
             return self._entry(action, record, detail=detail)
@@ -241,11 +241,11 @@ class Rights:
     # Groups
 
     def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the members of each group. Raises `OutOfScope`, as all about groups, but for an administrator."""
+        """Return the members of each group. Methods of groups raise `OutOfScope` except for administrators."""
         return self._ruled().groups()
 
     def put_group(self, name: str, members: Sequence[str]) -> None:
-        """Give a name to a set of users, instead of those who had it."""
+        """Set the users of a group, replacing those it had."""
         sharing = self._ruled()
         members = [*dict.fromkeys(checked_who(member) for member in members)]
         if checked_name(name) == EVERYONE or name in sharing.users():
@@ -257,7 +257,7 @@ class Rights:
         sharing.put_group(name, members, LogEntry(self.user, "group.set", iso_time(self.now(), "auto"), name))
 
     def drop_group(self, name: str) -> None:
-        """Delete a group; what was shared with it is so no more."""
+        """Delete a group, which ends what was shared with it."""
         if not self._ruled().drop_group(name, LogEntry(self.user, "group.remove", iso_time(self.now(), "auto"), name)):
             raise NotFound(f"no group {name!r}", cure=Cure.LIST, things="groups")
 
@@ -268,18 +268,18 @@ class Rights:
 
 
 def user_of(owner: str) -> str:
-    """Return the user to whom the rows of an owner belong; empty for what is nobody's in particular."""
+    """Return the user of an owner's rows; empty for what belongs to nobody in particular."""
     return owner.partition(PART)[0]
 
 
 def is_collection(owner: str) -> bool:
-    """Return True if the rows of an owner are a collection, and not a part of what a user has, such as messages."""
+    """Return True if an owner is a collection, and not a part of a user's data, such as messages."""
     _, is_part, part = owner.partition(PART)
     return not is_part or part.startswith(_MARK)
 
 
 def _named(name: str, among: Sequence[VisibleCollection]) -> list[VisibleCollection]:
-    """Return the collections that a name means: that which is called so, else others' of this name."""
+    """Return the collections that a name means: the one of that label, else others' of this name."""
     if not isinstance(name, str):
         raise InvalidArgument(f"a collection is named by a text, not {name!r}")
     found = [each for each in among if each.label == name] or [each for each in among if each.record.name == name]

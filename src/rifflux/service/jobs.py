@@ -1,8 +1,7 @@
-"""Jobs: work that goes on after the request that began it, and that any process of a service can be asked about.
+"""Jobs: work that outlives the request that started it, visible to all processes of a service.
 
-A job runs in a thread of the process that began it. How far it is stands in the registry, where that process writes it
-every other second. A job that nobody has written about for longer was interrupted: its process is gone. What it stored
-until then is kept.
+A job runs in a thread of the process that started it, which writes its progress to the registry every other second. A
+job without a recent write was interrupted: its process has died. What it stored until then stays.
 """
 
 from __future__ import annotations
@@ -27,33 +26,34 @@ DONE = "done"
 FAILED = "failed"
 CANCELLED = "cancelled"
 INTERRUPTED = "interrupted"
-#: Seconds between two writes about a running job, and seconds after the last one from which it counts as interrupted.
+#: Seconds between two writes of a running job's progress, and seconds after the last one until it counts as
+#: interrupted.
 BEAT_S = 2.0
 LOST_S = 10.0
-#: Seconds for which a job is kept after it was last written about.
+#: Seconds for which a job is kept after its last write.
 KEPT_S = 7 * 86_400.0
-#: Jobs of a user that may be running at a time, in all processes.
+#: The most running jobs of a user, in all processes.
 MOST_RUNNING = 8
-#: Seconds that a process which ends, and a user who is deleted, wait for jobs to stop.
+#: Seconds to wait for jobs to stop when the process ends or their user is deleted.
 GRACE_S = 10.0
 _LOOK_AGAIN_S = 0.05
 _log = logging.getLogger(__name__)
 
 
 class Stopped(Exception):
-    """Raised by `Job.progress` in a job that is to end."""
+    """Raised by `Job.progress` in a cancelled job."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """What came of a job: an HTTP status, and the report as JSON."""
+    """The outcome of a job: an HTTP status, and the report as JSON."""
 
     status: int
     report: str
 
 
 class Job:
-    """A job that runs in this process. `outcome` is what comes of it, or the exception that it failed with."""
+    """A job that runs in this process. `outcome` is its result, or the exception that it failed with."""
 
     def __init__(self, record: JobRecord, now: Callable[[], float], save: Callable[[JobRecord], Sequence[str]]) -> None:
         self._record = record
@@ -66,14 +66,14 @@ class Job:
 
     @property
     def record(self) -> JobRecord:
-        """Return the job as it is now."""
+        """Return the current record of the job."""
         return self._record
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
-        """Note how far the job is. Raises `Stopped` if it is to end.
+        """Record progress. Raises `Stopped` if the job was cancelled.
 
-        What is stored is counted at once: in the transaction that stores it, if that is open, so that the count holds
-        whatever happens to this process, and nothing more is stored for a user who was deleted.
+        Stored items are counted in the transaction that stores them, so that the count survives a crash, and nothing is
+        stored for a user who was deleted.
         """
         if self._stop.is_set():
             raise Stopped
@@ -85,16 +85,16 @@ class Job:
             raise Stopped
 
     def stop(self) -> None:
-        """Have the job end the next time that it reports progress."""
+        """Cancel the job the next time that it reports progress."""
         self._stop.set()
 
     def end(self, state: str, status: int = 0, report: str = "", error: str = "") -> None:
-        """Note how the job ended."""
+        """Record how the job ended."""
         now = self._now()
         self._change(state=state, status=status, report=report, error=error, seen_at=now, ended_at=now)
 
     def seen(self) -> None:
-        """Note that the job still runs."""
+        """Record that the job is still running."""
         if self._record.state == RUNNING:
             self._change(seen_at=self._now())
 
@@ -106,7 +106,7 @@ class Job:
 class Jobs:
     """The jobs of a registry. Safe to share between threads.
 
-    `describe` turns the exception that a job failed with into a status and JSON for whoever asks.
+    `describe` turns the exception of a failed job into a status and JSON.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Jobs:
         self._beat: threading.Thread | None = None
 
     def begin(self, user: str, kind: str, name: str = "") -> Job | None:
-        """Record a new job, which `run` starts; None if the user has as many as may run at a time."""
+        """Record a new job, which `run` starts; None if the user has the most running jobs already."""
         now = self._now()
         record = JobRecord(secrets.token_hex(8), user, kind, name, created_at=now, seen_at=now)
         if not self._registry.begin_job(record, self.most, now - LOST_S, now - KEPT_S):
@@ -143,18 +143,18 @@ class Jobs:
         return job
 
     def _count(self, record: JobRecord) -> Sequence[str]:
-        """Write about one job, in the transaction that is open; return its id if it is to stop."""
+        """Write one job within the open transaction; return its id if it was cancelled."""
         with self._gate.passing() as passed:
             return self._registry.put_jobs([record]) if passed else [record.id]
 
     def run(self, job: Job, work: Callable[[Progress], JobOutcome]) -> None:
-        """Start the work of a job in a thread of its own."""
+        """Start the work of a job in a separate thread."""
         name = f"job-{job.record.id}"
         job.thread = threading.Thread(target=self._run, args=(job, work), name=name, daemon=True)
         job.thread.start()
 
     def abandon(self, job: Job) -> None:
-        """Drop a job that was recorded and never started."""
+        """Drop a job that was recorded but never started."""
         job.end(CANCELLED)
         self._write()
 
@@ -170,7 +170,7 @@ class Jobs:
         except Exception as error:
             failure = error
             if self._gate.is_closed:
-                # The index was closed below it: that is no fault to be looked for.
+                # The index was closed meanwhile, which is not a fault.
                 job.end(INTERRUPTED)
             else:
                 status, described = self._describe(error)
@@ -191,7 +191,7 @@ class Jobs:
         return [self._latest(record) for record in self._registry.jobs(user)]
 
     def _latest(self, record: JobRecord) -> JobRecord:
-        """Return a job as it is now; as interrupted if its process has not written about it for long."""
+        """Return the current state of a job: interrupted if its process has not written it recently."""
         job = self._local.get(record.id)
         if job is not None:
             return job.record
@@ -200,7 +200,7 @@ class Jobs:
         return record
 
     def stop(self, user: str, id: str | None = None, *, seconds: float = 0.0) -> bool:
-        """Have a job of a user end, or all of them; True once they did, which is waited for at most some seconds."""
+        """Cancel a job of a user, or all of them; return True if they end within `seconds`."""
         for job in [*self._local.values()]:
             if job.record.user == user and id in (None, job.record.id):
                 job.stop()
@@ -213,10 +213,10 @@ class Jobs:
         return True
 
     def close(self) -> None:
-        """End the jobs of this process; what they stored stays, and each is marked as interrupted.
+        """Stop the jobs of this process; what they stored stays, and each is marked as interrupted.
 
-        Nothing is written about a job that does not stop in time, once this returns: its process ends with it, and
-        others tell it as interrupted.
+        A job that does not stop in time is not written after this returns: its process ends, and others report it as
+        interrupted.
         """
         self._closing.set()
         until = time.monotonic() + GRACE_S
@@ -235,7 +235,7 @@ class Jobs:
             self._write()
 
     def _write(self) -> None:
-        """Write how far all jobs of this process are; what cannot be written now is written the next time."""
+        """Write the progress of all jobs of this process; what cannot be written now is written next time."""
         with self._writing:
             jobs = [*self._local.values()]
             for job in jobs:
@@ -252,7 +252,7 @@ class Jobs:
                         del self._local[record.id]
 
     def _written(self, records: Sequence[JobRecord]) -> Sequence[str] | None:
-        """Write records, and return the ids of those that are to stop; None if they cannot be written now."""
+        """Write records, and return the ids of cancelled jobs; None if they cannot be written now."""
         with self._gate.passing() as passed:
             if not records or not passed:
                 return ()

@@ -1,4 +1,4 @@
-"""The registry of an index by itself: tokens, usage and questions, without the documents or a model."""
+"""The registry of an index alone: tokens, usage and questions, without documents or a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was answered to requests that were given a key, for a day."""
+"""Answers to requests with an idempotency key, for a day."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from rifflux.errors import Conflict, InvalidArgument
 from rifflux.store import RecordedAnswer, Registry
 
-#: Seconds for which an answer is kept, and bytes beyond which it is not.
+#: Seconds for which an answer is kept, and its maximum size in bytes.
 KEPT_S = 86_400.0
 MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Requests by user and key: which were answered, and how."""
+    """Requests by user and key, with their answers."""
 
     registry: Registry
     now: Callable[[], float] = time.time
 
     def begin(self, user: str, key: str, request: bytes) -> RecordedAnswer | None:
-        """Keep that a request is being answered, or return how it was.
+        """Record that a request is being answered, or return its earlier answer.
 
         Raises `Conflict` while it is still being answered, and `InvalidArgument` for another request with its key.
         """
@@ -39,6 +39,6 @@ class Repeats:
         return known
 
     def end(self, user: str, key: str, status: int, body: bytes) -> None:
-        """Keep how a request was answered, unless it failed: then it may be tried again."""
+        """Store the answer to a request, unless it failed: then it may be retried."""
         kept = status < 400 and len(body) <= MOST_BYTES
         self.registry.end_answer(user, key, *((status, body) if kept else (0, b"")))

@@ -1,4 +1,4 @@
-"""What calls of models cost: recorded by user, feature and model, and held against each user's budget."""
+"""The cost of calls of models: recorded by user, feature and model, and compared with each user's budget."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rifflux.service.write_behind import Batch, Later, WriteGate
 from rifflux.store import Registry, Spending, SpendingSum
 
 _MILLION = 1_000_000
-#: What a sum of spendings may be by, in the order they are listed.
+#: The keys by which spendings can be summed, in order.
 GROUPS = ("day", "user", "feature", "model")
-#: Seconds that spendings of a service wait to be written together.
+#: Seconds that spendings of a service are collected before they are written.
 TOGETHER_S = 1.0
-#: Seconds that closing waits for what is being settled.
+#: Seconds that closing waits for pending settlements.
 CLOSE_S = 10.0
 _log = logging.getLogger(__name__)
 
@@ -40,13 +40,13 @@ def read_prices(lines: Iterable[str]) -> dict[str, float]:
 
 
 class Ledger:
-    """Records what calls of models cost, and compares it with what each user may spend in a month (UTC).
+    """Records the cost of calls of models, and compares it with each user's monthly budget (UTC).
 
-    `prices` are those of a million tokens by model, in a currency of one's own choice; other models are free.
-    A call that costs something is held against the `budget` before it is made, in one transaction with all that was
-    spent by any process, and taken back if it comes to nothing. Every call that costs something or leaves this process
-    is recorded; those of a service (`served`) without exception. What cannot be written is not recorded, unless there
-    is a budget: then it is not called. Calls that end after `close` are not recorded. Safe to share between threads.
+    `prices` are per million tokens by model, in any currency; other models are free. A call with a price is reserved in
+    the `budget` before it is made, in one transaction with the spendings of all processes, and released if it fails.
+    Every call that has a price or leaves this process is recorded; those of a service (`served`) without exception. If
+    a record cannot be written, the call is made without one, unless there is a budget. Calls that end after `close` are
+    not recorded. Safe to share between threads.
     """
 
     def __init__(
@@ -68,14 +68,14 @@ class Ledger:
         self._batch: Batch[Spending] | None = None
 
     def served(self, later: Later, *, seconds: float = TOGETHER_S) -> None:
-        """Record every call from now on, those of so many seconds together, and have `later` do the writing."""
+        """Record every call from now on, in batches written by `later`."""
         if self._batch:
             self._batch.close()
         self._batch = Batch(self._register.spend, seconds=seconds, now=self._now, later=later)
 
     @contextmanager
     def free(self) -> Iterator[None]:
-        """Bill nobody for the calls made in the block: no user caused them."""
+        """Charge nobody for the calls made in the block: no user caused them."""
         self._free = True
         try:
             yield
@@ -83,7 +83,7 @@ class Ledger:
             self._free = False
 
     def bill(self, user: str, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
-        """Return the bill of a call. Raises `BudgetExhausted` for one that the budget does not reach for."""
+        """Return the bill of a call. Raises `BudgetExhausted` if the budget does not cover it."""
         if self._free:
             return NO_BILL
         costs = self.prices.get(model, 0.0) > 0
@@ -98,7 +98,7 @@ class Ledger:
         return _Noted(self, spending)
 
     def cost(self, model: str, tokens: int) -> float:
-        """Return the cost of so many tokens of a model."""
+        """Return the cost of tokens of a model."""
         return self.prices.get(model, 0.0) * tokens / _MILLION
 
     def _reserve(self, spending: Spending) -> int:
@@ -112,14 +112,14 @@ class Ledger:
         return id
 
     def record(self, spending: Spending) -> None:
-        """Record a call that was made."""
+        """Record a completed call."""
         if self._batch:
             self._batch.add(spending)
         else:
             self._write(lambda: self._register.spend([spending]))
 
     def settle(self, id: int, spending: Spending | None) -> None:
-        """Record what a reserved call came to; None for nothing."""
+        """Record the outcome of a reserved call; None for a failed one."""
         self._write(lambda: self._register.settle(id, spending))
 
     def _write(self, write: Callable[[], object]) -> None:
@@ -128,24 +128,24 @@ class Ledger:
                 _if_it_can(write)
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write pending records."""
         if self._batch:
             self._batch.flush()
 
     def close(self) -> None:
-        """Write what waits, if that can be, and nothing after that: the index is going to be closed."""
+        """Write pending records if possible, and none after that: the index is about to be closed."""
         if self._batch:
             self._batch.close()
         if not self._gate.close(CLOSE_S):
             _log.warning("what models cost is still being written: the index is closed meanwhile")
 
     def forget(self, user: str) -> None:
-        """Drop what waits of a user who is going to be deleted."""
+        """Drop pending records of a user who is about to be deleted."""
         if self._batch:
             self._batch.drop(lambda spending: spending.user == user)
 
     def left(self, user: str) -> float:
-        """Return the rest of a user's budget of this month; infinite without one."""
+        """Return the remaining budget of a user for this month; infinite without one."""
         if math.isinf(self.budget):
             return math.inf
         _if_it_can(self.flush)
@@ -159,7 +159,7 @@ class Ledger:
 
 @dataclass(slots=True)
 class _Noted:
-    """The bill of a call that is recorded once it is answered."""
+    """The bill of a call that is recorded after its answer."""
 
     ledger: Ledger
     spending: Spending
@@ -177,7 +177,7 @@ class _Noted:
 
 @dataclass(slots=True)
 class _Reserved:
-    """The bill of a call that was reserved in the budget, and is recorded already."""
+    """The bill of a call that was reserved in the budget and is already recorded."""
 
     ledger: Ledger
     spending: Spending
@@ -185,13 +185,13 @@ class _Reserved:
     settled: bool = False
 
     def settle(self, tokens: int | None = None) -> None:
-        """Set right what the call took, where that is known better now."""
+        """Correct the record of the call to its actual tokens."""
         if not self.settled and tokens is not None:
             self.ledger.settle(self.id, _with_reported_tokens(self.ledger, self.spending, tokens))
         self.settled = True
 
     def cancel(self) -> None:
-        """Take the record back."""
+        """Remove the record."""
         if self.settled:
             return
         self.ledger.settle(self.id, None)
@@ -205,7 +205,7 @@ def _with_reported_tokens(ledger: Ledger, spending: Spending, tokens: int | None
 
 
 def _if_it_can(write: Callable[[], object]) -> None:
-    """Write a record, unless the index cannot be written now: an answer does not wait for it."""
+    """Write a record, unless the index cannot be written now: answers do not wait for it."""
     try:
         write()
     except Exception as error:  # whatever keeps it from being written, such as an index that was closed meanwhile

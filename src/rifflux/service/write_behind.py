@@ -1,4 +1,4 @@
-"""Entries of a record that are written together, and writes that end before what they write to is closed."""
+"""Batches of records, and writes that complete before their target is closed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Generic, TypedDict, TypeVar
 
 Entry = TypeVar("Entry")
 _log = logging.getLogger(__name__)
-#: Does a piece of work: at once, or where nobody waits for it.
+#: Runs a piece of work: immediately, or in the background.
 Later = Callable[[Callable[[], None]], object]
 
 
 @dataclass
 class WriteGate:
-    """Lets writes pass until it is closed, and closing waits for those that passed. Safe to share between threads."""
+    """Admits writes until it is closed; closing waits for admitted ones. Safe to share between threads."""
 
     is_closed: bool = False
     _under_way: int = 0
@@ -27,7 +27,7 @@ class WriteGate:
 
     @contextmanager
     def passing(self) -> Iterator[bool]:
-        """Count a write as under way until the block ends; False if the gate is closed and nothing may be written."""
+        """Count a write as under way until the block ends; yield False if the gate is closed."""
         with self._changed:
             passed = not self.is_closed
             self._under_way += passed
@@ -39,7 +39,7 @@ class WriteGate:
                 self._changed.notify_all()
 
     def close(self, seconds: float) -> bool:
-        """Let no write pass from now on; True once those under way ended, which is waited for at most some seconds."""
+        """Admit no more writes; return True if those under way end within `seconds`."""
         with self._changed:
             self.is_closed = True
             until = time.monotonic() + seconds
@@ -57,10 +57,10 @@ class BatchOptions(TypedDict, total=False):
 
 
 class Batch(Generic[Entry]):
-    """Gathers entries and has `write` write them, in their order. Safe to share between threads.
+    """Collects entries and passes them to `write` in order. Safe to share between threads.
 
-    `seconds` is how long one may wait at most, and `later` does the writing then. A crash loses what waited; what could
-    not be written waits on. Entries that come after `close` are dropped.
+    An entry waits at most `seconds`, then `later` does the writing. A crash loses pending entries; what could not be
+    written stays pending. Entries after `close` are dropped.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Batch(Generic[Entry]):
         self._closed = False
 
     def add(self, entry: Entry) -> None:
-        """Have an entry written before long."""
+        """Queue an entry to be written soon."""
         now = self.now()
         with self._lock:
             if self._closed:
@@ -94,7 +94,7 @@ class Batch(Generic[Entry]):
             if due:
                 self._flushed = now
             elif self._timer is None:
-                # Perhaps nothing else comes.
+                # There may be no further entry.
                 self._timer = threading.Timer(self._seconds, self._flush_late)
                 self._timer.daemon = True
                 self._timer.start()
@@ -108,7 +108,7 @@ class Batch(Generic[Entry]):
             _log.warning("what waited was not written: %s", error)
 
     def flush(self) -> None:
-        """Write what waits. What another thread writes is written, too, when this returns."""
+        """Write pending entries, including those that another thread is writing."""
         with self._writing:
             with self._lock:
                 waiting = self._waiting
@@ -127,7 +127,7 @@ class Batch(Generic[Entry]):
                 raise
 
     def close(self) -> None:
-        """Write what waits, if that can be, and drop what comes later: no write is under way when this returns."""
+        """Write pending entries if possible, and drop later ones: no write is under way when this returns."""
         with self._lock:
             self._closed = True
         try:
@@ -138,6 +138,6 @@ class Batch(Generic[Entry]):
                 self._waiting = []
 
     def drop(self, unwanted: Callable[[Entry], bool]) -> None:
-        """Leave unwritten those waiting entries that are unwanted."""
+        """Drop pending entries that are unwanted."""
         with self._lock:
             self._waiting = [each for each in self._waiting if not unwanted(each)]

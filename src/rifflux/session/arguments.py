@@ -1,4 +1,4 @@
-"""What callers hand over, checked before anything is done with it: each refusal names what is allowed."""
+"""Checks of callers' arguments: each error names what is allowed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from rifflux.retrieve.fuse import Fuse
 from rifflux.text.dates import parse_time, whole_day_end
 from rifflux.types import LONGEST_TITLE, Bound, Document, Filter, Link, Results
 
-#: The names of modes that everybody knows first.
+#: The names of modes, the common ones first.
 _MODES_IN_ORDER = (LEXICAL, SEMANTIC, HYBRID, *(name for name in MODES if name not in (LEXICAL, SEMANTIC, HYBRID)))
-#: What an engine can compare: SQLite's integers have 64 bits.
+#: The bound of integers that engines can compare: SQLite's have 64 bits.
 _LARGEST = 2**63
 
 
 def checked_text(what: str, value: object) -> str:
-    """Return a name that is text, or a path as text. Raises `InvalidArgument` for anything else."""
+    """Return a text, or a path as text. Raises `InvalidArgument` for anything else."""
     if isinstance(value, PathLike):
         value = str(value)
     if not isinstance(value, str):
@@ -34,7 +34,7 @@ def checked_text(what: str, value: object) -> str:
 
 
 def checked_place(what: str, path: str | Path) -> str:
-    """Return the path of a file. Raises `InvalidArgument` for what names none."""
+    """Return the path of a file. Raises `InvalidArgument` for an invalid one."""
     place = checked_text(what, path)
     if not place.strip() or "\0" in place:
         raise InvalidArgument(f"{what} must name a file, such as 'notes.db', not {place!r}")
@@ -42,7 +42,7 @@ def checked_place(what: str, path: str | Path) -> str:
 
 
 def checked_query(query: str) -> None:
-    """Refuse what is no question."""
+    """Raise `InvalidArgument` for an empty question or one that is not text."""
     if not isinstance(query, str):
         raise InvalidArgument(f"the query must be text, not {type(query).__name__}: say what to look for")
     if not query.strip():
@@ -50,13 +50,13 @@ def checked_query(query: str) -> None:
 
 
 def checked_whole(name: str, value: int, least: int, most: int) -> None:
-    """Refuse what is no whole number from `least` to `most`."""
+    """Raise `InvalidArgument` unless a value is a whole number from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidArgument(f"{name} must be a whole number from {least} to {most}, not {value!r}")
 
 
 def checked_deadline(milliseconds: float | None) -> float | None:
-    """Return the moment of `time.perf_counter()` that is so many milliseconds from now."""
+    """Return the time of `time.perf_counter()` after that many milliseconds."""
     if milliseconds is None:
         return None
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float) or not milliseconds > 0:
@@ -67,14 +67,14 @@ def checked_deadline(milliseconds: float | None) -> float | None:
 
 
 def checked_number(name: str, value: object, wanted: str, *, above: float | None = None) -> None:
-    """Refuse what is no finite number of 0 or more, or not above another one; `wanted` says what it is."""
+    """Raise `InvalidArgument` unless a value is a finite number from 0 on and above `above`; `wanted` describes it."""
     known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
     if not known or (above is not None and not value > above):  # type: ignore[operator]
         raise InvalidArgument(f"{name} is {wanted}, not {value!r}")
 
 
 def checked_share(name: str, value: object) -> None:
-    """Refuse what is no number from 0 to 1."""
+    """Raise `InvalidArgument` unless a value is a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InvalidArgument(f"{name} must be a number from 0 to 1, not {value!r}")
 
@@ -86,7 +86,7 @@ def checked_mode(mode: str) -> str:
 
 
 def named_mode(mode: str, *, reranks: bool = True) -> str:
-    """Return a name of a mode unchanged. Raises `InvalidArgument` for any other; names what reranks only if allowed."""
+    """Return the name of a mode. Raises `InvalidArgument` for others, and unless `reranks` for reranking ones."""
     allowed = [name for name in _MODES_IN_ORDER if reranks or name != HYBRID_RERANK]
     if not isinstance(mode, str) or mode not in allowed:
         if mode != HYBRID_RERANK:
@@ -107,7 +107,7 @@ def checked_path(path: object) -> Path:
 
 
 def document_of_fields(given: Mapping[str, Any]) -> Document:
-    """Return the document that a mapping has the fields of. Raises `InvalidArgument`."""
+    """Return the document with the fields of a mapping. Raises `InvalidArgument`."""
     if missing := [name for name in ("key", "text") if name not in given]:
         raise InvalidArgument(
             f'a document has a key and a text, as in {{"key": "a", "text": "…"}}: no {missing[0]!r} in it'
@@ -157,7 +157,7 @@ def checked_filter(filter: Filter | Mapping[str, Any] | None) -> Filter:
 
 
 def checked_period(since: object, until: object) -> tuple[str | None, str | None]:
-    """Return the first and the last date of a span of time. Raises `InvalidArgument`, also for one that ends before."""
+    """Return the first and the last date of a period. Raises `InvalidArgument`, also if it ends before it starts."""
     first = _date("since", since)
     last = _date("until", until)
     if first and last and parse_time(first).timestamp() > whole_day_end(last):
@@ -182,7 +182,7 @@ def checked_works(given: WorkFilterSettings) -> Filter:
 
 
 def _named(what: str, value: object) -> tuple[str, ...]:
-    """Return names without what surrounds them, each once; a lone string is one."""
+    """Return stripped names, each once; a lone string is one name."""
     names = dict.fromkeys(each.strip() for each in (() if value is None else _strings(what, value)))
     if not all(names):
         raise InvalidArgument(f"filter {what!r} holds an empty name: leave it out")
@@ -220,14 +220,14 @@ def _strings(name: str, value: object) -> tuple[str, ...]:
 
 
 def _fields(filter: str, value: object) -> tuple[str, ...]:
-    """Return names of fields; a lone string is one."""
+    """Return names of fields; a lone string is one name."""
     names = _strings(filter, value)
     _check_fields(filter, names)
     return names
 
 
 def _check_fields(filter: str, names: Iterable[object]) -> None:
-    """Refuse what cannot be the name of a field: a NUL would end the path by which engines find it."""
+    """Raise `InvalidArgument` for an invalid name of a field: a NUL would end the path by which engines find it."""
     for name in names:
         if not isinstance(name, str) or "\0" in name or not _well_formed(name):
             raise InvalidArgument(f"filter {filter!r}: {name!r} is no name of a field")
@@ -268,7 +268,7 @@ def _comparable(value: object) -> bool:
 
 
 def checked_document(document: Document) -> Document:
-    """Return a document whose fields can be stored; its texts lose what no encoding can hold."""
+    """Return a document whose fields can be stored; unpaired surrogates in its texts are replaced."""
     key = document.key
     if not isinstance(key, str) or not key.strip():
         raise InvalidArgument("a document needs a key: a non-empty string, unique among your documents")
@@ -305,7 +305,7 @@ def _mended(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-# What few searches ask for is imported for them: the start of a command is what its user waits for
+# Rarely used modules are imported on demand, to keep the start of commands short
 
 
 def chosen_fusion(choice: str | Fuse) -> Fuse:
@@ -316,7 +316,7 @@ def chosen_fusion(choice: str | Fuse) -> Fuse:
 
 
 def for_symbol(query: str, symbol: str, mode: str) -> tuple[str, str]:
-    """Return the question and the mode: for a symbol alone its name, searched by words, which name all that have it."""
+    """Return the question and the mode: a symbol alone is searched by its name, in words."""
     if not isinstance(symbol, str):
         raise InvalidArgument(f"symbol is the name of a definition, not {symbol!r}")
     if not symbol or query:
@@ -325,7 +325,7 @@ def for_symbol(query: str, symbol: str, mode: str) -> tuple[str, str]:
 
 
 def finish_of(cutoff: bool | float, sort: str) -> Callable[[Results], Results] | None:
-    """Return what is done to a page that was found, None for nothing."""
+    """Return the function that finishes a page, None for none."""
     if cutoff is False and sort != DATE:
         return None
     from rifflux.retrieve.steps.cutoff import finishing

@@ -1,4 +1,4 @@
-"""One question in several sources: each is searched by itself, and the question is read once for each view."""
+"""One question in several sources: each is searched separately, and the question is read once per view."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from rifflux.types import Filter, Results
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A searchable source: its view, its filter, and the mode that it may be searched in for a requested one.
+    """A searchable source: its view, its filter, and the mode in which it may be searched.
 
-    `weight` is how much a place in its list counts where lists are fused.
+    `weight` is that of its list in fusion.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class SourceResults:
-    """What a question found in one source: the searcher, the question as it was read there, and the hits."""
+    """The results of a question in one source: the searcher, the question as parsed there, and the hits."""
 
     searcher: Searcher
     plan: Plan
@@ -45,7 +45,7 @@ class SourceResults:
 class Federation:
     """A question for several sources; use `of` to make one.
 
-    A word that occurs in the view of any source is spelled as it was meant.
+    A word that occurs in the view of any source counts as correctly spelled.
     """
 
     sources: Sequence[Source]
@@ -57,9 +57,9 @@ class Federation:
 
     @classmethod
     def of(cls, sources: Sequence[Source], text: str, filter: Filter, deadline: float | None) -> Federation:
-        """Return a question for those of the sources that are in the named collections, embedded once for all.
+        """Return a question for the sources in the named collections, embedded once for all of them.
 
-        Parts, such as messages and memories, are in no collection. Raises `NotFound` where no source is left.
+        Parts, such as messages and memories, are in no collection. Raises `NotFound` if no source is left.
         """
         if filter.collections or collections_in(text):
             sources = [each for each in sources if not each.view.is_part]
@@ -96,7 +96,7 @@ class Federation:
 
 
 def narrowed(filter: Filter, source: Filter) -> Filter:
-    """Return a filter for what passes both; where they have no kind in common, nothing passes."""
+    """Return the intersection of two filters; without a common kind, nothing passes."""
     kinds = filter.kinds or source.kinds
     not_kinds = (*filter.not_kinds, *source.not_kinds)
     if filter.kinds and source.kinds:

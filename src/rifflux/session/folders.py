@@ -1,4 +1,4 @@
-"""The folders that documents lie in: what a caller calls them, and which ones a filter means."""
+"""The folders of documents: their names for a caller, and which ones a filter means."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import PurePath
 from rifflux.session.session import IndexView
 from rifflux.types import Filter
 
-#: Folders that are told apart, those with the most documents first.
+#: The most folders considered, those with the most documents first.
 MOST_FOLDERS = 10_000
-#: A folder that no document lies in.
+#: A folder without documents.
 _NOWHERE = ("",)
 
 
@@ -30,11 +30,11 @@ class Folder:
 
     @property
     def key(self) -> str:
-        """Return the folder as the store knows it."""
+        """Return the folder in the store's terms."""
         return f"{self.namespace}/{self.name}"
 
     def label(self, length: int) -> str:
-        """Return the name behind so many parts of the place."""
+        """Return the name, preceded by that many parts of the place."""
         if length < len(self.place):
             behind = self.place[len(self.place) - length :]
         else:
@@ -45,8 +45,8 @@ class Folder:
 def folders_of(view: IndexView) -> list[tuple[str, int]]:
     """Return the folders that the caller may read, each with its number of documents, most documents first.
 
-    A folder goes by its name. Where several roots have a folder of the same name, the names of the folders above it
-    come first, as many as tell them apart.
+    A folder has its name. If several roots have a folder of that name, as many names of the folders above it come first
+    as distinguish them.
     """
     by_name: dict[str, list[Folder]] = {}
     for folder in _folders(view):
@@ -70,10 +70,10 @@ def _labelled(same: Sequence[Folder]) -> Iterator[tuple[str, int]]:
 
 
 def resolved(view: IndexView, filter: Filter) -> Filter:
-    """Return a filter whose folders are named as the store knows them.
+    """Return a filter with its folders in the store's terms.
 
-    `src` means each folder of that name, `guide/src` those of a root whose name is `guide`. What the caller may not
-    know of a place is never compared.
+    `src` means each folder of that name, `guide/src` those of a root whose name is `guide`. Parts of a place that the
+    caller may not know are never compared.
     """
     if not filter.folders:
         return filter
@@ -106,7 +106,7 @@ def _folders(view: IndexView) -> Iterator[Folder]:
 
 
 def _owned(view: IndexView) -> set[str] | None:
-    """Return the roots that are the caller's own; None where all of them are."""
+    """Return the caller's own roots; None if all of them are."""
     if all(view.owns(each) for each in view.labels):
         return None
     return {root for owner in view.mine for root in view.session.store.of(owner).catalog.roots()}

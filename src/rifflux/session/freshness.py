@@ -1,4 +1,4 @@
-"""What an index knows of its files: how far it may be behind them, which were left out, and how refreshing went."""
+"""The freshness of an index: how far it may be behind its files, which were left out, and the success of refreshing."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from rifflux.types import Freshness
 _SYNCED = "synced"
 _LEFT_OUT = "left_out"
 _REFRESHES = "refreshes"
-#: Files looked at each time, and for `status`.
+#: Files checked each time, and for `status`.
 FEW = 50
 MANY = 1000
-#: Seconds between two looks.
+#: Seconds between two checks.
 PAUSE = 5.0
-#: A look begins this many seconds after the search that asked for it, which should be done by then.
+#: A check starts this many seconds after the search that caused it, which should be done by then.
 LATER = 0.02
 
 
 @dataclass
 class Sampler:
-    """Samples the files of a store. The first search waits a millisecond for it; later ones get the latest finding."""
+    """Samples the files of a store. The first search waits a millisecond for it; later ones get the latest result."""
 
     store: Store
     _latest: Freshness | None = field(default=None, init=False)
     _due: float = field(default=0.0, init=False)
 
     def latest(self) -> Freshness | None:
-        """Return the latest finding; None if there can be none. Takes microseconds, but for the first time."""
+        """Return the latest result; None if there can be none. Takes microseconds, except the first time."""
         now = time.monotonic()
         if now >= self._due:
             self._due = now + PAUSE
@@ -49,7 +49,7 @@ class Sampler:
         return self._latest
 
     def now(self) -> Freshness:
-        """Return the finding of a look at many files."""
+        """Return the result of checking many files."""
         found = look(self.store, MANY)
         self._latest, self._due = found, time.monotonic() + PAUSE
         return found
@@ -60,7 +60,7 @@ class Sampler:
 
 
 def synced(store: Store) -> Mapping[str, float]:
-    """Return the moment of the last look at each root as a whole, in seconds since 1970."""
+    """Return the time of the last complete check of each root, in seconds since 1970."""
     found: dict[str, float] = {}
     for each in store.members():
         found |= json.loads(each.registry.setting(_SYNCED) or "{}")
@@ -68,14 +68,14 @@ def synced(store: Store) -> Mapping[str, float]:
 
 
 def note_synced(store: Store, roots: Iterable[str], time: float) -> None:
-    """Record the moment at which roots were last synced as a whole."""
+    """Record the time at which roots were last synced completely."""
     if not store.read_only:
         known = {root: at for root, at in synced(store).items() if Path(root).exists()}
         store.registry.set(_SYNCED, json.dumps(known | dict.fromkeys(roots, time), ensure_ascii=False), content=False)
 
 
 def look(store: Store, number: int) -> Freshness:
-    """Return how far a store may be behind its files, by looking at `number` of them."""
+    """Return how far a store may be behind its files, by checking `number` of them."""
     total, sampled = store.catalog.some_files(number)
     last = synced(store)
     there: dict[str, bool] = {}
@@ -109,7 +109,7 @@ def look(store: Store, number: int) -> Freshness:
     )
 
 
-# How many files of each root were left out when all of it was last looked at, by their kind
+# The number of skipped files of each root at its last complete check, by kind
 
 
 def note_left_out(store: Store, root: str, counts: Mapping[str, int]) -> None:
@@ -147,10 +147,10 @@ def _recorded(store: Store) -> dict[str, dict[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Refreshes:
-    """Attempts to bring collections up to date with their files, since the index was made.
+    """Attempts to refresh collections from their files, since the index was created.
 
-    An attempt fails if its root is gone or could not be read as a whole; a file that no reader understands is reported
-    as failed by itself, and its attempt succeeds.
+    An attempt fails if its root is missing or could not be listed; an unreadable file is reported separately, and the
+    attempt succeeds.
     """
 
     succeeded: int = 0
@@ -158,7 +158,7 @@ class Refreshes:
 
 
 def record_refresh(store: Store, *, succeeded: bool) -> None:
-    """Count an attempt to bring a collection up to date; an index that cannot be written counts none."""
+    """Count an attempt to refresh a collection; a read-only index counts none."""
     if store.read_only:
         return
     with suppress(RiffluxError), store.transaction():
@@ -178,7 +178,7 @@ def refreshes_of(stores: Iterable[Store]) -> Refreshes:
 
 
 def is_fresh(stores: Iterable[Store]) -> bool:
-    """Return True if no collection is behind its files, as far as a sample of them tells, and no root is gone."""
+    """Return True if no collection is behind its files, judging by a sample, and no root is missing."""
     for store in stores:
         found = look(store, FEW)
         if found.note or found.missing_roots:

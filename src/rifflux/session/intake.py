@@ -1,4 +1,4 @@
-"""How a file or a text that somebody sends is taken in: where it is read, and how much of it is stored."""
+"""Limits on files and texts that somebody sends."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """ReaderLimits and progress of one import.
+    """Limits and progress of one import.
 
     The file is read inside the context that `place` returns, which is left before anything is stored: a service lets
-    only so many files be read at a time. `document_chunks` and `request_chunks` bound the chunks of one document and
-    of the whole import; None is no bound. `progress` is called with each stage, and may raise to end the import. How
-    much is stored it is told within the transaction that stores it.
+    only so many files be read at a time. `document_chunks` and `request_chunks` bound the chunks of one document and of
+    the whole import; None is no bound. `progress` is called with each stage, and may raise to end the import. It learns
+    how much is stored within the transaction that stores it.
     """
 
     place: Callable[[], AbstractContextManager[object]] = nullcontext
@@ -34,7 +34,7 @@ class Intake:
             self.progress(stage, done, total)
 
     def check_document(self, name: str, chunks: int) -> None:
-        """Raise `InvalidArgument` for a document of more chunks than are taken."""
+        """Raise `InvalidArgument` for a document with too many chunks."""
         if self.document_chunks is not None and chunks > self.document_chunks:
             raise InvalidArgument(
                 f"{name!r} has {chunks:,} chunks, and a document may have {self.document_chunks:,} here: split it"
@@ -64,5 +64,5 @@ class Intake:
         return self.request_chunks is not None and documents + characters > self.request_chunks
 
 
-#: Of one's own files: nobody else waits, and nothing is too much.
+#: For one's own files: without limits.
 UNBOUNDED = Intake()

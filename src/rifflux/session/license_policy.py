@@ -13,9 +13,9 @@ from rifflux.types import LICENSED, REST_WITHHELD, WITHHELD, Document, Hit, Noti
 if TYPE_CHECKING:
     from rifflux.text.licenses import Permission, Rules
 
-# The table of licenses is read for works alone: most indexes hold none.
+# The table of licenses is read for works only: most indexes have none.
 
-#: The metadata that are facts about a work: what a bibliography has of it. Other metadata may quote its text.
+#: The metadata that are bibliographic facts of a work. Other metadata may quote its text.
 _FACTS = frozenset({"authors", "author_ids", "year", "venue", "sources", "primary", "cited_by_count"})
 #: The other fields that are.
 _DATED = frozenset({"kind", "created_at", "updated_at", "tags"})
@@ -39,11 +39,11 @@ class LicensePolicy:
     mine: Collection[str] | None = None
 
     def of(self, store: Store, mine: Collection[str] | None = None) -> LicensePolicy:
-        """Return the rule for what a store holds, as the caller has it whose these owners are."""
+        """Return the policy for a store, for a caller with these owners."""
         return replace(self, store=store, mine=mine)
 
     def _owned(self, namespace: str) -> bool:
-        """Return whether what a namespace holds is the caller's own."""
+        """Return True if the documents of a namespace are the caller's own."""
         owner = parted(namespace)[1]
         if owner is None and self.store:
             owner = self.store.owner
@@ -81,7 +81,7 @@ class LicensePolicy:
         return permission_of(license, self.rules)
 
     def knows(self, license: str) -> bool:
-        """Return whether it is known what a license permits everybody to see."""
+        """Return True if it is known what a license permits everybody to see."""
         from rifflux.text.licenses import is_known
 
         return is_known(license, self.rules)
@@ -97,7 +97,7 @@ class LicensePolicy:
         return permission
 
     def shows_all(self, namespace: str, license: str | None) -> bool:
-        """Return whether the caller may see all of a document."""
+        """Return True if the caller may see all of a document."""
         if not namespace.startswith(LICENSED):
             return True
         from rifflux.text.licenses import Permission
@@ -105,19 +105,19 @@ class LicensePolicy:
         return self.permission(namespace, license) is Permission.TEXT
 
     def tells_facts(self, namespace: str, license: str | None) -> bool:
-        """Return whether the caller may know who wrote a document, when it appeared, where, and what it cites."""
+        """Return True if the caller may know the authors, date, venue and citations of a document."""
         if not namespace.startswith(LICENSED) or self.permission(namespace, license) or self._facts == "everyone":
             return True
         return self._facts == "owner" and self._owned(namespace)
 
     def tells(self, hit: Hit, fields: Collection[str]) -> bool:
-        """Return whether the caller may know what a document has in fields of its metadata, or its dates and kind."""
+        """Return True if the caller may know fields of a document's metadata, or its dates and kind."""
         if self.shows_all(hit.place[0], hit.license):
             return True
         return set(fields) <= _FACTS | _DATED and self.tells_facts(hit.place[0], hit.license)
 
     def opened(self, licenses: Iterable[tuple[str, str | None]]) -> list[Notice]:
-        """Return notices of the texts that are visible though no known license permits it, and who decided that."""
+        """Return notices on texts that are visible although no known license permits it, and who decided that."""
         from rifflux.text.licenses import permission_of
 
         ruled: set[str] = set()
@@ -194,7 +194,7 @@ class LicensePolicy:
         return ()
 
     def _partly(self, hit: Hit, abstracts: Mapping[_Place, int]) -> Hit:
-        """Return a hit whose text is withheld, unless it is of the abstract."""
+        """Return a hit with its text withheld, unless it is part of the abstract."""
         if hit.span[1] <= abstracts.get(hit.place, 0):
             return replace(hit, metadata=_facts_of(hit.metadata))
         closed = replace(
@@ -205,7 +205,7 @@ class LicensePolicy:
         return replace(closed, kind="", created_at=None, updated_at=None, metadata={})
 
     def _abstracts(self, places: Collection[_Place]) -> Mapping[_Place, int]:
-        """Return where the abstract ends that the text of each document begins with."""
+        """Return the end of the leading abstract in the text of each document."""
         if self.store and places:
             found = self.store.catalog.documents_at(sorted(places))
         else:
@@ -214,7 +214,7 @@ class LicensePolicy:
 
 
 def _abstract_of(document: Document) -> int:
-    """Return where the abstract ends that a document's text begins with; 0 without one."""
+    """Return the end of the leading abstract in a document's text; 0 without one."""
     spans: list[Span] = [part.span for part in document.parts if part.kind == "abstract"]
     return next((end for start, end in spans if start == 0), 0)
 

@@ -1,4 +1,4 @@
-"""Maintenance: checking, mending and copying an index, and switching it to another model."""
+"""Maintenance: checking, repairing and copying an index, and switching it to another model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rifflux.types import Progress
 if TYPE_CHECKING:
     from rifflux.models.custom import Model
 
-#: Vectors that are dropped in one transaction: a moment's work, so that searches at the same time do not notice.
+#: Vectors dropped per transaction: few enough for concurrent searches not to notice.
 DROPPED_AT_ONCE = 256
 #: Kinds of documents that are searched by words alone unless the policy `hybrid_search` is on.
 MESSAGES = frozenset({"conversation", "message"})
@@ -28,7 +28,7 @@ MESSAGES = frozenset({"conversation", "message"})
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A copy of an index: where it is, its size, and how long that took; and where that of its state file is."""
+    """A copy of an index: its path, size and duration, and the path of its state file's copy."""
 
     path: str
     bytes: int
@@ -38,7 +38,7 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What mending did, what is still wrong, and where the damaged file is if a new one took its place."""
+    """The result of a repair: what was done, what is still wrong, and the path of a replaced damaged file."""
 
     done: tuple[str, ...]
     problems: tuple[Problem, ...]
@@ -47,7 +47,7 @@ class Repaired:
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """A change of models: from which to which, how many vectors were made and dropped, how long that took."""
+    """The result of a switch: the models, the numbers of vectors made and dropped, and the duration."""
 
     former: str
     model: str
@@ -59,19 +59,19 @@ class Switched:
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """Looks after an index as a whole. In a scope, all of this raises `OutOfScope`."""
+    """Maintains an index as a whole. In a scope, all methods raise `OutOfScope`."""
 
     view: IndexView
 
     def accelerate(self) -> None:
-        """Build now what makes searching a large index fast, and return when it is there.
+        """Build the derived files of a large index now, and return when they are complete.
 
-        Above some 20,000 chunks this happens by itself, in the background. It is a file of its own, and can be deleted.
+        Above some 20,000 chunks this happens in the background. Derived files can be deleted.
         """
         self.view.store.accelerate()
 
     def check(self) -> list[Problem]:
-        """Look for damage; an empty list means that the index is sound and complete."""
+        """Check for damage; an empty list means that the index is sound and complete."""
         from rifflux.ingest.prepare import analysis_of
 
         analysis = analysis_of(self.view.profile.analyzer)
@@ -80,7 +80,7 @@ class Maintenance:
         return [*self.view.store.check(analysis), *self._model_problems()]
 
     def _model_problems(self) -> list[Problem]:
-        """Return the reasons for which questions cannot be embedded as the chunks were."""
+        """Return the reasons why questions cannot be embedded like the chunks."""
         from rifflux.models import load_embedder
         from rifflux.models.custom import CUSTOM
         from rifflux.models.embedder import Verifiable
@@ -112,9 +112,9 @@ class Maintenance:
         return []
 
     def repair(self, progress: Progress | None = None) -> Repaired:
-        """Mend what can be made again: rows, the word index, vectors. The rest is left, and reported.
+        """Rebuild what can be rebuilt: rows, the word index, vectors. The rest is left, and reported.
 
-        A database that cannot be opened or read is put together again by `rifflux.repair`.
+        A database that cannot be opened or read is rebuilt by `rifflux.repair`.
         """
         from rifflux.ingest.prepare import analysis_of
 
@@ -123,7 +123,7 @@ class Maintenance:
         return Repaired(tuple(done), tuple(self.check()))
 
     def _rebuild(self, documents: Sequence[tuple[str, str, str]]) -> list[str]:
-        """Cut documents that lack chunks again; they came from no file, so their text is all there is of them."""
+        """Chunk documents that lack chunks again; they have no file, so their text is the only source."""
         from rifflux.ingest.chunking import blocks_of
 
         for owner, namespace, key in documents:
@@ -137,7 +137,7 @@ class Maintenance:
         return []
 
     def _make_vectors(self, progress: Progress | None) -> list[str]:
-        """Embed what has no vector, where there are vectors at all and their model can be had."""
+        """Embed chunks without a vector, if there are vectors at all and their model is available."""
         from rifflux.ingest.embed import embed_pending
         from rifflux.session.vectors import confirm
 
@@ -153,10 +153,10 @@ class Maintenance:
         return []
 
     def backup(self, path: str | Path, *, force: bool = False, progress: Progress | None = None) -> Copied:
-        """Copy the index as it is at this moment to a file, while others go on reading and writing.
+        """Copy a snapshot of the index to a file, while others read and write.
 
-        The copy appears when it is whole and was checked. `force` replaces what is there. Raises `InvalidArgument` for
-        a path that may not be written to, and `UnusableIndex` where that fails. A state file is copied beside it.
+        The copy appears once it is complete and checked. `force` replaces an existing file. Raises `InvalidArgument`
+        for a path that must not be written, and `UnusableIndex` if writing fails. A state file is copied next to it.
         """
         start = time.perf_counter()
         target = Path(path).expanduser()
@@ -168,19 +168,19 @@ class Maintenance:
         return Copied(str(target), target.stat().st_size, round(time.perf_counter() - start, 3), state)
 
     def models(self) -> list[Generation]:
-        """Return the models whose vectors the index holds: the one in use, then one that is built, then former ones."""
+        """Return the models whose vectors the index holds: the one in use, then one being built, then former ones."""
         return self.view.store.semantic.generations.all()
 
     def switching(self) -> Generation | None:
-        """Return the generation that is built at the moment, or whose building was interrupted."""
+        """Return the generation that is being built, or whose building was interrupted."""
         return next((each for each in self.models() if each.state == State.BUILDING), None)
 
     def switch(self, model: Model, *, threads: int | None = None, progress: Progress | None = None) -> Switched:
-        """Make vectors of another model for every chunk, and search by them from then on.
+        """Make vectors of another model for every chunk, then search with them.
 
-        Meanwhile searches use the old ones, and the index may be changed; the switch itself is one transaction. What an
-        interruption leaves is taken up by the next call, or dropped by `abort_switch`. Raises `InvalidArgument` while
-        the index is being switched to a third model.
+        Meanwhile searches use the old ones, and the index may be changed; the switch itself is one transaction. The
+        next call resumes an interrupted switch, and `abort_switch` drops it. Raises `InvalidArgument` while the index
+        is being switched to a third model.
         """
         from rifflux.ingest.embed import embed_pending
         from rifflux.ingest.sync import SWITCH, Turns
@@ -202,7 +202,7 @@ class Maintenance:
                 else:
                     keep_probe(self.view.session.store, embedder)
                 generations.begin(info_of(embedder))
-                # What is added between the last vector and the switch needs another round.
+                # Chunks added between the last vector and the switch need another round.
                 while not generations.finish():
                     if self.switching() is None:
                         raise ModelError(f"the switch to {embedder.name} was aborted by another process")
@@ -218,7 +218,7 @@ class Maintenance:
         return Switched(name, embedder.name, embedded, dropped, seconds, tuple(turns.waited_for))
 
     def abort_switch(self) -> ModelInfo | None:
-        """Give up building vectors of another model and drop those there are; returns the model, None if none was."""
+        """Abort a switch and drop its vectors; return the model, None if none was under way."""
         ended = self.view.store.semantic.generations.abort()
         self._drop(None)
         return ended
@@ -231,7 +231,7 @@ class Maintenance:
         return 0
 
     def _tidy(self) -> bool:
-        """Return True if an interrupted switch to the model in use left something to do."""
+        """Return True if an interrupted switch to the model in use is incomplete."""
         self.view.store.semantic.generations.abort()
         return any(each.state == State.RETIRED for each in self.models())
 

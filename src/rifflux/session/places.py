@@ -1,4 +1,4 @@
-"""Naming a document by its file or some of its lines, what a name may mean that nothing has, and whose a folder is."""
+"""Names of documents by file and lines, suggestions for unknown names, and owners of folders."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rifflux.store import Store
 from rifflux.types import Document, Lines
 
 _RANGE = re.compile(r"(?P<name>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?")
-#: So many names are compared with a name that nothing has, and so many of the nearest are told.
+#: The most names compared with an unknown name, and the most suggestions.
 _COMPARED = 20_000
 _TOLD = 5
 
 
 def in_lines(name: str) -> tuple[str, Lines] | None:
-    """Return what `notes/a.md:10-40` or `notes/a.md:10` names, and the lines; None for a name without lines."""
+    """Return the name and the lines of `notes/a.md:10-40` or `notes/a.md:10`; None for a name without lines."""
     found = _RANGE.fullmatch(name)
     if found is None:
         return None
@@ -28,7 +28,7 @@ def in_lines(name: str) -> tuple[str, Lines] | None:
 
 
 def cut_to(document: Document, lines: Lines) -> Document:
-    """Return a document with nothing of its text but some lines."""
+    """Return a document with only some lines of its text."""
     first, last = lines
     return replace(document, text="\n".join(document.text.split("\n")[first - 1 : last]), parts=())
 
@@ -49,7 +49,7 @@ def _ends_in(path: PurePosixPath, wanted: PurePosixPath) -> bool:
 
 
 def lookalikes(store: Store, name: str) -> list[str]:
-    """Return the paths, or keys, that are nearest to a name that nothing has: like it, or holding it."""
+    """Return the paths or keys that are similar to an unknown name, or contain it."""
     words = PurePosixPath(name).name
     if words:
         holding = store.catalog.bearing(words, _TOLD)
@@ -65,7 +65,7 @@ def lookalikes(store: Store, name: str) -> list[str]:
 
 
 def refuse_twice(places: Iterable[Path], label: str, store: Store) -> None:
-    """Raise `InvalidArgument` for a place that another collection holds already, or of which it holds a part."""
+    """Raise `InvalidArgument` for a place that another collection contains, or a part of it."""
     from rifflux.ingest.sync import sources
 
     for source in (Path(each) for each in sources(store)):

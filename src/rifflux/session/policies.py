@@ -1,7 +1,6 @@
-"""Policies: what an administrator decides for everybody who uses an index, kept in the index.
+"""Policies: settings by an administrator for everybody who uses an index, stored in the index.
 
-Everybody may read them. Only who opened the index, not who has a scope of it, can change one. Some are each owner's to
-decide, for their own view.
+Everybody may read them. They can only be changed without a scope. Some are settings of each owner for their own view.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from rifflux.store import LogEntry, Store
 from rifflux.text.licenses import NO_LICENSE_OPENS, checked_rules, rules_in, spelled
 from rifflux.types.nouns import iso_time
 
-#: Characters of a value that the log tells.
+#: Characters of a value in the log.
 LONGEST_TOLD = 500
 _WORDS = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
 _READERS = ("owner", "everyone", "nobody")
@@ -26,11 +25,11 @@ _READERS = ("owner", "everyone", "nobody")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Something to decide, and what it is about.
+    """A policy and its description.
 
-    `read` makes a value of what is given or was stored, and raises `InvalidArgument` for what is none; `write` returns
-    the text that is stored and shown. `own` says that each owner decides it, for what is theirs. `unreadable` holds
-    where what was stored is no value: another version may have written it.
+    `read` parses a given or stored value, and raises `InvalidArgument` for an invalid one; `write` returns the text to
+    store and print. With `own` each owner sets it for their own documents. `unreadable` replaces an invalid stored
+    value, which another version may have written.
     """
 
     name: str
@@ -102,16 +101,16 @@ POLICIES: Mapping[str, Policy] = {
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The policies of an index, by name; those that were never set have their defaults.
+    """The policies of an index, by name; unset ones have their defaults.
 
-    `by` is the administrator who decides, as the log calls them: empty for whoever has the file of the index.
+    `by` is the administrator's name in the log, empty on the command line.
     """
 
     store: Store
     by: str = ""
 
     def get(self, name: str) -> Any:
-        """Return what was decided. What was stored and cannot be read opens nothing."""
+        """Return the value of a policy. An unreadable stored value permits nothing."""
         policy = _known(name)
         registry = self.store.registry
         if policy.own:
@@ -132,9 +131,9 @@ class Policies:
         return LEXICAL
 
     def set(self, name: str, value: object) -> None:
-        """Decide something for everybody, or what is each owner's to decide, for oneself.
+        """Set a policy for everybody, or the caller's own.
 
-        Raises `InvalidArgument` for a value that cannot be meant, and in a scope `OutOfScope` for what is everybody's.
+        Raises `InvalidArgument` for an invalid value, and in a scope `OutOfScope` for a policy for everybody.
         """
         policy = _known(name)
         wanted = policy.read(value)

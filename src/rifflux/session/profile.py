@@ -18,8 +18,8 @@ from rifflux.store import CONTRACT, DEFAULT, FieldWeights
 from rifflux.text.analyzer import Analyzer, analyzer
 from rifflux.types import Execution
 
-# The window of the bundled embedder. A passage up to a quarter longer stays whole: most abstracts do then, which ranks
-# them better by words, and what the vector misses of them is their end.
+# The window of the bundled embedder. A passage up to a quarter longer stays whole: this keeps most abstracts whole,
+# which ranks them better by words, and their vectors only miss their end.
 _CHUNKER = Chunker(target_tokens=256, tolerance=0.25)
 
 
@@ -37,8 +37,8 @@ STAGES = (
     PAGE,
     *("relevance", "licenses"),
 )
-#: What is read of a question besides its words: whom it names, other spellings and synonyms of its words, and whether
-#: it is one identifier, which is searched for by words alone.
+#: What is recognized in a question besides its words: names, spelling variants and synonyms, and whether it is one
+#: identifier, which is searched by words only.
 CREDITS = "credits"
 EXPANSION = "expansion"
 SHORTCUT = "shortcut"
@@ -47,7 +47,7 @@ READING = frozenset({CREDITS, EXPANSION, SHORTCUT})
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The weights of scores that an index or a caller sets; what is not named has its default.
+    """The weights of scores set by an index or a caller; others have their defaults.
 
     `boosts` are factors for what a question names (see `rifflux.retrieve.steps.anchors.Anchors`), `features` weights of
     the reranker of that name by component, `components` those of the score of works, and `intents` what is changed of

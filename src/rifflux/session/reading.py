@@ -1,4 +1,4 @@
-"""Reading what is stored: chunks and documents, by whatever names them."""
+"""Reading stored chunks and documents by any of their names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rifflux.types.nouns import iso_time
 
 
 class Reader:
-    """Reads chunks and documents: of all that the caller of a view may read, or of those collections that are named."""
+    """Reads chunks and documents that the caller of a view may read, or of named collections."""
 
     def __init__(self, view: IndexView, collections: Sequence[str] = ()) -> None:
         self.own = view
@@ -39,7 +39,7 @@ class Reader:
     def document(self, key: str) -> Document:
         """Return a document by key, path, absolute path, identifier, or the name of its file where only one has it.
 
-        It has its whole text, or with the lines behind it (`notes/cache.md:10-40`) only those. Raises `NotFound`.
+        It has its whole text, or only some lines of it (`notes/cache.md:10-40`). Raises `NotFound`.
         """
         from rifflux.session.places import cut_to, in_lines
 
@@ -58,7 +58,7 @@ class Reader:
         return self.view.visible.document(namespace, document)
 
     def chunks(self, key: str) -> list[Hit]:
-        """Return the chunks of a document in reading order, with lines behind its name those on them.
+        """Return the chunks of a document in reading order, or those on some lines.
 
         Raises `NotFound`.
         """
@@ -87,7 +87,7 @@ class Reader:
         return found[0]
 
     def places_of(self, key: str, *, exactly: bool = False) -> list[tuple[str, str]]:
-        """Return the places of all that a name may mean, as for `place_of`, or `exactly` says. Raises `NotFound`."""
+        """Return the places that a name may mean, as for `place_of`, or `exactly`. Raises `NotFound`."""
         from rifflux.session.places import lookalikes, namesakes
 
         found = self._own(self.named(key) or ([] if exactly else namesakes(self.store, key)))
@@ -101,7 +101,7 @@ class Reader:
         return found
 
     def _own(self, places: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return the places that are the caller's own, if any are."""
+        """Return the caller's own places, if there are any."""
         own = [place for place in places if self.view.owns(self._owner_of(place[0]))]
         if self.several and own:
             return own
@@ -125,7 +125,7 @@ class Reader:
         return [place for places in within for place in places] or self._below(key)
 
     def _below(self, key: str) -> list[tuple[str, str]]:
-        """Return the places of what is named behind the name of a root's folder."""
+        """Return the places of a name that follows the name of a root's folder."""
         folder, _, name = key.partition("/")
         roots = [root for root in self.store.catalog.roots() if name and PurePath(root).name == folder]
         return [place for root in dict.fromkeys(roots) for place in self.store.catalog.find_documents(f"{root}/{name}")]
@@ -149,7 +149,7 @@ class Reader:
         return f"{self.view.labels[owner]}/{name}/{key}"
 
 
-# Recording how well documents answered, and what was done with them
+# Feedback: judgements and uses of documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class Feedback:
 def identified(store: Store, name: str) -> list[tuple[str, str]]:
     """Return the (namespace, key) of the documents with an identifier, as typed or else in its canonical spelling.
 
-    The keys of titles, which find duplicates, name nothing: they would tell whether a guessed author is right.
+    The keys of titles, which find duplicates, are no names: they would reveal whether a guessed author is right.
     """
     from rifflux.text.schemes import parse_identifier
     from rifflux.text.titles import TITLE

@@ -110,8 +110,8 @@ class Search:
 class Searcher:
     """Answers questions from a view of an index. Safe to share between threads.
 
-    `others` are the further stores that the same question is searched in. A word that occurs in one of them is spelled
-    as it was meant.
+    `others` are the further stores that the same question is searched in. A word that occurs in one of them counts as
+    correctly spelled.
     """
 
     def __init__(self, view: IndexView, others: Sequence[Store] = ()) -> None:

@@ -89,7 +89,7 @@ def install(
         bool, typer.Option("--print", help="Print what would be written, and write nothing.")
     ] = False,
 ) -> None:
-    """Add this server to a client's configuration, after showing the change and asking.
+    """Add this server to a client's configuration, after confirming the change.
 
     The rest of the file stays as it is. A file with comments is not changed: the entry is printed instead.
     """
