@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rifflux import Progress
 
 _TOKENS = "tokens.json"
-#: Settings of where things are and how files are found, which mean nothing elsewhere.
+#: Settings of locations and of finding files, which do not apply elsewhere.
 _OF_THIS_PLACE = ("db", "state", "threads", "hidden", "all_files", "exclude", "max_file_mb", "synonyms", "rerank_model")
 _WORKERS = 2
 

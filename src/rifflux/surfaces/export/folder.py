@@ -17,7 +17,7 @@ from rifflux.types.temporary import partial, sweep
 #: Files of every export: the hashes of its files, and facts about it.
 SUMS = "SHA256SUMS"
 FACTS = "export.json"
-# Of the system call that gives two folders each other's name.
+# For the system call that exchanges the names of two folders.
 _HERE = -100
 _EXCHANGE = 2
 
