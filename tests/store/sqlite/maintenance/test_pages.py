@@ -156,6 +156,23 @@ def test_rows_are_found_below_a_page_that_is_lost(tmp_path: Path, table: str) ->
         assert index.admin.check() == []
 
 
+@pytest.mark.parametrize("table", ["chunk", "document", "document_text"])
+def test_rows_are_found_where_the_page_above_them_was_exchanged_with_one_below(db: Path, table: str) -> None:
+    """Each page is whole, and the table looks as if it had no more than one page."""
+    one = (pages_of(db, table, "internal")[0] - 1) * PAGE
+    other = (pages_of(db, table, "leaf")[1] - 1) * PAGE
+    data = bytearray(db.read_bytes())
+    data[one : one + PAGE], data[other : other + PAGE] = data[other : other + PAGE], data[one : one + PAGE]
+    with rifflux.open(db, model="hash:64") as index:
+        before = index.status()
+    db.write_bytes(data)
+    assert any(problem.unreadable for problem in rifflux.diagnose(db))
+    assert rifflux.repair(db).problems == ()
+    with rifflux.open(db, model="hash:64") as index:
+        after = index.status()
+        assert (after.documents, after.chunks) == (before.documents, before.chunks)
+
+
 def test_inner_pages_name_the_pages_below(made: Path) -> None:
     with closing(DatabasePages.read(made)) as pages:
         (root,) = pages_of(made, "chunk", "internal")

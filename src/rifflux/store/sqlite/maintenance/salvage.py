@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 
 from rifflux.errors import Cure, DamagedIndex, NotAnIndex
-from rifflux.store.sqlite.connection.connect import APPLICATION_ID, connect, translated
+from rifflux.store.sqlite.connection.connect import APPLICATION_ID, connect, text_hash, translated
 from rifflux.store.sqlite.connection.engine import transaction
 from rifflux.store.sqlite.connection.exchange import alone, exchange, new_folder
 from rifflux.store.sqlite.maintenance.pages import (
@@ -142,7 +142,7 @@ class _Found:
         return not rows or any(tree.fits(row) for row in rows)
 
     def adopt(self) -> int:
-        """Give each page that follows from no other to the one broken tree whose rows it may have.
+        """Give each page that follows from no other to the one tree whose rows it may have, a broken one first.
 
         Returns how many whole pages of rows may be of several.
         """
@@ -155,11 +155,15 @@ class _Found:
             if not rows:
                 continue
             by_row = kind == LEAF_TABLE
-            able = [
+            fitting = [
                 tree.name
                 for tree in self.trees.values()
-                if tree.name in self.broken and tree.by_row == by_row and all(tree.fits(row) for row in rows)
+                if tree.by_row == by_row and all(tree.fits(row) for row in rows)
             ]
+            # Where two pages were exchanged, a tree may look whole that is not.
+            able = [name for name in fitting if name in self.broken] or fitting
+            if "document_text" in able and all(row.values[1] == text_hash(row.values[2]) for row in rows):
+                able = ["document_text"]
             if len(able) == 1:
                 self.owned[number] = able[0]
             elif any(self.trees[name].is_table and name not in LEFT_OUT for name in able):
