@@ -140,10 +140,16 @@ class _Run:
         if enough.notice and not self.chat:
             self.notes.append(enough.notice)
         evidence = replace(evidence, pack=sealed(evidence.pack))
-        yield Sources(asked.question, searched, evidence.pack, evidence.pack.confidence, tuple(self.notes))
+        sources = Sources(asked.question, searched, evidence.pack, evidence.pack.confidence, tuple(self.notes))
         draft = Draft()
         by = EXTRACT
-        if self.chat and (may_answer or not reason):
+        if not self.chat or not (may_answer or not reason):
+            yield sources
+        else:
+            preview = Draft()
+            for _ in quoted(preview, quotations):
+                pass
+            yield replace(sources, model=self.chat.model, quotations=preview.text)
             yield from self._by_model(self.chat, searched, draft, found.passages)
             if self.gone():
                 return

@@ -87,13 +87,18 @@ class AnswerEvent:
 
 @dataclass(frozen=True, slots=True)
 class Sources(AnswerEvent):
-    """The passages that an answer may cite, before its first word; those nearest to it where it will be refused."""
+    """The passages that an answer may cite, before its first word; those nearest to it where it will be refused.
+
+    Where a `model` is asked, `quotations` is the answer in quotations, to be read until the model's comes.
+    """
 
     question: str
     searched: str
     pack: EvidencePack
     confidence: float
     notes: tuple[Notice, ...] = ()
+    model: str = ""
+    quotations: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.commands import PATIENCE
+from tests.support.stream_server import HANG, stream_server
 
 #: Runs the command line, and reports when it begins, which is when a test may end it.
 STARTED = """
@@ -81,3 +82,19 @@ def test_a_command_that_only_starts_ends_without_a_traceback(run: Any, delay: fl
     assert "Traceback" not in said
     # It may have ended by itself before: there is no index.
     assert process.returncode in (2, 128 + number)
+
+
+def test_waiting_for_a_model_can_be_ended_and_sources_are_quoted(run: Any) -> None:
+    (run.folder / "cache.md").write_text("# Caching\n\nCache entries live for ten minutes.\n")
+    assert run("index", "cache.md").returncode == 0
+    with stream_server() as server:
+        server.says = lambda body: [HANG]
+        run.settings.update(RIFFLUX_CHAT_URL=server.url, RIFFLUX_CHAT_MODEL="gpt")
+        process = begun(run, "ask", "how long do cache entries live")
+        assert process.stderr
+        while "waiting for gpt" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        quoted, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, said
+    assert "Cache entries live for ten minutes. [1]" in quoted

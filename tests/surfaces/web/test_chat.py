@@ -172,3 +172,46 @@ def test_a_chat_is_continued_renamed_exported_and_deleted(ann: Opened) -> None:
     ann.forgiven.append("404")
     page.goto(link)
     expect(page.get_by_role("alert")).to_contain_text("no chat")
+
+
+#: Answers what is not to be quoted with the first events alone, and never ends.
+HANGING = """(events) => {
+  const real = window.fetch;
+  window.fetch = (path, options) => {
+    if (!path.endsWith("/chat") || JSON.parse(options.body).extract) return real(path, options);
+    const body = new ReadableStream({start(stream) {
+      stream.enqueue(new TextEncoder().encode(events));
+      options.signal.addEventListener("abort", () => stream.error(new DOMException("left", "AbortError")));
+    }});
+    return Promise.resolve(new Response(body));
+  };
+}"""
+
+
+def test_quotes_are_read_while_a_model_is_waited_for_and_can_be_used_instead(ann: Opened) -> None:
+    page = ann.page
+    sources = {"pack": PACK, "model": "some-model", "quotations": "**Caches**\n\nEntries live. [1]"}
+    page.evaluate(HANGING, f"event: sources\ndata: {json.dumps(sources)}\n\n")
+    ask(page, "how many minutes do cache entries live")
+    answer = page.locator(".said").nth(1)
+    expect(answer).to_contain_text("Entries live.")
+    expect(answer.get_by_role("status")).to_contain_text("Waiting for some-model…")
+    assert ann.violations() == []
+    answer.get_by_role("button", name="Use these quotes").click()
+    expect(page.get_by_text("Quoted word for word", exact=True)).to_be_visible()
+    expect(page.locator(".said.user")).to_have_count(1)
+    ask(page, "how many minutes do cache entries live")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("alert")).to_have_text("Stopped.")
+    expect(page.get_by_text("Waiting for")).to_have_count(0)
+
+
+def test_what_a_model_writes_takes_the_place_of_quotes(ann: Opened) -> None:
+    sources = {"pack": PACK, "model": "some-model", "quotations": "Quoted. [1]"}
+    done = {**DONE, "text": "Written. [1]"}
+    scripted(ann.page, [("sources", sources), ("delta", {"text": "Written. [1]"}), ("done", done)])
+    ask(ann.page, "how long?")
+    answer = ann.page.locator(".said").nth(1)
+    expect(answer).to_contain_text("Written.")
+    expect(answer).not_to_contain_text("Quoted.")
+    expect(ann.page.get_by_text("By some-model")).to_be_visible()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -51,7 +52,7 @@ def ask(
             answer = answered(index.answering(question, **vars(request)))
             show.print_json(answer_json(answer))
         else:
-            answer = printed(index.answering(question, **vars(request)))
+            answer = printed(partial(index.answering, question), request)
     if fail_empty and answer.refused:
         raise typer.Exit(1)
 
@@ -66,18 +67,32 @@ def answered(events: Iterator[AnswerEvent]) -> Answer:
     raise AssertionError("the last event is an answer or an error")
 
 
-def printed(events: Iterator[AnswerEvent]) -> Answer:
-    """Print an answer as it is streamed, then its sources, and return it."""
+def printed(answering: Callable[..., Iterator[AnswerEvent]], request: AnswerRequest) -> Answer:
+    """Print an answer as it is streamed, then its sources, and return it.
 
-    def printed() -> Iterator[AnswerEvent]:
+    Ctrl-C while a model is waited for ends that: the answer is quoted instead.
+    """
+    waits = False
+
+    def printed(events: Iterator[AnswerEvent]) -> Iterator[AnswerEvent]:
+        nonlocal waits
         for event in events:
             if isinstance(event, Sources) and event.searched != event.question:
                 show.note(f"searched for: {event.searched}", "dim")
+            if isinstance(event, Sources) and event.model:
+                waits = True
+                show.note(f"waiting for {event.model}; Ctrl-C quotes the sources instead", "dim")
             if isinstance(event, Delta):
                 typer.echo(show.safe(event.text), nl=False)
+                waits = False
             yield event
 
-    answer = answered(printed())
+    try:
+        answer = answered(printed(answering(**vars(request))))
+    except KeyboardInterrupt:
+        if not waits:
+            raise
+        answer = answered(printed(answering(**{**vars(request), "extract": True})))
     if answer.text:
         typer.echo()
     _print_sources(answer)

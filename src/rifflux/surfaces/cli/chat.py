@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from functools import partial
 
 import typer
 
@@ -40,18 +42,22 @@ def chat(request: AnswerRequest, here: AskOptions) -> None:
                 break
             if question == AGAIN or not question:
                 history = [] if question else history
+                if question and request.chat:
+                    request = replace(request, chat="new")
                 continue
             try:
-                events = index.answering(question, history, **vars(request))
                 if here.json:
-                    answer = answered(events)
+                    answer = answered(index.answering(question, history, **vars(request)))
                 else:
-                    answer = printed(events)
+                    answer = printed(partial(index.answering, question, history), request)
             except RiffluxError as error:  # the next question may do better
                 show.note(with_cure(error, CURES))
                 continue
             if here.json:
                 show.print_json(answer_json(answer), one_line=True)
+            if request.chat:  # what was said stands in the chat
+                request = replace(request, chat=answer.chat or request.chat)
+                continue
             said = answer.text or answer.reason
             history += [{"role": "user", "content": question}, {"role": "assistant", "content": said}]
 

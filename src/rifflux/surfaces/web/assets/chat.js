@@ -18,7 +18,7 @@ export async function show(place, given, {signal}) {
   const wanted = given.get("chat") ?? "", loading = wanted && wanted !== talk.id ? read(wanted, signal) : null;
   let under = null;
 
-  async function ask(question) {
+  async function ask(question, extract = by.value === "extract") {
     if (under) return;
     under = new AbortController();
     // What is asked before a chat is there goes on from it.
@@ -26,12 +26,15 @@ export async function show(place, given, {signal}) {
     signal.addEventListener("abort", () => under?.abort());
     const messages = talk.id ? [] : talk.turns.filter((each) => each.text).slice(-10).flatMap((each) => [{role: "user", content: each.question}, {role: "assistant", content: each.text}]);
     const turn = {question, text: "", withdrawn: [], pack: null, answer: null, error: null};
-    const view = drawn(turn, beside);
+    const view = drawn(turn, beside, () => { turn.quotes = true; under?.abort(); });
     said.append(view.said);
     send.disabled = !(stop.hidden = false);
     try {
-      for await (const [name, told] of stream("chat", {question, messages, extract: by.value === "extract", chat: talk.id || "new"}, under.signal)) {
-        if (name === "sources") turn.pack = told.pack;
+      for await (const [name, told] of stream("chat", {question, messages, extract, chat: talk.id || "new"}, under.signal)) {
+        if (name === "sources") {
+          Object.assign(turn, {pack: told.pack, model: told.model, preview: told.quotations});
+          if (turn.preview) laid([turn.preview]).then((layouts) => { turn.laidPreview = layouts; if (under && !turn.text) view.draw("sources"); }, () => {});
+        }
         else if (name === "delta") turn.text += told.text;
         else if (name === "withdrawn") turn.withdrawn.push(told);
         else if (name === "done") Object.assign(turn, {answer: told, text: told.text, pack: told.pack});
@@ -40,6 +43,11 @@ export async function show(place, given, {signal}) {
       }
       if (!turn.answer && !turn.error) turn.error = new Error("The answer broke off: ask again.");
     } catch (error) { turn.error = error.name === "AbortError" ? new Error("Stopped.") : error; }
+    if (turn.quotes && !turn.answer) {
+      under = null;
+      view.said.remove();
+      return ask(question, true);
+    }
     // What cannot be laid out is shown as it came.
     if (turn.pack) turn.layouts = await laid([turn.text, ...turn.pack.items.map((each) => each.text)]).catch(() => null);
     if (turn.answer) talk.turns.push(turn);
@@ -105,7 +113,7 @@ async function read(id, signal) {
 }
 
 /* One question and its answer, drawn again as more of it comes. */
-function drawn(turn, beside) {
+function drawn(turn, beside, quote) {
   const answer = h("div", {class: "said laid", dir: "auto"}, "…"), foot = h("div", {class: "stack"});
   const sources = () => fill(beside, h("h2", null, turn.answer?.refused ? "The nearest passages" : "Sources"), turn.pack.items.length ? turn.pack.items.map((item, place) => source(item, turn, turn.layouts?.[place + 1])) : h("p", {class: "soft"}, "None."));
   const point = (number) => {
@@ -118,6 +126,8 @@ function drawn(turn, beside) {
   const draw = (name) => {
     if (name === "sources") sources();
     if (turn.text || turn.withdrawn.length) fill(answer, pieces(turn, point));
+    else if (turn.model && !turn.answer) fill(answer, turn.preview && pieces({...turn, text: turn.preview, layouts: turn.laidPreview}, point),
+      name !== "end" && h("p", {class: "soft", role: "status"}, `Waiting for ${turn.model}… `, turn.preview && act("Use these quotes", quote, "plain")));
     if (name !== "end") return;
     if (turn.pack) sources();
     const told = turn.answer;
