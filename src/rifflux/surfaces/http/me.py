@@ -8,11 +8,11 @@ from fastapi import Query
 from pydantic import Field
 
 from rifflux import __version__
+from rifflux.index.facets import Facet
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import FailureOut
-from rifflux.surfaces.shared.nouns import nouns_json
 from rifflux.surfaces.shared.shapes import NoticeShape, Shape
 from rifflux.types.nouns import noun_json
 
@@ -35,31 +35,16 @@ def me(caller: User) -> MeOut:
     return MeOut.of(noun_json(caller), version=__version__)
 
 
-class FacetValueOut(Shape):
-    """A value that a search can be narrowed to. It is untrusted data."""
-
-    value: str | int | float | bool
-    documents: int = Field(description="That have it")
-
-
-class FacetOut(Shape):
-    """A field that a search can be narrowed by."""
-
-    name: str = Field(description="collection, kind, folder or a declared metadata field")
-    values: list[FacetValueOut] = Field(description="The most frequent first")
-    more: bool = Field(description="There are others")
-
-
 class FacetsOut(Shape):
     """What a search can be narrowed by."""
 
-    facets: list[FacetOut]
+    facets: list[Facet]
 
 
 @router.get("/facets", summary="What a search can be narrowed by")
 def facets(service: Asked, caller: User, limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> FacetsOut:
     """Count the documents that the caller may read by collection, kind, folder and the declared metadata fields."""
-    return FacetsOut.model_validate({"facets": nouns_json(service.of(caller).documents.facets(limit))})
+    return FacetsOut(facets=[*service.of(caller).documents.facets(limit)])
 
 
 class FreshnessOut(Shape):

@@ -135,24 +135,16 @@ def export(request: BibliographyRequest, service: Asked, caller: User) -> Export
     return ExportOut(format=request.format, bibliography=bibliography)
 
 
-class DoubtOut(Shape):
-    """Two works that may be one, and the evidence for and against it."""
-
-    one: str
-    other: str
-    reason: str
-
-
 class DoubtsOut(Shape):
     """The pairs of works that need a decision."""
 
-    doubts: list[DoubtOut]
+    doubts: list[Doubt]
 
 
 @router.get("/doubts", summary="Pairs of works that may be one")
 def doubts(service: Asked, caller: User) -> DoubtsOut:
     """List the pairs that an import could not decide on."""
-    return _doubts(service.of(caller).works.doubts())
+    return DoubtsOut(doubts=service.of(caller).works.doubts())
 
 
 @router.post("/doubts", summary="Decide on a pair of works")
@@ -160,11 +152,7 @@ def decide(request: DecisionRequest, service: Asked, caller: User) -> DoubtsOut:
     """Merge two works of the caller's own, or keep them apart; returns the remaining pairs."""
     works = service.of(caller).works
     works.decide(**vars(request))
-    return _doubts(works.doubts())
-
-
-def _doubts(found: Sequence[Doubt]) -> DoubtsOut:
-    return DoubtsOut(doubts=[DoubtOut(one=each.one, other=each.other, reason=each.reason) for each in found])
+    return DoubtsOut(doubts=works.doubts())
 
 
 @router.get("/{identifier:path}", summary="A work, what it cites and what cites it")
