@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,13 @@ class TestUploading:
         ann.documents.upload("birds.jsonl", RECORDS, key="birds")
         assert ann.documents.remove("birds") == 2
         assert listed(ann) == []
+
+    def test_a_license_of_one_record_is_not_that_of_the_next(self, index: Index) -> None:
+        ann = of(index, "ann")
+        records = [{"id": "r1", "text": "heron", "license": "CC0-1.0"}, {"id": "r2", "text": "egret"}]
+        ann.documents.upload("birds.jsonl", "\n".join(map(json.dumps, records)).encode(), key="birds")
+        licenses = {key: ann.document(f"documents/birds/{key}").license for key in ("r1", "r2")}
+        assert licenses == {"r1": "CC0-1.0", "r2": None}
 
     def test_what_cannot_be_read_leaves_all_as_it_was(self, index: Index) -> None:
         ann = of(index, "ann")
