@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rifflux.errors import Cure
 from rifflux.index.collections import CollectionInfo, Collections
-from rifflux.ingest.sync import Languages
+from rifflux.ingest.sync import Languages, exclusions
 from rifflux.retrieve.fuse import Adaptive
 from rifflux.session.freshness import left_out_kinds
 from rifflux.session.maintenance import Maintenance
@@ -49,7 +49,7 @@ class Status:
     keeps what users do where the index is only read; empty without one, and in a scope. `language` is that of the
     index, `languages` are those of its documents, and `root_languages` those that folders and files were given.
     `left_out` counts the files of the caller's own folders that are not read, by their kind, as of the last run that
-    looked at all of a folder.
+    looked at all of a folder; `exclusions` are the patterns of what is left out of each of them.
     """
 
     path: str
@@ -79,6 +79,7 @@ class Status:
     languages: tuple[str, ...] = ()
     root_languages: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    exclusions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def personal_counts_of(view: IndexView) -> Mapping[str, int]:
@@ -145,6 +146,12 @@ def status_of(view: IndexView) -> Status:
         ),
         collections=tuple(Collections(view).list()),
         left_out=left_out_kinds(view.session.store.of(each) for each in store.owners if view.owns(each)),
+        exclusions={
+            root: tuple(patterns)
+            for owner in store.owners
+            if view.owns(owner)
+            for root, patterns in exclusions(view.session.store.of(owner)).items()
+        },
         **personal_counts_of(replace(view, store=own)),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ from rifflux.ingest.read import SUFFIXES
 from rifflux.ingest.read.base import PAGES_WITHOUT_TEXT
 from rifflux.ingest.read.jsonl import Records
 from rifflux.ingest.walk.find import RULES, Finder, FoundFile, Links, Skipped, until_link
+from rifflux.ingest.walk.ignore import Ignores
 from rifflux.models.cores import available_cores
 from rifflux.store import DocumentChange, FileState, Placed, Store
 from rifflux.types import Failure, LeftOut, Notice, Progress
@@ -233,7 +235,11 @@ class Sync:
         else:
             below = target.within.relative_to(target.root).as_posix()
         known = self.store.catalog.files(str(target.root), below=below)
-        items = list(self.finder.within(target.root, target.within, noticed=target.noticed, links=tally.links))
+        finder = self.finder
+        if recorded := self.store.registry.setting(_EXCLUSIONS):
+            patterns = json.loads(recorded).get(str(target.root), ())
+            finder = replace(finder, exclude=(*finder.exclude, *patterns))
+        items = list(finder.within(target.root, target.within, noticed=target.noticed, links=tally.links))
         tally.found += len(items)
         unread = self._store(str(target.root), self._due(items, target, known, tally), tally, progress)
         if self.prune is not False:
@@ -493,6 +499,53 @@ def _forget_languages(store: Store, gone: Path) -> None:
         store.registry.set(_LANGUAGES, json.dumps(kept, ensure_ascii=False, sort_keys=True))
 
 
+# What is left out of a folder: patterns as in .gitignore, and the files that were removed from the index by name
+
+
+_EXCLUSIONS = "exclusions"
+#: What means something in a pattern.
+_SPECIAL = re.compile(r"([\\*?\[\]!# ])")
+
+
+def exclusions(store: Store) -> dict[str, list[str]]:
+    """Return the patterns of what is left out of each folder."""
+    known = store.registry.setting(_EXCLUSIONS)
+    return json.loads(known) if known else {}
+
+
+def set_exclusions(store: Store, root: str, patterns: Sequence[str]) -> None:
+    """Record what is left out of a folder from now on."""
+    known = exclusions(store)
+    current = {**known, root: [*dict.fromkeys(filter(None, patterns))]}
+    current = {each: patterns for each, patterns in current.items() if patterns}
+    if current != known:
+        store.registry.set(_EXCLUSIONS, json.dumps(current, ensure_ascii=False, sort_keys=True))
+
+
+def pattern_of(path: str) -> str:
+    """Return the pattern that matches one path below a root, and nothing else."""
+    return "/" + _SPECIAL.sub(r"\\\1", path)
+
+
+def leave_out(store: Store, root: str, paths: Iterable[str]) -> None:
+    """Leave files out of a folder that was added as a whole, until they are named again."""
+    if root in folders(store):
+        set_exclusions(store, root, [*exclusions(store).get(root, ()), *map(pattern_of, paths)])
+
+
+def take_again(store: Store, target: Target) -> None:
+    """Have a file or folder that is named itself read by later runs too."""
+    patterns = exclusions(store).get(str(target.root))
+    if not patterns or target.within == target.root:
+        return
+    path = target.within.relative_to(target.root).as_posix()
+    named = pattern_of(path)
+    kept = [each for each in patterns if each != named]
+    if Ignores().under("", kept)(path, folder=target.within.is_dir()):
+        kept.append(f"!{named}")
+    set_exclusions(store, str(target.root), kept)
+
+
 def remember(store: Store, target: Target) -> None:
     """Record that a folder was added as a whole."""
     root = str(target.root)
@@ -533,6 +586,9 @@ def forget(store: Store, path: Path) -> int | None:
             store.catalog.remove_files(root, names)
         _set_folders(store, [folder for folder in folders(store) if not _at(path, Path(folder))])
         _forget_languages(store, path)
+        for root in exclusions(store):
+            if _at(path, Path(root)):
+                set_exclusions(store, root, ())
     return sum(map(len, gone.values()))
 
 

@@ -58,6 +58,7 @@ class Indexing:
     finder: Finder | None = None
     processes: int | None = None
     language: str = ""
+    exclude: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class Writer:
         progress: Progress | None = None,
         finder: Finder | None = None,
         processes: int | None = None,
+        exclude: Sequence[str] | None = None,
     ) -> IndexReport:
         """Index files, folders and documents; what did not change is left alone.
 
@@ -90,6 +92,9 @@ class Writer:
         terms. It is recorded for each path, for what is added there later too; changed, what is indexed already is
         analyzed again, and the report's `remarks` say so. Without one, a path keeps that of the folder around it, and
         else has that of the index. Raises `InvalidArgument` for an unknown one.
+        `exclude` are patterns as in `.gitignore` of what is left out of the given folders, in this run and in later
+        ones, instead of those that were given before; an empty list takes all again. A path that is named itself is
+        taken, and is no longer left out.
         `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. What is gone from
         the given folders is removed, and a given path that is gone itself; but a folder that is empty now, lies on
         another device, or has lost most of its files at once keeps them and fails, unless `prune` is true. With
@@ -118,7 +123,7 @@ class Writer:
             if isinstance(item, Document)
         ]
         paths = [checked_path(item) for item in given if not isinstance(item, Document)]
-        how = Indexing(embed, force, prune, progress, finder or Finder(), processes, language)
+        how = Indexing(embed, force, prune, progress, finder or Finder(), processes, language, exclude)
         runs = []
         shares = self._shares(collection, paths)
         if documents or not paths:
@@ -267,7 +272,7 @@ class Writer:
 
     def _refresh(self, todo: Sequence[Target], how: Indexing, tally: SyncTally, turns: Turns) -> None:
         """Bring roots up to date, when it is this process's turn, and count the attempt."""
-        from rifflux.ingest.sync import READ, Runner, Sync, remember
+        from rifflux.ingest.sync import READ, Runner, Sync, remember, set_exclusions, take_again
 
         assert how.finder
         store = self.view.store
@@ -280,6 +285,10 @@ class Writer:
                     before = len(tally.left_out)
                     rules = Counter(tally.by_rule)
                     remember(store, target)
+                    if how.exclude is not None and target.within == target.root:
+                        set_exclusions(store, str(target.root), how.exclude)
+                    if target.within != target.root and not target.noticed:
+                        take_again(store, target)
                     sync(target, tally, how.progress)
                     if target.within == target.root:
                         note_synced(store, [str(target.root)], begun)
@@ -483,8 +492,11 @@ class Writer:
     def remove(self, *keys: str) -> int:
         """Remove documents by key, path or absolute path; returns how many.
 
-        Raises `NotFound`, or `OutOfScope` for what may only be read, before removing any.
+        A file of a folder stays removed until it is named itself again. Raises `NotFound`, or `OutOfScope` for what may
+        only be read, before removing any.
         """
+        from rifflux.ingest.sync import leave_out
+
         reader = Reader(self.view)
         writable = {each.owner for each in self.view.rights.visible() if each.writable}
         found = []
@@ -499,4 +511,6 @@ class Writer:
             found.append((owner, namespace, key))
         store = self.view.session.store
         with store.transaction():
+            for owner, namespace, key in found:
+                leave_out(store.of(owner), namespace, [key])
             return sum(store.of(owner).catalog.remove(namespace, [key]) for owner, namespace, key in found)

@@ -57,7 +57,10 @@ def index(
     all_files: Annotated[
         bool | None, typer.Option("--all-files", help="Index lock files, generated code and dumps too.")
     ] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Leave out what matches, as in .gitignore.")] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave what matches out of the folders, for good; '' takes all.", metavar="PATTERN"),
+    ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Then follow all files of the index as they change.")] = False,
 ) -> None:
     """Create or update the index; only changed files are read.
@@ -67,9 +70,9 @@ def index(
     it is gone. With --watch, saved files can be found within a second, until Ctrl-C; --json prints a line for each
     update.
     """
-    settings = here.settings(
-        hidden=hidden, all_files=all_files, exclude=tuple(exclude) if exclude else None, language=language
-    )
+    settings = here.settings(hidden=hidden, all_files=all_files, language=language)
+    if exclude and not paths:
+        raise InvalidArgument("say which folder to leave it out of: rifflux index PATH --exclude PATTERN")
     if (
         paths
         and not any(path.expanduser().exists() for path in paths)
@@ -88,7 +91,11 @@ def index(
         index = view_of(opened, user)
         if settings.facets:
             index.admin.declare_facets(*settings.facets)
-        add = partial(index.add, *paths, collection=collection, language=language or "") if paths else index.sync
+        add = (
+            partial(index.add, *paths, collection=collection, language=language or "", exclude=exclude)
+            if paths
+            else index.sync
+        )
         processes = settings.threads or None
         with show.progress() as progress:
             report = add(embed=embed, force=force, prune=prune, progress=progress, finder=files, processes=processes)

@@ -55,6 +55,8 @@ def _rows(state: Status) -> Iterator[tuple[str, str]]:
     for root in state.roots:
         language = state.root_languages.get(root)
         yield "root", f"{root}  ({language})" if language else root
+        if patterns := state.exclusions.get(root):
+            yield "excluded", ", ".join(patterns)
     if len(state.collections) > 1:
         yield from (
             ("collection", f"{each.name}: {show.counted(each.documents, 'document')}") for each in state.collections

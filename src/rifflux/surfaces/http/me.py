@@ -73,6 +73,7 @@ class StatusOut(Shape):
     freshness: FreshnessOut | None
     unreadable_files: list[FailureOut]
     left_out: dict[str, int] = Field(description="Files of your folders that are not read, by kind")
+    exclusions: dict[str, list[str]] = Field(description="Patterns of what is left out of your folders")
     degraded: list[NoticeShape] = Field(description="What degrades answers")
 
 

@@ -45,6 +45,7 @@ class StatusOutput(Shape):
     unreadable: int = Field(description="Files that could not be read")
     unreadable_files: list[FailureShape] = Field(description="The first of them, with the reason")
     left_out: dict[str, int] = Field(description="Unread files by kind")
+    exclusions: dict[str, list[str]] = Field(description="Patterns of what is left out of folders")
     switching: JsonObject | None = Field(description="Vectors of another model that is being switched to")
     notes: ReplyNotes
 
