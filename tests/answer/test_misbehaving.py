@@ -84,6 +84,17 @@ def test_a_model_that_writes_well_is_cited(index: Index, server: StreamServer) -
     assert CACHE.text not in told["messages"][0]["content"]
 
 
+def test_quotations_come_before_the_model_is_asked(index: Index, server: StreamServer) -> None:
+    server.says = lambda body: frames(RIGHT)
+    sources = next(iter(index.answering(QUESTION)))
+    assert isinstance(sources, Sources)
+    assert (sources.model, server.asked) == ("gpt", [])
+    assert sources.quotations == index.answer(QUESTION, extract=True).text
+    sources = next(iter(index.answering(QUESTION, extract=True)))
+    assert isinstance(sources, Sources)
+    assert (sources.model, sources.quotations) == ("", "")
+
+
 #: What an endpoint sends, and what is said of it where it is not the answer of the model.
 BADLY: dict[str, tuple[list[bytes], str]] = {
     "half a frame": ([*frames(RIGHT, end=False), b'data: {"choices": [{"del'], "half a frame"),
