@@ -14,10 +14,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from typer.testing import CliRunner
 
+from rifflux.store.sqlite.connection.connect import connect
 from rifflux.surfaces.cli.app import app
 from rifflux.surfaces.cli.main import COMMANDS
 from tests.support.commands import PATIENCE
@@ -295,7 +295,7 @@ class TestStatusAndDoctor:
         assert indexed.json("doctor") == {"sound": True, "problems": []}
 
     def test_a_damaged_one_fails_and_the_cure_is_named(self, indexed: Any) -> None:
-        connection = apsw.Connection(str(indexed.folder / ".rifflux/index.db"))
+        connection, _ = connect(str(indexed.folder / ".rifflux/index.db"), create=False)
         connection.execute("update vector set hash = hash + 1")
         connection.close()
         assert indexed("doctor").returncode == 1
