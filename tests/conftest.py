@@ -18,6 +18,8 @@ import rifflux
 
 # Loaded first: it ends the process where usearch, which a test may import, was loaded before it.
 importlib.import_module("onnxruntime")
+# What tests write to an index gets the checksums that Rifflux writes.
+importlib.import_module("rifflux.store.sqlite.connection.connect")
 pytest.register_assert_rewrite("rifflux.testing", "tests.support")
 from tests.support.scratch import use_memory  # noqa: E402
 
