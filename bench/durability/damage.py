@@ -139,9 +139,10 @@ def _text(choice: random.Random, number: int) -> str:
 
 def damage(folder: Path, choice: random.Random) -> str:
     """Change one file; return how, and which."""
-    files = sorted(path for path in folder.glob("index.db*") if path.is_file() and path.suffix != ".lock")
+    named = sorted(path for path in folder.glob("index.db*") if path.is_file() and path.suffix != ".lock")
+    files = [path for path in named if path.stat().st_size]
     weights = [8 if path.name == "index.db" else 1 for path in files]
-    (path,) = choice.choices([path for path in files if path.stat().st_size], weights[: len(files)])
+    (path,) = choice.choices(files, weights)
     data = bytearray(path.read_bytes())
     kind = choice.choices([*DAMAGES], [45, 20, 12, 6, 8, 9])[0]
     DAMAGES[kind](data, choice)
