@@ -274,7 +274,10 @@ class SqliteLexical(Lexical):
             clauses = [*required, *query.clauses, *query.variants]
             words = [plain_words(clause) for clause in clauses[: 2 * MOST_CLAUSES]]
             single = [*terms, *(each[0] for each in words if len(each) == 1)]
-            reads_on = len(clauses) > len(words) or any(len(each) > 1 for each in words)
+            known = self.columns.get(owners, self.view.generation(connection))
+            matches = known.matches if known else {}
+            phrases = [(tuple(each), False) for each in words if len(each) > 1]
+            reads_on = len(clauses) > len(words) or any(each not in matches for each in phrases)
             if reads_on or query.excluded or query.prefixes or query.filter:
                 moments: list[AbstractContextManager[bool | None]] = [unmoved(connection)]
             else:
