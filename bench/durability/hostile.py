@@ -40,6 +40,8 @@ ALL_S = 60.0
 LOOK = 0.05
 #: The limit of processor time counts whole seconds, and ends a process at the next one.
 ROUNDING_S = 2.0
+#: Changes files until the run that reads them is done.
+Change = Callable[[threading.Event], None]
 TICKS = os.sysconf("SC_CLK_TCK")
 SUFFIXES = (
     *(".md", ".rst", ".txt", ".html", ".py", ".js", ".json", ".jsonl", ".csv", ".eml", ".mbox", ".ipynb"),
@@ -85,20 +87,24 @@ def _below(top: int) -> list[int]:
     return found
 
 
-def _watched(command: list[str], meanwhile: Callable[[], None] | None = None) -> tuple[Taken, int, str, str]:
+def _watched(command: list[str], meanwhile: Change | None = None) -> tuple[Taken, int, str, str]:
     """Run a command; return what it took, its status and what it printed."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdout=out, stderr=errors, start_new_session=True)
         taken = Taken()
         done = threading.Event()
-        if meanwhile:
-            threading.Thread(target=meanwhile, daemon=True).start()
+        changing = threading.Thread(target=meanwhile, args=(done,)) if meanwhile else None
+        if changing:
+            changing.start()
         while process.poll() is None:
             taken.look(process.pid)
             if sum(taken.seconds.values()) > 4 * ALL_S:
                 with suppress(OSError):
                     os.killpg(process.pid, signal.SIGKILL)
-            done.wait(LOOK)
+            time.sleep(LOOK)
+        done.set()
+        if changing:
+            changing.join()
         out.seek(0)
         errors.seek(0)
         return taken, process.returncode, out.read(), errors.read()
@@ -330,15 +336,14 @@ def _dates(folder: Path) -> None:
     (folder / "up").symlink_to("..")
 
 
-def _moving(folder: Path) -> Callable[[], None]:
+def _moving(folder: Path) -> Change:
     """Write files, and return what changes them while they are read."""
     for name in ("grows", "shrinks", "replaced", "vanishes"):
         for suffix in (".jsonl", ".md", ".csv"):
             (folder / (name + suffix)).write_text('{"text": "Herons fish at dawn."}\n' * 60_000)
 
-    def change() -> None:
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
+    def change(done: threading.Event) -> None:
+        while not done.wait(0.01):
             for suffix in (".jsonl", ".md", ".csv"):
                 with suppress(OSError):
                     with (folder / f"grows{suffix}").open("a") as file:
@@ -349,7 +354,6 @@ def _moving(folder: Path) -> Callable[[], None]:
                     other.write_text('{"text": "Owls hoot."}\n' * 1000)
                     other.replace(folder / f"replaced{suffix}")
                     (folder / f"vanishes{suffix}").unlink(missing_ok=True)
-            time.sleep(0.01)
 
     return change
 
@@ -369,7 +373,7 @@ class Judge:
         name: str,
         command: list[str],
         inputs: int,
-        meanwhile: Callable[[], None] | None = None,
+        meanwhile: Change | None = None,
         *,
         alone: bool = True,
     ) -> None:
