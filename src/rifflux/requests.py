@@ -888,7 +888,7 @@ class FileRequest(Request):
     language: Annotated[
         str,
         Param(
-            help="Decides how words become terms, as in `rifflux index --language`; empty: that of the index",
+            help="Decides how words become terms, in the language of the texts; empty: that of the index",
             most=40,
             examples=("german",),
         ),

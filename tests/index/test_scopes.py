@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView
 from rifflux.session.writing import Writer
 from rifflux.testing import everything
-from rifflux.types.limits import READER_LIMITS
+from rifflux.types.limits import ReaderLimits
 from tests.support.exploring import examples
 from tests.support.users import CANARY, KEYS, QUESTIONS, SECRETS, TEXTS, fill, hide, ids_of, share
 
@@ -115,6 +114,8 @@ READ: Mapping[str, Callable[[World, Asked], Any]] = {
     "index.answer": lambda w, a: w.ann.answer(a.question, filter=dict(a.narrow)),
     "index.answer in": lambda w, a: w.ann.answer(a.question, filter={"collections": [a.collection]}),
     "index.answering": lambda w, a: [*w.ann.answering(a.question, [{"role": "user", "content": "heron"}])],
+    "index.chats": lambda w, a: w.ann.chats.list(),
+    "index.chats get": lambda w, a: w.ann.chats.get(a.id),
     "index.classify": lambda w, a: w.ann.classify(a.question),
     "index.everything": lambda w, a: w.ann.everything(a.question),
     "index.get": lambda w, a: w.ann.get(a.id),
@@ -325,7 +326,11 @@ def test_what_concerns_everybody_is_refused_in_a_scope(name: str, worlds: tuple[
 
 def test_nothing_that_ann_does_reaches_others(worlds: tuple[World, World], monkeypatch: pytest.MonkeyPatch) -> None:
     # Each upload starts a process, which a busy machine does not always give what it needs within the usual limit.
-    patient = partial(sent.read_sent, limits=replace(READER_LIMITS, seconds=600.0))
+    read = sent.read_sent
+
+    def patient(name: str, data: bytes, limits: ReaderLimits, *more: Any) -> Any:
+        return read(name, data, replace(limits, seconds=600.0), *more)
+
     monkeypatch.setattr(sent, "read_sent", patient)
     alone, crowded = worlds
     ids = [int(id, 16) for id in crowded.ids]

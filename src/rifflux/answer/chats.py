@@ -93,6 +93,7 @@ class Chats:
 
     def get(self, id: str) -> Chat:
         """Return a chat with its answers. Raises `NotFound`."""
+        id = checked_text("the id of a chat", id)
         row = self._store.catalog.document(NAMESPACE, id)
         if row is None:
             raise NotFound(f"no chat {id!r}: take an id from the list of chats")

@@ -182,6 +182,7 @@ class Feedback:
         if scope and user not in ("", scope.user_id):
             raise OutOfScope(f"what {scope.user_id!r} does is recorded as that user's: leave out the user")
         checked_query(query)
+        kind = checked_text("the kind of an event", request.kind)
         user = checked_text("the user of an event", user)
         reader = Reader(self.view)
         hit = reader.chunk(document)
@@ -189,7 +190,7 @@ class Feedback:
         namespace = parted(namespace)[0]
         who = user or (scope.user_id if scope else "")
         event = Event(
-            request.kind,
+            kind,
             query,
             namespace,
             key,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -65,6 +66,7 @@ def main() -> None:
     # embedding.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     received: list[int] = []
+    atexit.register(_ignore_signals)
     if not set(sys.argv[1:2]) & set(SERVERS):
         _end_like_ctrl_c(received)
     try:
@@ -101,6 +103,14 @@ def _end_like_ctrl_c(received: list[int]) -> None:
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, interrupt)
+
+
+def _ignore_signals() -> None:
+    """Let no signal change the status of a command that has ended: Python would restore what ends a process."""
+    for name in ("SIGINT", *ENDING):
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def needed(first: Sequence[str]) -> Sequence[str]:

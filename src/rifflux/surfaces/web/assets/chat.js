@@ -16,7 +16,7 @@ export async function show(place, given, {signal}) {
   const send = h("button", {class: "main"}, "Ask"), stop = h("button", {type: "button", hidden: true}, "Stop");
   const others = h("section", {class: "stack screen", "aria-label": "Chats"});
   const wanted = given.get("chat") ?? "", loading = wanted && wanted !== talk.id ? read(wanted, signal) : null;
-  let under = null;
+  let under = null, listed = "";
 
   async function ask(question, extract = by.value === "extract") {
     if (under) return;
@@ -69,6 +69,10 @@ export async function show(place, given, {signal}) {
     const {chats, next} = await get(at`chats?limit=${limit}`, signal);
     const open = talk.id && await get(at`chats/${talk.id}`, signal);
     talk.title = open?.title;
+    // What stands as it was is not drawn again under somebody's pointer.
+    const now = JSON.stringify([chats, next, open]);
+    if (now === listed) return;
+    listed = now;
     fill(others, open && [h("h2", {dir: "auto"}, open.title), h("div", {class: "acts"},
       act("Rename", () => {
         const box = dialog("Name this chat", form(null, [input("title", "Title", {value: open.title, required: true, maxlength: 200})], "Rename", async (given) => { await patch(at`chats/${open.id}`, given); box.close(); await list(limit); }));

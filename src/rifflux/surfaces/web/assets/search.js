@@ -29,6 +29,7 @@ export async function show(place, given, {me, signal}) {
     state((now) => now.set("q", field.value));
     clearTimeout(timer);
     clearTimeout(settling);
+    list.classList.add("stale");
     timer = setTimeout(() => ask(true), DEBOUNCE_MS);
   }
   /* A question that stands is kept in the history, and counted. */
