@@ -153,7 +153,7 @@ def test_ranks_like_an_exact_search(store: SqliteStore, limit: int) -> None:
     assert snapshot(store) is not None
     found = []
     query = Query("")
-    for vector in vectors(20):
+    for vector in vectors(200):
         exact, ranked = exactly(store, query, vector, limit).ids, store.semantic.nearest(query, vector, limit).ids
         found.append((np.isin(exact[:100], ranked).mean(), np.isin(exact, ranked).mean()))
     first, every = np.mean(found, axis=0)

@@ -55,7 +55,7 @@ export async function show(place, given, {signal}) {
     send.disabled = !(stop.hidden = true);
     view.draw("end");
     say(turn.error?.message ?? (turn.answer.refused ? "Not answered" : `Answered from ${some(turn.pack.items.length, "source")}`));
-    field.focus();
+    if (!others.contains(document.activeElement)) field.focus();
     if (!turn.answer?.chat || signal.aborted) return;
     if (talk.id !== turn.answer.chat) {
       talk.id = turn.answer.chat;
