@@ -1,4 +1,4 @@
-"""What is remembered of a user: saved if it matters, superseded with its history, forgotten in time."""
+"""A user's memories: saved if they matter, superseded with history, forgotten in time."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from rifflux.text.dates import parse_time
 from rifflux.types import Bound, Filter, Hit, Notice, Vectors
 from rifflux.types.nouns import iso_time
 
-#: The namespace that memories are kept in.
+#: The namespace of memories.
 MEMORIES = "memories"
 _DAY = 86_400.0
-#: The expiry of a memory that is kept for good.
+#: The expiry of a memory that never expires.
 NEVER = "never"
-#: How a save ended.
+#: The outcomes of saving.
 SAVED = "saved"
 DUPLICATE = "duplicate"
 REFUSED = "refused"
 
 
 class Memories:
-    """The memories of one user, in a view of the part of the index that holds them."""
+    """The memories of one user, over a view of the part of the index that holds them."""
 
     def __init__(self, view: IndexView, rules: Rules | None = None, now: Callable[[], float] | None = None) -> None:
         self._view = view
@@ -58,12 +58,12 @@ class Memories:
 
     @takes(MemoryRequest)
     def add(self, request: MemoryRequest) -> Saved:
-        """Remember something, unless it does not matter enough or is remembered already.
+        """Save a memory, unless it matters too little or is already known.
 
-        `expires_at` is an ISO date, seconds since 1970, or `never`. `supersedes` names a memory that this one takes the
-        place of, or the one that stands in its place by now; its history stays. A near-duplicate of a memory in any
-        category is not saved twice: the memory that is there is confirmed, with the greater importance and confidence
-        of both. Raises `InvalidArgument`, and `NotFound` for an unknown `supersedes`.
+        `expires_at` is an ISO date, seconds since 1970, or `never`. `supersedes` is the id of a memory to replace; if
+        that one was replaced already, its current replacement is. Replaced memories remain in the history. A
+        near-duplicate of a memory in any category is not saved twice: the existing one is confirmed, with the greater
+        importance and confidence of both. Raises `InvalidArgument`, and `NotFound` for an unknown `supersedes`.
         """
         checked_memory(request.text, request.category, request.importance, request.confidence)
         now = self._now()
@@ -93,10 +93,10 @@ class Memories:
 
     @takes(MemoryChanges)
     def edit(self, id: str, request: MemoryChanges) -> Memory:
-        """Change the given fields of a memory, in force or not, and return it.
+        """Change the given fields of a memory, whether in force or not, and return it.
 
-        `expires_at` is as in `add`; `never` removes an expiry. The rules are not applied again: a memory of less
-        confidence is kept, and not recalled. Raises `NotFound` and `InvalidArgument`.
+        `expires_at` is as in `add`; `never` removes an expiry. The rules are not applied again: a memory whose
+        confidence is lowered is kept but not recalled. Raises `NotFound` and `InvalidArgument`.
         """
         given = {name: value for name, value in vars(request).items() if value is not None}
         if request.expires_at is not None:
@@ -127,7 +127,7 @@ class Memories:
         return iso_time(now + days * _DAY, "auto")
 
     def _moment(self, given: str | float) -> str | None:
-        """Return an expiry as ISO 8601, None for never. Raises `InvalidArgument`."""
+        """Return an expiry as ISO 8601, or None for never. Raises `InvalidArgument`."""
         if isinstance(given, str):
             if given.strip().lower() == NEVER:
                 return None
@@ -149,7 +149,7 @@ class Memories:
         return ""
 
     def _same(self, memory: Memory, view: IndexView) -> Memory | None:
-        """Return a memory that is in force and says the same."""
+        """Return a memory in force that says the same, or None."""
         candidates = Searcher(view).search(_plain(memory.text), top_k=5, filter=self.in_force())
         if not candidates:
             return None
@@ -179,7 +179,7 @@ class Memories:
     def _save(
         self, view: IndexView, memory: Memory, supersedes: str | None = None
     ) -> tuple[Memory, tuple[Notice, ...]]:
-        """Store a memory, in the place of another one where that is named; returns it, and why it has no vector."""
+        """Store a memory, replacing `other` if given; return it and the reason why it has no vector."""
         with self._store.transaction():
             rows = [memory]
             if supersedes:
@@ -190,7 +190,7 @@ class Memories:
         return memory, Writer(view).embed_changes(changes).degraded
 
     def _head(self, id: str) -> Memory:
-        """Return the memory that stands in the place of one by now: itself, unless it was superseded."""
+        """Return the current replacement of a memory: itself, if it was never superseded."""
         memory = self.get(id)
         seen = {id}
         while (next := memory.superseded_by) and next not in seen:
@@ -204,11 +204,10 @@ class Memories:
     def search(self, request: RecallRequest) -> Recalled:
         """Return the memories that answer a question best, and count them as used.
 
-        Those that are expired, superseded, doubtful or of less importance than `min_importance` are left out before
-        anything is ranked; what is doubtful, `min_confidence` says, or the rules. The first 20 are reranked, by `llm`
-        where its endpoint is set, else by likeness, recency, use and importance (`recall`), or by what `rerank` names.
-        `fusion` says how words and meaning are fused, as in a search of files; `rrf` fuses by ranks alone. What a model
-        has not done within `deadline_ms` of the call is left out.
+        Memories that are expired, superseded, below `min_confidence` (by default the rules') or below `min_importance`
+        are excluded before ranking. The first 20 are reranked: by `llm` if an endpoint is configured, otherwise by
+        similarity, recency, use and importance (`recall`), or by the given `rerank`. `fusion` combines words and
+        meaning as in a search of files; `rrf` fuses by ranks alone. Model work that exceeds `deadline_ms` is skipped.
         """
         chosen = request.rerank or ("llm" if self._view.session.has_llm else self._recall())
         asked = self.in_force(request.category, request.min_importance, request.min_confidence)
@@ -239,7 +238,10 @@ class Memories:
     def in_force(
         self, category: str | None = None, importance: int | None = None, confidence: float | None = None
     ) -> Filter:
-        """Return the filter that keeps out the doubtful, expired and superseded; one without confidence is trusted."""
+        """Return the filter that excludes doubtful, expired and superseded memories.
+
+        A memory without a confidence is trusted.
+        """
         if confidence is None:
             trusted = self.rules.least_confidence
         else:
@@ -248,7 +250,7 @@ class Memories:
         return replace(asked, bounds=(*asked.bounds, Bound("expires_at", least=self._now())), without=_SUPERSEDED)
 
     def get(self, id: str) -> Memory:
-        """Return a memory by its id, in force or not. Raises `NotFound`."""
+        """Return a memory by id, whether in force or not. Raises `NotFound`."""
         document = self._store.catalog.document(MEMORIES, checked_text("the id of a memory", id))
         if document is None:
             raise NotFound(f"no memory {id!r}", cure=Cure.LIST, things="memories")
@@ -256,7 +258,7 @@ class Memories:
 
     @takes(MemoriesRequest)
     def all(self, request: MemoriesRequest) -> list[Memory]:
-        """Return the memories in force, the newest first; `everything` lists the others too."""
+        """Return the memories in force, newest first; `everything` includes the others."""
         bounds = (request.category, request.min_importance, request.min_confidence)
         if request.everything:
             filter = _filter_of(*bounds)
@@ -268,11 +270,11 @@ class Memories:
         return sorted(by_id, key=lambda memory: memory.created_at, reverse=True)
 
     def count(self) -> int:
-        """Count all memories, in force or not."""
+        """Count all memories, whether in force or not."""
         return self._store.catalog.namespaces().get(MEMORIES, 0)
 
     def history(self, id: str) -> list[Memory]:
-        """Return a memory and those that it took the place of, the newest first. Raises `NotFound`."""
+        """Return a memory and its predecessors, newest first. Raises `NotFound`."""
         before = {memory.superseded_by: memory for memory in self.all(everything=True)}
         found = [self.get(id)]
         while (earlier := before.get(found[-1].id)) and len(found) <= len(before):
@@ -282,9 +284,9 @@ class Memories:
     # Forgetting
 
     def forget(self, *ids: str) -> int:
-        """Delete memories for good; returns how many. Raises `NotFound` before deleting any.
+        """Delete memories permanently and return how many. Raises `NotFound` before deleting any.
 
-        What they took the place of is superseded by what took theirs; if nothing did, it is in force again.
+        Their predecessors are linked to their replacements; without a replacement a predecessor is in force again.
         """
         with self._store.transaction():
             for id in ids:
@@ -292,9 +294,9 @@ class Memories:
             return self._remove(set(ids))
 
     def purge(self) -> int:
-        """Delete what expired long enough ago; returns how many.
+        """Delete memories whose grace period after expiry is over, and return how many.
 
-        One that took the place of a memory which is kept stays, since that would be in force again.
+        A memory whose predecessor remains is not deleted, since the predecessor would come into force again.
         """
         until = self._now() - self.rules.purge_after_days * _DAY
         old = Filter(kinds=(KIND,), bounds=(Bound("expires_at", most=until, missing=False),))
@@ -307,7 +309,7 @@ class Memories:
             return self._remove(gone)
 
     def _remove(self, ids: Collection[str]) -> int:
-        """Delete memories, and relink those whose places they took."""
+        """Delete memories and relink their predecessors."""
         known = {memory.id: memory for memory in self.all(everything=True)}
         links = {id: memory.superseded_by for id, memory in known.items()}
         rows = [
@@ -334,7 +336,7 @@ _SUPERSEDED = ("superseded_by",)
 
 
 def _filter_of(category: str | None, importance: int | None, confidence: float | None) -> Filter:
-    """Return the filter for the requested bounds. Raises `InvalidArgument`."""
+    """Return the filter for the given bounds. Raises `InvalidArgument`."""
     bounds = []
     if importance is not None:
         checked_whole("min_importance", importance, 1, 10)
@@ -346,7 +348,7 @@ def _filter_of(category: str | None, importance: int | None, confidence: float |
 
 
 def _left(id: str, links: Mapping[str, str | None], gone: Collection[str]) -> str | None:
-    """Return what a memory is superseded by once others are gone."""
+    """Return the id that supersedes a memory after the given ones are deleted."""
     found = links.get(id)
     while found in gone:
         found = links.get(found) if found else None
@@ -354,19 +356,19 @@ def _left(id: str, links: Mapping[str, str | None], gone: Collection[str]) -> st
 
 
 def _last(id: str, links: Mapping[str, str | None]) -> str:
-    """Return the memory at the head of a chain."""
+    """Return the last memory of a chain of replacements."""
     while found := links.get(id):
         id = found
     return id
 
 
 def _plain(text: str) -> str:
-    """Return a text as a question: without what would be read as syntax."""
+    """Return a text as a query without operator syntax."""
     return " ".join(text.replace('"', " ").replace("*", " ").split()[:64])
 
 
 def _vector(view: IndexView, text: str) -> Vectors | None:
-    """Return the vector of a text as it is stored, None where the model fails."""
+    """Return a text's vector in stored form, or None if the model fails."""
     try:
         return np.asarray(view.embedder.hurried.embed_documents([text])[0])
     except ModelError:

@@ -1,4 +1,4 @@
-"""What is remembered, as values, and how memories are stored as documents."""
+"""The values of memories, and their form as stored documents."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from rifflux.text.dates import parse_time
 from rifflux.types import Document, Hit, Notice, Trace
 from rifflux.types.nouns import iso_time
 
-#: The kind of the documents of memories.
+#: The document kind of memories.
 KIND = "memory"
 LONGEST = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One thing to remember. `importance` is from 1 to 10, `confidence` from 0 to 1; times are ISO 8601.
+    """One remembered statement. `importance` ranges from 1 to 10, `confidence` from 0 to 1; times are ISO 8601.
 
-    `expires_at` is None for one that is kept for good, `superseded_by` the id of the memory that took its place.
-    `source` is where it came from, such as a message's id. `version` counts how often it was confirmed or changed,
-    `uses` how often it was recalled.
+    `expires_at` is None for a memory without expiry; `superseded_by` is the id of its replacement. `source` names its
+    origin, such as a message id. `version` counts confirmations and changes, `uses` counts recalls.
     """
 
     id: str
@@ -43,9 +42,9 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """How saving ended: `saved`, `duplicate` (the memory that was there is confirmed) or `refused`, with the reason.
+    """The outcome of saving: `saved`, `duplicate` (the existing memory was confirmed) or `refused`, with the reason.
 
-    `degraded` says why a memory that is kept has no vector yet: it is found by words.
+    `degraded` says why a stored memory has no vector yet, so that only word search finds it.
     """
 
     outcome: str
@@ -56,7 +55,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The memories that answer a question, best first, each with the hit that explains it, and how they were found."""
+    """Memories that answer a question, best first, each with its explaining hit, and the trace of the search."""
 
     memories: tuple[tuple[Memory, Hit], ...]
     trace: Trace
@@ -64,12 +63,12 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is worth keeping, for how long, and what is taken for the same.
+    """Rules about what to store, for how long, and what counts as a duplicate.
 
-    Memories of less than `least_importance` or `least_confidence` are refused; the latter holds when searching too.
-    `days_to_live` is by category, for those that are not given an expiry; others are kept for good. Expired memories
-    are deleted `purge_after_days` later. `same_cosine` and `same_words` are how alike, by vectors or by runs of three
-    words, two memories are that say the same.
+    Memories below `least_importance` or `least_confidence` are refused; searches apply the latter too. `days_to_live`,
+    by category, applies to memories saved without an expiry; other categories never expire. Expired memories are
+    deleted `purge_after_days` later. `same_cosine` and `same_words` are the thresholds for duplicates: vector
+    similarity, and the share of common runs of three words.
     """
 
     least_importance: int = 7
@@ -81,7 +80,7 @@ class Rules:
 
 
 def checked_memory(text: str, category: str, importance: int, confidence: float) -> None:
-    """Refuse what is no memory."""
+    """Validate the fields of a memory. Raises `InvalidArgument`."""
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
         raise InvalidArgument(f"a memory is a text of 1 to {LONGEST} characters")
     if not isinstance(category, str) or not category.strip() or len(category) > 100:
@@ -90,12 +89,12 @@ def checked_memory(text: str, category: str, importance: int, confidence: float)
     checked_share("confidence", confidence)
 
 
-#: Fields that are stored as they are; times are stored as seconds since 1970, for filters.
+#: Fields that are stored unchanged; times are stored as seconds since 1970, for filters.
 _STORED = ("category", "importance", "confidence", "superseded_by", "source", "version")
 
 
 def memory_row(memory: Memory) -> Document:
-    """Return a memory as it is stored."""
+    """Return the stored form of a memory."""
     metadata = {name: getattr(memory, name) for name in _STORED if getattr(memory, name) is not None}
     if memory.expires_at is not None:
         metadata["expires_at"] = parse_time(memory.expires_at).timestamp()
@@ -112,7 +111,7 @@ def memory_row(memory: Memory) -> Document:
 
 
 def memory_of(id: str, text: str, metadata: Mapping[str, Any]) -> Memory:
-    """Return a memory from what is stored of it."""
+    """Rebuild a memory from its stored form."""
     stored = {name: metadata[name] for name in _STORED if name in metadata}
     expires = metadata.get("expires_at")
     return Memory(

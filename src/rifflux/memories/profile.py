@@ -1,4 +1,4 @@
-"""Memories: short statements that an agent or application keeps about its user."""
+"""Memories: short statements that an agent or application stores about its user."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from rifflux.types import Hit
 
 
 def memory_pool(limit: int) -> int:
-    """Candidates per channel: four times the page, 40 at most, or as many as the page takes."""
+    """Return the candidates per channel: four times the page size up to 40, but at least the page size."""
     return max(min(4 * limit, 40), limit)
 
 
 MEMORIES = Profile(
     "memories",
-    # A memory is one passage, however long it may be.
+    # A memory is one passage, whatever its length.
     chunker=Chunker(target_tokens=4096, floor_tokens=4096),
     facets=("category",),
     pool=memory_pool,
-    # Memories name their owner in nearly every line: a match of the name alone explains nothing of a question.
+    # Memories name their owner in nearly every line, so a match of the name alone explains nothing.
     fusion=Adaptive(explained=1.0),
 ).without("anchors", "code", "prefix rank", "times", "shortcut")
 
 
-# Reranking memories: how well each answers, and besides how recent, how much used and how important it is
+# The reranker of memories combines relevance, recency, use and importance.
 
 
-#: Memories grow old, unlike documents.
+#: Unlike documents, memories age.
 FRESH = WEIGHTS.but(freshness=0.15)
-#: Recalled so often, a memory counts as used as can be.
+#: The number of recalls at which the component for use reaches its maximum.
 MOST_USES = 32
 
 
 @dataclass(frozen=True)
 class Recall:
-    """The components of `features` with freshness among them, and use and importance as two more.
+    """The components of `features` with freshness enabled, plus use and importance.
 
-    `uses` counts how often each hit was recalled before: its logarithm counts, up to `MOST_USES`. Importance is the
-    metadata field of that name, from 1 to 10. Both have small weights: they decide between memories that answer alike.
+    `uses` holds how often each hit was recalled: its logarithm counts, up to `MOST_USES`. Importance is the metadata
+    field of that name, from 1 to 10. Both have small weights: they decide between memories that answer equally well.
     """
 
     resources: Resources

@@ -1,4 +1,4 @@
-"""The nouns of Rifflux: frozen values that travel between the steps of both journeys."""
+"""The nouns of Rifflux: frozen values that pass between the steps of both journeys."""
 
 from rifflux.types import document, filter, notice, results, search
 from rifflux.types.document import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""What is indexed: documents and their passages, and the report of a run."""
+"""Documents, their passages, and the report of an indexing run."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ __all__ = [
     "visible_namespace",
 ]
 
-#: Marks fields that are no keys of a noun in JSON.
+#: Marks fields that are left out of a noun's JSON.
 UNTOLD: Mapping[str, bool] = {"untold": True}
-#: Where a passage stands in its document's text: first character, and one past the last.
+#: A passage's position in the text of its document: first character and one past the last.
 Span = tuple[int, int]
-#: The first and the last line of a passage in its file, counted from 1.
+#: The first and last line of a passage in its file, counted from 1.
 Lines = tuple[int, int]
-#: The characters of a title at most: it comes with every result.
+#: The maximum length of a title in characters, since every result carries one.
 LONGEST_TITLE = 1_000
-#: Stands between a namespace and its owner where several owners are read as one; no name of either holds it.
+#: Separates a namespace from its owner where several owners are read as one; neither name contains it.
 _OWNED = "\x1e"
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A reference from a document to another, such as a citation.
+    """A reference from one document to another, such as a citation.
 
-    `key` is an identifier of the target as `scheme:value`, or the key of a document in the same namespace. It may
-    name nothing that is stored: a work cites more than an index holds.
+    `key` identifies the target as `scheme:value`, or is the key of a document in the same namespace. The target need
+    not be stored: a work cites more than an index holds.
     """
 
     key: str
@@ -64,19 +64,19 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A name that one document has in a scheme: `doi`, `arxiv`, `openalex`, or the name of a list that holds it."""
+    """A document's name in one scheme: `doi`, `arxiv`, `openalex`, or the name of a list that contains it."""
 
     scheme: str
     value: str
 
     def __str__(self) -> str:
-        """Return the identifier as links write it: `doi:10.1000/182`."""
+        """Return the identifier as `scheme:value`, such as `doi:10.1000/182`."""
         return f"{self.scheme}:{self.value}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Tag:
-    """A subject in a scheme: `math.AG` of `arxiv`, `14F05` of `msc`."""
+    """A subject in a scheme, such as `math.AG` in `arxiv` or `14F05` in `msc`."""
 
     scheme: str
     value: str
@@ -84,10 +84,10 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A span of a document's text that has a role: its abstract, a section, a theorem, a proof.
+    """A span of a document's text with a role: abstract, section, theorem or proof.
 
-    `headings` is the breadcrumb it stands under, its own last; `label` is what references inside the document call it.
-    `page` is the page that it begins on, None where the document has no pages.
+    `headings` is its breadcrumb, ending with its own heading; `label` is the name that references inside the document
+    use. `page` is the page on which it begins, or None where the document has no pages.
     """
 
     kind: str
@@ -99,11 +99,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One thing to be found: a file, a record, a message, a work.
+    """One thing to be found: a file, a record, a message or a work.
 
-    Dates are ISO 8601 strings (`2024-05-01` or `2024-05-01T12:00:00+00:00`), or None. `license` None means that none
-    is known. `withheld` says that its text is not shown, for want of one that permits it. `language` names the analyzer
-    of its terms (see `rifflux.text.analyzer`); empty means that of the index.
+    Dates are ISO 8601 strings (`2024-05-01` or `2024-05-01T12:00:00+00:00`), or None. `license` is None if no license
+    is known. `withheld` means that the text is hidden because no license permits displaying it. `language` names the
+    analyzer of its terms (see `rifflux.text.analyzer`); empty means the index's default.
     """
 
     key: str
@@ -124,12 +124,12 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a document's text that reads as one: `text[start:end]`.
+    """A piece of a document's text that reads as a unit: `text[start:end]`.
 
-    `kind` is `paragraph`, `item`, `code`, `table` or `heading`. Blocks come in reading order and never
-    overlap. `headings` is the breadcrumb that the block stands under, outermost first. `header` is what a
-    continued piece repeats when the block is split: the header rows of a table. `page` is the page, or the slide, that
-    it begins on, counted from 1; None where the document has no pages.
+    `kind` is `paragraph`, `item`, `code`, `table` or `heading`. Blocks come in reading order and never overlap.
+    `headings` is the block's breadcrumb, outermost first. `header` is repeated in front of each continuation when the
+    block is split, such as a table's header rows. `page` is the page or slide on which it begins, counted from 1, or
+    None where the document has no pages.
     """
 
     start: int
@@ -142,7 +142,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a reader made of (a part of) a file: a document and the blocks of its text."""
+    """The result of reading a file or part of one: a document and the blocks of its text."""
 
     document: Document
     blocks: tuple[Block, ...]
@@ -152,8 +152,8 @@ class Parsed:
 class Chunk:
     """A retrievable passage of a document.
 
-    `text` is what is shown and searched: the document's text at `span`, with the table header in front
-    where a table was split. `headings` is the breadcrumb, `page` the page or slide that it begins on.
+    `text` is what is searched and displayed: the document's text at `span`, preceded by the table header where a table
+    was split. `headings` is the breadcrumb; `page` is the page or slide on which it begins.
     """
 
     id: int
@@ -165,13 +165,13 @@ class Chunk:
 
     @property
     def chunk_id(self) -> str:
-        """Return the stable public identifier: sixteen hexadecimal digits that sort as `id` does."""
+        """Return the stable public identifier: sixteen hexadecimal digits that sort like `id`."""
         return f"{self.id:016x}"
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file that was not indexed, and why, in words for its owner; `code`, `cure` and `data` are as of a `Notice`."""
+    """A file that was not indexed, with the reason for its owner; `code`, `cure` and `data` are those of a `Notice`."""
 
     path: str
     reason: str
@@ -181,12 +181,12 @@ class Failure:
 
     @classmethod
     def of(cls, path: str, error: RiffluxError) -> Failure:
-        """Return the failure of a file with the code, message and cure of the error that it was."""
+        """Return a failure with the code, message and cure of an error."""
         return cls(path, str(error), error.code, error.cure, error.data)
 
     @classmethod
     def of_json(cls, record: Mapping[str, Any]) -> Failure:
-        """Return the failure that `asdict` gave to another process."""
+        """Rebuild a failure from the `asdict` form that another process sent."""
         cure = record["cure"]
         return cls(**{**record, "cure": Cure(cure) if cure else None})
 
@@ -195,34 +195,34 @@ class Failure:
         return self.reason
 
     def within(self, folder: Path) -> Failure:
-        """Return the same, with the files of a folder named without saying where that is."""
+        """Return a copy that names the files of a folder by their relative paths only."""
         path, reason = (text.replace(f"{folder}{os.sep}", "") for text in (self.path, self.reason))
         return replace(self, path=path, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file that was left out on purpose, and why."""
+    """A file that was left out on purpose, with the reason."""
 
     path: str
     reason: str
-    #: What the file is (`image`, `archive`, `ebook`, `document`, `binary` ...), or what keeps it out (`size`, `link`,
-    #: `name`).
+    #: The type of file (`image`, `archive`, `ebook`, `document`, `binary` ...), or the rule that excludes it (`size`,
+    #: `link`, `name`).
     kind: str
 
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What a run of indexing did.
+    """The outcome of an indexing run.
 
-    Every file that was found is accounted for: `found_files` are `indexed_files`, `unchanged_files`, `failed_files` and
-    those left out on purpose, which `skipped_kinds` counts by their kind: too large, an image, written by a program for
-    programs (`lock`, `minified`, `dump` ...), or named by a rule (`hidden`, `ignored`, `excluded`, `tool`; a folder
-    counts once). Those that no rule names are listed in `skipped` with the reason. `skipped_files` are those unchanged
-    or left out. `failed` lists with the reason what could not be read, parts of files too. `waited_for` names which
-    other processes were at the same work and had to finish first. `degraded` says why chunks that were stored have no
-    vector yet: they are found by words. `remarks` name files of very many passages and pages without text, and what
-    else was done, such as analyzing files in another language.
+    Every file found is accounted for: `found_files` are `indexed_files`, `unchanged_files`, `failed_files` and those
+    left out on purpose. `skipped_kinds` counts the last by kind: too large, an image, generated (`lock`, `minified`,
+    `dump` ...), or matched by a rule (`hidden`, `ignored`, `excluded`, `tool`; a folder counts once). Those that match
+    no rule are listed in `skipped` with the reason. `skipped_files` are those unchanged or left out. `failed` lists
+    what could not be read, with the reason, including parts of files. `waited_for` names the other processes whose work
+    on the same index had to finish first. `degraded` says why stored chunks have no vector yet, so that only word
+    search finds them. `remarks` name files with very many passages, pages without text, and other actions such as
+    analyzing files in another language.
     """
 
     found_files: int = 0
@@ -246,7 +246,7 @@ class IndexReport:
 
 
 def together(reports: Sequence[IndexReport]) -> IndexReport:
-    """Return one report of what was done in several collections."""
+    """Merge the reports of several collections into one."""
     first, *others = reports
     if not others:
         return first
@@ -266,27 +266,27 @@ def together(reports: Sequence[IndexReport]) -> IndexReport:
 
 
 class Progress(Protocol):
-    """What a long run calls with its stage (`read`, `embed`), how much is done, and of how much (None if unknown)."""
+    """A callback for long runs: the stage (`read`, `embed`), how much is done, and the total (None if unknown)."""
 
     def __call__(self, stage: str, done: int, total: int | None, /) -> None:
-        """Note how far it is."""
+        """Record the progress of a stage."""
 
 
 def of_owner(namespace: str, owner: str | None) -> str:
-    """Return a namespace as a view of several owners names it; without an owner, as everybody's own view does."""
+    """Return a namespace as a view of several owners names it; without an owner, as the default view does."""
     if owner is None:
         return namespace
     return f"{namespace}{_OWNED}{owner}"
 
 
 def parted(namespace: str) -> tuple[str, str | None]:
-    """Return a namespace and its owner, as far as the name says whose it is."""
+    """Split a namespace into its own name and its owner, if it names one."""
     name, owned, owner = namespace.partition(_OWNED)
     return name, owner if owned else None
 
 
 def visible_namespace(namespace: str, *, owned: bool) -> str:
-    """Return a namespace, or a root, for a caller: of what is another's, a folder by its name alone."""
+    """Return a namespace or root as the caller may see it: another owner's folder is reduced to its name."""
     place = PurePath(namespace)
     if place.is_absolute() and not owned:
         return place.name
@@ -294,7 +294,7 @@ def visible_namespace(namespace: str, *, owned: bool) -> str:
 
 
 def bounded_title(title: str) -> str:
-    """Return a title, cut between words where it is longer than `LONGEST_TITLE`."""
+    """Cut a title longer than `LONGEST_TITLE` between words."""
     if len(title) <= LONGEST_TITLE:
         return title
     return title[: LONGEST_TITLE - 1].rsplit(" ", 1)[0] + "…"

@@ -1,4 +1,4 @@
-"""What a hit must satisfy."""
+"""Conditions that a hit must satisfy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Bound", "Filter"]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A number in a document's metadata from `least` to `most`, both inclusive; `missing` is whether it may lack."""
+    """A range of a numeric metadata field, both ends inclusive; `missing` also accepts documents without the field."""
 
     field: str
     least: float | None = None
@@ -25,17 +25,17 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a hit must satisfy; empty parts restrict nothing. All parts must hold, one value of each suffices.
+    """Conditions that a hit must satisfy.
 
-    `paths` are globs over the document's path (`notes/**`, `*.md`; a star crosses folders too). `since` and `until`
-    are ISO 8601 dates, both inclusive, compared with `created_at`, or `updated_at` where that is missing; a day means
-    the whole day. A metadata value may be a scalar or a sequence of alternatives; a list in a document's metadata
-    matches by any of its items. `collections` are named as the caller sees them, such as `wiki` or `bob/wiki`: what is
-    outside them counts for nothing. `documents` are keys; `namespaces` are what a document's key is unique within: a
-    root, a file of records, a conversation.
-    `folders` are first parts of paths (`src`), behind the name of their root (`guide/src`) where other roots have one.
-    `bounds` are on numbers in the metadata, `without` are fields that it must not have (or only as null), and
-    `not_kinds` are kinds that are left out. `tags` are subjects, as `scheme:value` or by their value alone.
+    Empty parts restrict nothing. All parts must match; within a part, one value suffices. `paths` are globs over the
+    document's path (`notes/**`, `*.md`; a star also crosses folders). `since` and `until` are ISO 8601 dates, both
+    inclusive, compared with `created_at`, or with `updated_at` where that is missing; a day means the whole day. A
+    metadata value may be a scalar or a sequence of alternatives; a list in a document's metadata matches if any of its
+    items does. `collections` use the caller's names, such as `wiki` or `bob/wiki`; content outside them is ignored
+    entirely. `documents` are keys; `namespaces` are what a document's key is unique within: a root, a file of records
+    or a conversation. `folders` are leading path components (`src`), preceded by the name of the root (`guide/src`) if
+    another root has a folder of that name. `bounds` are ranges of numeric metadata; `without` lists fields that must be
+    absent or null; `not_kinds` lists kinds to exclude. `tags` are subjects, as `scheme:value` or as the value alone.
     """
 
     paths: tuple[str, ...] = ()
@@ -58,10 +58,10 @@ class Filter:
     def of_works(
         self, authors: str | Iterable[str] = (), venues: str | Iterable[str] = (), year: str | int | None = None
     ) -> Filter:
-        """Return this filter for works of one of these authors, in one of these venues, of this year.
+        """Return this filter restricted to works by one of the authors, in one of the venues, from the given years.
 
-        Names may be in any spelling: `Dijkstra`, `Dijkstra, E. W.`, `Acta Math.`, an ORCID iD. `year` is one or
-        several: `1974`, `1970-1979`, `1970-`, `-1979`; it narrows the dates. Raises `InvalidArgument`.
+        Names may have any spelling: `Dijkstra`, `Dijkstra, E. W.`, `Acta Math.`, an ORCID iD. `year` is one or several:
+        `1974`, `1970-1979`, `1970-`, `-1979`; it narrows the dates. Raises `InvalidArgument`.
         """
         named = {"authors": _names("authors", authors), "venue": _names("venues", venues)}
         first, last = _years(year)
@@ -70,9 +70,9 @@ class Filter:
         )
 
     def narrowed(self, other: Filter) -> Filter:
-        """Return this filter, narrowed to the dates of another; of metadata that both name, the other's values hold.
+        """Return this filter intersected with the dates of another; its values win for metadata that both set.
 
-        A year or a month means all of it, so of dates that begin alike the shorter one is the later.
+        A year or a month covers all of its days, so of two dates with a common prefix the shorter one is the later.
         """
         return replace(
             self,
@@ -93,7 +93,7 @@ def _names(what: str, value: str | Iterable[str]) -> list[str]:
 
 
 def _years(value: str | int | None) -> tuple[str, str]:
-    """Return the first and the last of some years; empty where that is open."""
+    """Return the first and last year of a range; an open end is empty."""
     text = "" if value is None else str(value).strip()
     found = _YEARS.fullmatch(text)
     if isinstance(value, bool) or not found or (text and not (found["first"] or found["last"])):

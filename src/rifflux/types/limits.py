@@ -1,4 +1,4 @@
-"""What reading a file may take."""
+"""Limits on the resources that reading one file may use."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReaderLimits:
-    """The time and memory of the process that reads a file, and the size of what it answers.
+    """Limits for the process that reads one file.
 
-    `processor_s` counts seconds in which the process computes, where the system can limit them; `seconds` counts all,
-    and ends a process that waits for something that never comes.
+    `processor_s` bounds processor time, where the operating system supports such a limit; `seconds` bounds wall-clock
+    time and also ends a process that waits for something that never comes. Memory and the size of the result are
+    bounded too.
     """
 
     processor_s: int = 30
@@ -20,12 +21,12 @@ class ReaderLimits:
 
     @property
     def key(self) -> str:
-        """Return what stands for the content of a file that was given up at these limits."""
+        """Return a cache key for files that were abandoned at these limits."""
         return f"limits {self.processor_s} s {self.memory_mb} MB"
 
 
-#: The bounds of the two limits that can be set. A reader needs some memory before it reads anything.
+#: The bounds of the two configurable limits. A reader needs some memory before it reads anything.
 READER_SECONDS = (1, 86_400)
 READER_MEMORY_MB = (256, 1_048_576)
-#: What a file may take unless the settings say otherwise.
+#: The limits that apply unless the settings say otherwise.
 READER_LIMITS = ReaderLimits()

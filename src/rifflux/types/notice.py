@@ -1,4 +1,4 @@
-"""Notices: what a caller should know about an answer, as a code for programs and a sentence for people."""
+"""Notices: facts about an answer, as a code for programs and a sentence for people."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["Cure", "Notice"]
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something a caller should know about an answer.
+    """A fact that a caller should know about an answer.
 
-    `code` is stable, `text` is one sentence that may change: two notices are equal if code, cure and data are. `data`
-    holds the plain values that the sentence is about.
+    `code` is stable; `text` is one sentence that may change, so two notices are equal if code, cure and data are.
+    `data` holds the plain values that the sentence mentions.
     """
 
     code: str
@@ -26,9 +26,9 @@ class Notice:
 
     @classmethod
     def of(cls, error: RiffluxError, code: str = "", text: str = "") -> Notice:
-        """Return an error as a notice: of its own code and message, or of others."""
+        """Return an error as a notice with its own code and message, or with the given ones."""
         return cls(code or error.code, text or str(error), error.cure, error.data)
 
     def __str__(self) -> str:
-        """Return the sentence for people."""
+        """Return the sentence."""
         return self.text

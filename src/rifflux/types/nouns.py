@@ -1,6 +1,6 @@
-"""The JSON of every noun: one key for one thing.
+"""The JSON form of every noun, with one key for one thing.
 
-Times are ISO 8601, identifiers and tags `scheme:value`; `document` is the key of a document, unique within its
+Times are ISO 8601; identifiers and tags are `scheme:value`; `document` is the key of a document, unique within its
 `collection`.
 """
 
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-#: What a field is called in JSON, where that is otherwise.
+#: JSON names of fields that differ from the attribute.
 _NAMES = {
     "chunk": "chunk_id",
     "key": "document",
@@ -25,7 +25,7 @@ _NAMING = {"scheme": "scheme", "value": "value"}
 
 
 def noun_json(noun: Any, **more: object) -> dict[str, Any]:
-    """Return a value of Rifflux as JSON has it on every surface, and `more`: a dictionary of plain values."""
+    """Return a value as a dictionary of plain values, in the JSON form of every surface, extended by `more`."""
     kind: Any = type(noun)
     return {
         now: value if type(value := getattr(noun, name)) in _PLAIN else _value(now, value)
@@ -35,13 +35,13 @@ def noun_json(noun: Any, **more: object) -> dict[str, Any]:
 
 @cache
 def json_names(kind: Any) -> Mapping[str, str]:
-    """Return the fields of a dataclass with their names in JSON, without those that are marked as untold."""
+    """Return a dataclass's fields with their JSON names, without private ones."""
     told = (each.name for each in fields(kind) if not each.metadata.get("untold"))
     return {name: _NAMES.get(name, name) for name in told}
 
 
 def _value(name: str, value: Any) -> Any:
-    """Return the value of a field: times as ISO 8601, names and tags as `scheme:value`."""
+    """Convert a field's value: times to ISO 8601, identifiers and tags to `scheme:value`."""
     kind: Any = type(value)
     if kind is float or kind is int:
         if name.endswith("_at"):
@@ -59,9 +59,9 @@ def _value(name: str, value: Any) -> Any:
 
 
 def iso_time(seconds: float, timespec: str = "seconds") -> str:
-    """Return seconds since 1970 as ISO 8601 in UTC; for a moment beyond the calendar, the calendar's last.
+    """Return seconds since 1970 as ISO 8601 in UTC, clamped to the calendar's range.
 
-    `timespec` is as in `datetime.isoformat`: `auto` keeps microseconds, so that the texts sort as the times do.
+    `timespec` is that of `datetime.isoformat`: `auto` keeps microseconds, so that texts sort like times.
     """
     try:
         moment = datetime.fromtimestamp(seconds, UTC)

@@ -1,4 +1,4 @@
-"""Pages of what a search found: sequences that print a hit a line, and become dictionaries or a table."""
+"""Result pages: sequences that print one hit per line and convert to dictionaries or a table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Page(Sequence[Found]):
-    """What a search found, best first, with the trace of how."""
+    """The hits of a search, best first, with the trace of the search."""
 
     query: str
     hits: tuple[Found, ...]
@@ -36,7 +36,7 @@ class Page(Sequence[Found]):
         return len(self.hits)
 
     def __repr__(self) -> str:
-        """Return a line on the search, one on each hit, and one on each part that degraded."""
+        """Return one line about the search, one per hit, and one per degradation."""
         number = f"{len(self)} hit" + "s" * (len(self) != 1)
         hits = (f"{rank:2} {hit}" for rank, hit in enumerate(self.hits, 1))
         degraded = (f"degraded: {reason}" for reason in self.trace.degraded)
@@ -45,19 +45,19 @@ class Page(Sequence[Found]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Results(Page[Hit]):
-    """The hits of a search, best first, with the trace of how they were found.
+    """The hits of a search, best first, with the trace of the search.
 
-    Printed, they are a line a hit: place, headings, relevance, and how the passage begins.
+    They print as one line per hit: place, headings, relevance and the beginning of the passage.
     """
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return the hits as JSON has them on every surface, best first: dictionaries of plain values."""
+        """Return the hits, best first, as the dictionaries of plain values that every surface uses for JSON."""
         from rifflux.types.nouns import noun_json
 
         return [noun_json(hit, root=hit.root) for hit in self.hits]
 
     def to_pandas(self) -> DataFrame:
-        """Return the hits as a table: a row a hit, by rank from 1, a column a key of `to_dicts`.
+        """Return the hits as a data frame: one row per hit, indexed by rank from 1, one column per key of `to_dicts`.
 
         Raises `MissingExtra` without pandas.
         """

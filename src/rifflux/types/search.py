@@ -1,4 +1,4 @@
-"""What is asked and found: by whom, the question that was read, and the hits with the trace of their search."""
+"""Search values: scopes, parsed queries, hits and traces."""
 
 from __future__ import annotations
 
@@ -47,28 +47,28 @@ Ids = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 
-#: Characters that a user's id may have.
+#: Maximum length of a user id in characters.
 LONGEST_USER = 256
-#: Adjacent terms; mostly a single one.
+#: Adjacent terms, usually a single one.
 Clause = tuple[str, ...]
-#: Namespaces whose names begin so hold works, of which only what a license permits is shown.
+#: Prefix of the namespaces that hold works, whose text is displayed only as far as a license permits.
 LICENSED = "works/"
-#: The metadata that are names of people, and of journals and the like.
+#: The metadata fields that hold names of people and of venues.
 AUTHORS = "authors"
 VENUE = "venue"
 CREDITS = (AUTHORS, VENUE)
-#: Characters of a hit that is printed.
+#: Maximum width in characters of a hit printed on one line.
 LINE = 120
-#: Stands for the text that is not shown, and for what follows an abstract.
+#: Replace a withheld text, and the rest of a text after its abstract.
 WITHHELD = "[the text of this work is not shown: no license is recorded that permits it]"
 REST_WITHHELD = "[only the abstract is shown: no license is recorded that permits more]"
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose content a call may see and change: one user's. It comes from who is signed in, never from a request.
+    """The user whose content a call may read and change. It comes from authentication, never from the request.
 
-    To an `administrator` belongs besides what belongs to nobody.
+    An `administrator` also has access to content without an owner.
     """
 
     user_id: str
@@ -84,9 +84,9 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Understanding:
-    """A question classified: `kind` is `identifier`, `mixed` or `conceptual`, and `reasons` say why.
+    """The classification of a question: `identifier`, `mixed` or `conceptual`, with the reasons.
 
-    `specificity` is the share of its meaningful words that name one thing, in [0, 1].
+    `specificity` is the share of meaningful words that name one particular thing, in [0, 1].
     """
 
     kind: str
@@ -98,7 +98,7 @@ class Understanding:
 
 @dataclass(frozen=True, slots=True)
 class TermStatistics:
-    """How common terms are in what is visible: all chunks, those with a vector, and those that hold a term."""
+    """Counts over the visible content: all chunks, chunks with a vector, and chunks that contain each term."""
 
     chunks: int
     embedded_chunks: int
@@ -107,7 +107,7 @@ class TermStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time that a question names: its words, first and last day; a `yearly` one is that of any year."""
+    """A time named in a question: its words, first and last day; a `yearly` one applies to any year."""
 
     words: str
     since: date
@@ -115,7 +115,7 @@ class Moment:
     yearly: bool = False
 
     def covers(self, since: date, until: date) -> bool:
-        """Return True if a time from one day to another lies within this one."""
+        """Return True if the days from `since` to `until` lie within this time."""
         if self.yearly:
             first, last = ((each.month, each.day) for each in (self.since, self.until))
             return since.year == until.year and first <= (since.month, since.day) <= (until.month, until.day) <= last
@@ -123,7 +123,7 @@ class Moment:
 
     @property
     def span(self) -> str:
-        """Return the days for people, as in `until 2020-01-31`."""
+        """Return a readable date range, such as `until 2020-01-31`."""
         first, last = (day.isoformat()[5 * self.yearly :] for day in (self.since, self.until))
         if self.since == date.min:
             days = f"until {last}"
@@ -136,10 +136,10 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """An author, a venue or a year that a question names.
+    """An author, venue or year named in a question.
 
-    `role` is `authors`, `venue` or `year`, `said` the words of the question, `names` the spellings that works have.
-    `sure` says that nothing else can be meant by them, `why` what speaks for it.
+    `role` is `authors`, `venue` or `year`; `said` is the wording of the question; `names` are the spellings found in
+    works. `sure` means that the words cannot mean anything else; `why` gives the evidence.
     """
 
     role: str
@@ -150,14 +150,14 @@ class Credit:
 
     @property
     def filter(self) -> Filter:
-        """Return the filter that lets their works through."""
+        """Return the filter that matches the works of this author, venue or year."""
         if self.role == "year":
             return Filter(since=self.names[0], until=self.names[0], metadata={"year": (int(self.names[0]),)})
         return Filter(metadata={self.role: self.names})
 
     @property
     def label(self) -> str:
-        """Return the words for people: `by: Dijkstra`."""
+        """Return a readable label, such as `by: Dijkstra`."""
         return f"{_TOLD[self.role]}: {self.said}"
 
 
@@ -166,10 +166,10 @@ _TOLD = {"authors": "by", "venue": "in", "year": "of"}
 
 @dataclass(frozen=True, slots=True)
 class Phrasing:
-    """The parts of a question by their purpose.
+    """The parts of a question by purpose.
 
-    `body` is the text without its exclusions and facets, and `limits` are those, as they were typed. `interrogative`
-    are the words that make it a question, which are not searched for.
+    `body` is the text without exclusions and facets; `limits` are those, as typed. `interrogative` are question words,
+    which are not searched for.
     """
 
     body: str = ""
@@ -179,10 +179,10 @@ class Phrasing:
 
 @dataclass(frozen=True, slots=True)
 class QueryLanguages:
-    """What the words of a question are in the languages of the content.
+    """A question's words in the languages of the content.
 
-    The question was read in `query`. `forms` are the forms that its clauses have in the other languages: one of a
-    required clause must match. `stands_for` has, by language, the terms of the question that other terms stand for.
+    The question was parsed in `query`. `forms` are the forms of its clauses in the other languages; one form of each
+    required clause must match. `stands_for` maps, per language, substitute terms to the terms of the question.
     """
 
     query: str = ""
@@ -192,19 +192,17 @@ class QueryLanguages:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question, parsed and analyzed once: every step works with it, so that nothing looks at the text again.
+    """A question, parsed and analyzed once; every step reads this and never the raw text.
 
-    `semantic_text` is what is embedded, `tokens` are its tokens in order, each with its terms. `words` has the terms of
-    each word that was typed, and of any part of the question that is looked up. `understanding` is the kind of
-    question.
-    `clauses` are alternatives, each a sequence of adjacent terms (mostly of length one; longer for a quoted
-    phrase); what the question says of a word more than once counts more by its `worths`, all others 1.
-    `required` clauses must all match, `excluded` ones must not; `prefixes` match any term that starts so.
-    `variants` are further alternatives that the question does not hold: other spellings and synonyms. `beside` are for
-    each of them the terms of the question that it may stand for.
-    `anchors` are what the question names to the letter, `specificity` the share of its words that do so. `times` are
-    the times that it names, `credits` the authors, venues and years of works; with `credits_only` it wants nothing but
-    their works.
+    `semantic_text` is the text to embed; `tokens` are its tokens in order, each with its terms. `words` maps each typed
+    word, and each part of the question that is looked up, to its terms. `understanding` is the kind of question.
+    `clauses` are alternatives, each a sequence of adjacent terms (usually one; more for a quoted phrase); a clause that
+    the question repeats weighs more, as given in `worths`, all others 1. `required` clauses must all match, `excluded`
+    ones must not; `prefixes` match any term with that beginning. `variants` are further alternatives that the question
+    does not contain: other spellings and synonyms; `beside` gives for each the terms of the question that it may
+    replace. `anchors` are names that must match to the letter; `specificity` is the share of words that are part of
+    one. `times` are the times, `credits` the authors, venues and years that the question names; with `credits_only` it
+    asks for nothing but their works.
     """
 
     text: str
@@ -230,19 +228,19 @@ class Query:
 
     @property
     def terms(self) -> Clause:
-        """Return the terms of all tokens, in order."""
+        """Return the terms of all tokens in order."""
         return tuple(term for _, terms in self.tokens for term in terms)
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How one search runs: what its channels and steps need in addition to the query.
+    """The parameters of one search beyond the query.
 
-    `vector` is that of the question, `model` the fingerprint of the model that made it, where that is known. Each
-    channel ranks at most `limit` chunks; `enough` of them suffice where finding all takes longer (0: `limit`). The
-    first `pool` of each ranking become candidates. `deadline` is a moment of `time.perf_counter()` after which no stage
-    is waited for. `statistics` say how common the terms were when the question was read, `notes` what is searched for
-    besides its words.
+    `vector` is the question's embedding; `model` is the fingerprint of the model that made it, if known. Each channel
+    ranks at most `limit` chunks; it may stop at `enough` where finding all takes longer (0 means `limit`). The first
+    `pool` entries of each ranking become candidates. `deadline` is a `time.perf_counter()` moment after which no stage
+    is awaited. `statistics` are the term counts at the time the question was parsed; `notes` describe search terms
+    beyond its words.
     """
 
     vector: Vectors | None = None
@@ -256,20 +254,20 @@ class Execution:
 
     @property
     def sufficient(self) -> int:
-        """Return the number of candidates that a channel may stop at."""
+        """Return the number of candidates at which a channel may stop."""
         return min(self.enough or self.limit, self.limit)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Chunk ids and their scores, best first; nothing fetched. Two arrays of equal length, no id twice."""
+    """Chunk ids with their scores, best first: two arrays of equal length without duplicate ids."""
 
     ids: Ids
     scores: Scores
 
     @classmethod
     def empty(cls) -> Ranking:
-        """Return a ranking of nothing."""
+        """Return an empty ranking."""
         return cls(np.empty(0, np.int64), np.empty(0, np.float64))
 
     def __len__(self) -> int:
@@ -282,7 +280,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """What one stage had to say about a hit. `rank` counts from 1; both are None where the stage did not see it."""
+    """One stage's contribution to a hit. `rank` counts from 1; both are None if the stage did not see the hit."""
 
     stage: str
     rank: int | None = None
@@ -292,14 +290,14 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that answers a query, with the trail of how it got its place.
+    """A chunk that matches a query, with an explanation of its rank.
 
-    `score` compares the hits of one search; `relevance`, in [0, 1], means the same in every search, and `quality` is
-    its level: `high`, `medium` or `low`. Both are None where nothing was calibrated. `lines` are the first and the last
-    line of its file, counted from 1, None for files whose text is not their own, of which `page` may be known.
-    `withheld` says that its text is not shown, for want of a license; `collection` is what the caller calls the
-    collection that it is in, `owned` says that this is the caller's own, `owner` whose it is, of several read as one.
-    `language` is that of its document, empty for that of the index.
+    `score` compares hits within one search; `relevance`, in [0, 1], is comparable across searches, and `quality` is its
+    level: `high`, `medium` or `low`. Both are None without calibration. `lines` are the first and last line in its
+    file, counted from 1; None for files whose text was extracted, of which `page` may be known. `withheld` means that
+    no license permits displaying the text. `collection` is the caller's name for the collection, `owned` says whether
+    the content is the caller's own, and `owner` names the owner where several are read together. `language` is that of
+    the document; empty means the index's default.
     """
 
     id: str
@@ -330,14 +328,14 @@ class Hit:
 
     @property
     def place(self) -> tuple[str, str]:
-        """Return the namespace and the key of its document."""
+        """Return the namespace and key of the document."""
         return self.namespace if self.owner is None else of_owner(self.namespace, self.owner), self.key
 
     @property
     def root(self) -> str | None:
-        """Return the folder that `path` is relative to; None where the document is no file.
+        """Return the folder that `path` is relative to, or None if the document is not a file.
 
-        Where others keep what they share is theirs to know: of that it is the folder's name alone.
+        For content shared by others this is the folder's name alone, since its location is private to them.
         """
         if PurePath(self.namespace).is_absolute():
             return self.home
@@ -345,11 +343,11 @@ class Hit:
 
     @property
     def home(self) -> str:
-        """Return the namespace for the caller: of what others share, a root goes by its folder's name."""
+        """Return the namespace as the caller may see it: for shared content, a root is reduced to its folder's name."""
         return visible_namespace(self.namespace, owned=self.owned)
 
     def is_of(self, home: str, document: str) -> bool:
-        """Return True for a chunk of a document whose namespace has this name, for its owner or for a reader."""
+        """Return True if the document's namespace has this name, for its owner or for a reader."""
         return document == self.key and home in (
             self.namespace,
             visible_namespace(self.namespace, owned=False),
@@ -358,7 +356,7 @@ class Hit:
     def retold(
         self, score: float, why: tuple[Why, ...], relevance: float | None = None, quality: str | None = None
     ) -> Hit:
-        """Return the hit with another score and explanation; in a third of the time of `dataclasses.replace`."""
+        """Return a copy with another score and explanation, three times as fast as `dataclasses.replace`."""
         changes: dict[str, Any] = {"score": score, "why": why}
         if relevance is not None:
             changes |= {"relevance": relevance, "quality": quality}
@@ -368,11 +366,11 @@ class Hit:
         return changed
 
     def because(self, stage: str) -> Why | None:
-        """Return the last word of `stage` on this hit, or None."""
+        """Return the last explanation that `stage` gave for this hit, or None."""
         return next((why for why in reversed(self.why) if why.stage == stage), None)
 
     def __str__(self) -> str:
-        """Return the hit in a line: its place, its headings, its relevance and how it begins."""
+        """Return the hit on one line: place, headings, relevance and the beginning of its text."""
         place = self.path or self.key
         if self.lines or self.page is not None:
             place += f":{self.lines[0]}" if self.lines else f" p. {self.page}"
@@ -385,7 +383,7 @@ class Hit:
 
 
 def _line(text: str) -> str:
-    """Return text on one line and cut to its width, without what controls a terminal."""
+    """Return text on one line, cut to `LINE` characters, without terminal control characters."""
     shown = "".join(each if each.isprintable() else " " for each in text)
     if len(shown) <= LINE:
         return shown
@@ -394,12 +392,12 @@ def _line(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How far an index may be behind its files, by a sample of them.
+    """A sampled estimate of how far an index is behind its files.
 
-    Of its `files`, `sampled_files` were looked at; `changed_files` says how many of all may have changed or be gone,
-    and is exact where all were looked at. In `changed_folders` of the sample, something came or went since `synced_at`:
-    when a root was last looked at as a whole, ISO 8601, for the root where that is longest ago. Nothing is said of the
-    files of `missing_roots`: those are gone as a whole, such as a disk that is not mounted.
+    `sampled_files` of all `files` were examined. `changed_files` estimates how many of all have changed or disappeared;
+    it is exact if all were examined. In `changed_folders` of the sample, files were added or removed since `synced_at`:
+    the ISO 8601 time of the last complete scan, of the root where that is longest ago. Files in `missing_roots`, such
+    as an unmounted disk, are not counted.
     """
 
     files: int
@@ -411,7 +409,7 @@ class Freshness:
 
     @property
     def note(self) -> str | None:
-        """Return a sentence on it, None if the index may well be up to date."""
+        """Return a sentence about the estimate, or None if the index may well be up to date."""
         if self.changed_files:
             if self.sampled_files == self.files:
                 about = ""
@@ -425,10 +423,11 @@ class Freshness:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What the pipeline did: milliseconds by stage, hits by channel, what was dropped, what degraded and why.
+    """A record of what a search did: times, hits per channel, dropped rows, and degradations with reasons.
 
-    `reranker` is what reordered the hits; None where nothing did, even if that was asked for. `notes` tell what was
-    left out on purpose, `understanding` what the question was taken for, `freshness` how up to date the index is.
+    Times are milliseconds per stage. `reranker` names what reordered the hits; None if nothing did, even if one was
+    requested. `notes` describe deliberate omissions, `understanding` the classification of the question, `freshness`
+    how up to date the index is.
     """
 
     mode: str

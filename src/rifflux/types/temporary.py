@@ -1,4 +1,4 @@
-"""Temporary files and folders whose names say which process made them, so that the next one removes what is left."""
+"""Temporary files and folders named after their process, so that a later process can remove leftovers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _PARTIAL = re.compile(r".*\.(\d+)\.partial(-journal|-wal|-shm)?", re.DOTALL)
 
 
 def partial() -> str:
-    """Return the end of the name of what this process makes and has not finished."""
+    """Return the suffix of this process's unfinished files."""
     return f".{os.getpid()}.partial"
 
 
 def sweep(folder: Path, start: str) -> None:
-    """Remove what begins so in a folder, was not finished, and is of a process that is gone."""
+    """Remove unfinished files with this prefix from a folder if the process that made them is gone."""
     for each in folder.glob(f"{glob.escape(start)}*.partial*"):
         found = _PARTIAL.fullmatch(each.name)
         if not found or _lives(int(found[1])):
