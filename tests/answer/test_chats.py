@@ -108,3 +108,32 @@ def test_a_full_chat_takes_no_more(index: Index, monkeypatch: pytest.MonkeyPatch
     id = ann.answer("how many minutes do cache entries live", chat="new").chat
     with pytest.raises(InvalidArgument, match="begin another one"):
         ann.answer("and when is it emptied?", chat=id)
+
+
+def test_an_answer_from_a_shared_document_is_shown_as_long_as_it_is_shared(index: Index) -> None:
+    ben = index.scoped(Scope("ben"))
+    ben.add(Document("pool.md", "The swimming pool is heated to thirty degrees.", "Pool"), collection="house")
+    ben.collections.share("house", "ann")
+    ann = index.scoped(Scope("ann"))
+    id = ann.answer("how many degrees has the swimming pool", chat="new").chat
+    ann.answer("how many minutes do cache entries live", chat=id)
+    assert "thirty" in ann.chats.get(id).answers[0].text
+    ben.collections.unshare("house", "ann")
+    pool, cache = ann.chats.get(id).answers
+    assert (pool.text, pool.reason, pool.sources) == ("", chats.NO_LONGER_SHARED, ())
+    assert "ten minutes" in cache.text
+    assert "thirty" not in ann.chats.get(id).markdown
+    assert "thirty" not in str(ann.answer("and how many degrees?", chat=id))
+    ann.chats.edit(id, title="House")
+    ben.collections.share("house", "ann")
+    assert "thirty" in ann.chats.get(id).answers[0].text
+
+
+def test_chats_are_listed_by_pages(index: Index) -> None:
+    ann = index.scoped(Scope("ann"))
+    ids = [ann.answer("how many minutes do cache entries live", chat="new").chat for _ in range(3)]
+    first = ann.chats.list(limit=2)
+    assert [each.id for each in first] == ids[:0:-1]
+    assert [each.id for each in ann.chats.list(first[-1].id, 2)] == ids[:1]
+    with pytest.raises(InvalidArgument):
+        ann.chats.list("chat0")

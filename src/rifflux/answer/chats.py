@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 
 from rifflux.answer.history import ASSISTANT, USER
 from rifflux.answer.model import Answer, AnswerEvent, Done
@@ -18,15 +18,19 @@ from rifflux.requests import ChatChanges, QuestionRequest, takes
 from rifflux.session.arguments import checked_text
 from rifflux.session.session import IndexView
 from rifflux.store import DocumentChange
-from rifflux.types import Document, Notice
-from rifflux.types.nouns import iso_time, noun_json
+from rifflux.types import UNTOLD, Document, Notice
+from rifflux.types.nouns import iso_time
 
 #: The part of an index that holds chats, their namespace in it, and the kind of document that one is.
 PART = "chats"
 NAMESPACE = "chats"
 CHAT = "chat"
+#: The reason that stands instead of an answer whose source its reader may not read any more.
+NO_LONGER_SHARED = "this answer cites a document that is no longer shared with you"
 #: What is given instead of an id to begin a chat.
 NEW = "new"
+#: Chats of a page of a list, unless another number is given.
+PAGE = 100
 #: Answers of a chat, and characters of the title that a chat gets from its first question.
 MOST_ANSWERS = 500
 LONGEST_TITLE = 80
@@ -34,7 +38,10 @@ LONGEST_TITLE = 80
 
 @dataclass(frozen=True, slots=True)
 class ChatSource:
-    """A passage that an answer cites; `number` is its mark in the text."""
+    """A passage that an answer cites; `number` is its mark in the text.
+
+    `owner` is whose documents it was among, empty where those were the user's own.
+    """
 
     number: int
     document: str
@@ -42,11 +49,15 @@ class ChatSource:
     title: str
     heading_path: str
     chunk_id: str
+    owner: str = field(default="", metadata=UNTOLD)
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """A question of a chat with its answer: `text` is empty where it was refused, and `reason` says why."""
+    """A question of a chat with its answer: `text` is empty where it was refused, and `reason` says why.
+
+    It is empty, too, where it cites what its reader may not read any more.
+    """
 
     question: str
     searched: str
@@ -80,19 +91,39 @@ class Chat:
 
 
 class Chats:
-    """The chats of one user, in a view of the part of the index that holds them."""
+    """The chats of one user, in the part of the index that holds them; `view` is the user's of the documents."""
 
     def __init__(self, view: IndexView) -> None:
-        self._store = view.store
+        self._view = view
+        self._store = view.part(PART, view.profile).store
         self._now = view.session.now
 
-    def list(self) -> list[Chat]:
-        """Return all chats without their answers, the one that was continued last first."""
-        found = [_chat_of(row) for row in self._store.catalog.in_order(NAMESPACE)]
-        return sorted(found, key=lambda each: (each.updated_at, each.id), reverse=True)
+    def list(self, after: str = "", limit: int = PAGE) -> list[Chat]:
+        """Return so many chats without their answers, the one that was continued last first; `after` one of them.
+
+        Raises `InvalidArgument` where there is no such chat.
+        """
+        if not after:
+            rows = self._store.catalog.in_order(NAMESPACE, before=limit)
+        elif rows := self._store.catalog.in_order(NAMESPACE, after, before=limit, after=0):
+            rows.pop()
+        else:
+            raise InvalidArgument(f"no chat {after!r}: begin at the first page of the list of chats again")
+        return [_chat_of(row) for row in reversed(rows)]
 
     def get(self, id: str) -> Chat:
-        """Return a chat with its answers. Raises `NotFound`."""
+        """Return a chat with its answers; what cites a source that the user may not read any more is left out of them.
+
+        Raises `NotFound`.
+        """
+        chat = self._recorded(id)
+        owners = frozenset(source.owner for each in chat.answers for source in each.sources if source.owner)
+        if not owners:
+            return chat
+        gone = owners - frozenset(self._view.reading().labels)
+        return replace(chat, answers=tuple(_without(each, gone) for each in chat.answers))
+
+    def _recorded(self, id: str) -> Chat:
         id = checked_text("the id of a chat", id)
         row = self._store.catalog.document(NAMESPACE, id)
         if row is None:
@@ -107,14 +138,13 @@ class Chats:
         if not title:
             raise InvalidArgument("a title has at least one character")
         with self._store.transaction():
-            chat = replace(self.get(id), title=title)
-            self._put(chat)
-        return chat
+            self._put(replace(self._recorded(id), title=title))
+        return self.get(id)
 
     def delete(self, id: str) -> None:
         """Delete a chat for good. Raises `NotFound`."""
         with self._store.transaction():
-            self.get(id)
+            self._recorded(id)
             self._store.catalog.remove(NAMESPACE, [id])
 
     def continued(self, request: QuestionRequest) -> QuestionRequest:
@@ -147,8 +177,18 @@ class Chats:
         """Add an answer to a chat, or begin one with it. Raises `NotFound`, and `Conflict` for a chat that is full."""
         moment = iso_time(self._now(), "auto")
         cited = {each.number for each in answer.citations}
+        view = self._view.reading()
+        owners = {label: owner for owner, label in view.labels.items() if not view.owns(owner)}
         sources = [
-            ChatSource(item.number, item.key, item.collection, item.title, item.heading_path, item.chunk_id)
+            ChatSource(
+                number=item.number,
+                document=item.key,
+                collection=item.collection,
+                title=item.title,
+                heading_path=item.heading_path,
+                chunk_id=item.chunk_id,
+                owner=owners.get(item.collection, ""),
+            )
             for item in answer.pack.items
             if item.number in cited
         ]
@@ -168,7 +208,7 @@ class Chats:
                     title = title[:LONGEST_TITLE].rsplit(" ", 1)[0] + "…"
                 chat = Chat(f"chat{secrets.token_hex(8)}", title, moment, moment, 0)
             else:
-                chat = self.get(id)
+                chat = self._recorded(id)
             if chat.count == MOST_ANSWERS:
                 raise Conflict(f"this chat has {MOST_ANSWERS} answers, and holds no more: begin another one")
             chat = replace(chat, updated_at=moment, count=chat.count + 1, answers=(*chat.answers, made))
@@ -176,14 +216,22 @@ class Chats:
         return chat
 
     def _put(self, chat: Chat) -> None:
-        text = "\n".join(json.dumps(noun_json(each), ensure_ascii=True) for each in chat.answers)
-        metadata = {"count": chat.count}
-        row = Document(chat.id, text, chat.title, CHAT, chat.created_at, chat.updated_at, metadata=metadata)
+        text = "\n".join(json.dumps(asdict(each), ensure_ascii=True) for each in chat.answers)
+        metadata = {"count": chat.count, "begun": chat.created_at}
+        row = Document(chat.id, text, chat.title, CHAT, chat.updated_at, metadata=metadata)
         self._store.catalog.put(NAMESPACE, DocumentChange(row, chat.id, ()))
 
 
 def _chat_of(row: Document) -> Chat:
-    return Chat(row.key, row.title, row.created_at or "", row.updated_at or "", row.metadata["count"])
+    """Return a chat without its answers: documents are in order of the moment that they were created at."""
+    return Chat(row.key, row.title, row.metadata["begun"], row.created_at or "", row.metadata["count"])
+
+
+def _without(answer: ChatAnswer, gone: Collection[str]) -> ChatAnswer:
+    """Return an answer without its text and sources if one of these is of an owner whose documents are gone."""
+    if any(source.owner in gone for source in answer.sources):
+        return replace(answer, text="", reason=NO_LONGER_SHARED, sources=())
+    return answer
 
 
 def _answer_of(line: str) -> ChatAnswer:

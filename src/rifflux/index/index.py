@@ -268,9 +268,9 @@ class Index:
     @cached_property
     def chats(self) -> Chats:
         """Return the caller's recorded chats: reading, naming and deleting them."""
-        from rifflux.answer.chats import PART, Chats
+        from rifflux.answer.chats import Chats
 
-        return Chats(self._view.part(PART, self._view.profile))
+        return Chats(self._view)
 
     @cached_property
     def works(self) -> WorksCatalog:

@@ -220,7 +220,8 @@ class Catalog(Protocol):
         """Return the documents of a namespace by date, undated ones last, equals as they were added.
 
         With a `key`, only that one and so many before and after it (all after it where that is None); nothing if there
-        is no such document. Links, identifiers, tags and parts are left out.
+        is no such document. With `before` alone, only so many that come last. Links, identifiers, tags and parts are
+        left out.
         """
 
     def files(self, root: str, *, below: str = "") -> dict[str, FileState]:

@@ -245,3 +245,4 @@ class CatalogContract(NeedsStore):
         assert around("early2", 5, 0) == ["early", "early2"]
         assert around("none", 2, None) == ["early2", "late", "none"]
         assert around("unknown", 2, None) == []
+        assert [each.key for each in store.catalog.in_order("talk", before=2)] == ["late", "none"]

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from rifflux.requests import ChatChanges
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.surfaces.http.paging import After, Limit, Next, page
+from rifflux.surfaces.http.paging import After, Limit, Next
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.shapes import Shape
 from rifflux.types.nouns import noun_json
@@ -59,8 +59,9 @@ class ChatList(Shape):
 @router.get("", summary="List chats, the latest first")
 def list_(service: Asked, caller: User, after: After = "", limit: Limit = 100) -> ChatList:
     """List the caller's chats without their answers."""
-    found, behind = page(service.of(caller).chats.list(), lambda each: each.id, after, limit)
-    return ChatList(chats=[ChatOut.of(noun_json(each)) for each in found], next=behind)
+    found = service.of(caller).chats.list(after, limit + 1)
+    behind = found[limit - 1].id if len(found) > limit else None
+    return ChatList(chats=[ChatOut.of(noun_json(each)) for each in found[:limit]], next=behind)
 
 
 @router.get("/{id}", summary="A chat with its answers")

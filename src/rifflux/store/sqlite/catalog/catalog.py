@@ -235,6 +235,9 @@ class SqliteCatalog(Catalog):
     ) -> list[Document]:
         if key is not None and not before and after == 0:
             return [*(_whole(each) for each in self._in(namespace, sql.ONE, {"key": key}))]
+        if key is None and before:
+            end = {"time": float("inf"), "id": 0, "limit": before}
+            return [_whole(row) for row in reversed(self._in(namespace, sql.BEFORE, end))]
         time = float("-inf")
         id = 0
         if key is not None:
