@@ -1,4 +1,4 @@
-"""Conversations: messages of a user, added, imported, searched through the turns around them."""
+"""A user's conversations: adding, importing, and searching messages in the context of neighbouring turns."""
 
 from rifflux.conversations.conversations import Conversations
 from rifflux.conversations.model import (

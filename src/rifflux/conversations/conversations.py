@@ -1,4 +1,4 @@
-"""A user's conversations: adding and changing them, and searching their messages."""
+"""A user's conversations: adding, changing, importing and searching messages."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ if TYPE_CHECKING:
     from rifflux.conversations.importers.base import Item, Tally
     from rifflux.conversations.writing import Merge, MessageWriter
 
-#: The namespace of the conversations' own documents: no id is empty.
+#: The namespace of the conversations' own documents; no conversation id is empty.
 CONVERSATIONS = ""
-#: The longest page, and the most turns that are shown on each side of a message.
+#: The longest page, and the maximum number of neighbouring turns on each side of a message.
 
-#: Conversations of an import that share a transaction, and messages from which no other joins them. Another writer
-#: waits for a whole transaction before each of its own, of which an upload has five.
+#: The maximum number of conversations per transaction of an import, and of messages before another transaction begins.
+#: Other writers wait for a whole transaction before each of their own, and an upload has five.
 TOGETHER = MESSAGES_TOGETHER = 16
 
 Value = TypeVar("Value", Conversation, Message)
@@ -76,10 +76,10 @@ BY_WORDS_ALONE = Notice(
 
 
 class Conversations:
-    """The conversations of one user, in a view of the part of the index that holds them.
+    """The conversations of one user, over a view of the part of the index that holds them.
 
-    A message is found through its own words and those of the turns around it, and, where the policy `hybrid_search` is
-    on, by meaning. New messages get their vectors at once if that policy is on, or if `embed` says so.
+    A message is found through its own words and those of the turns around it, and by meaning if the policy
+    `hybrid_search` is on. New messages are embedded immediately if that policy is on or if `embed` is set.
     """
 
     def __init__(self, view: IndexView, policies: Policies) -> None:
@@ -90,14 +90,14 @@ class Conversations:
 
     @property
     def hybrid(self) -> bool:
-        """Return True if messages are searched by meaning too: an administrator's choice."""
+        """Return True if messages are also searched by meaning, which an administrator decides."""
         return bool(self._policies.get(HYBRID_SEARCH))
 
     # Conversations
 
     @takes(ConversationRequest)
     def add(self, request: ConversationRequest) -> Conversation:
-        """Begin a conversation; it gets an id if none is given. Raises `InvalidArgument`, also for an id in use."""
+        """Create a conversation, by default with a new id. Raises `InvalidArgument`, also for an existing id."""
         id = request.id or secrets.token_hex(8)
         created_at = request.created_at or _now()
         conversation = Conversation(id, request.title, request.project, request.archived, created_at)
@@ -110,7 +110,7 @@ class Conversations:
 
     @takes(ConversationChanges)
     def edit(self, id: str, request: ConversationChanges) -> Conversation:
-        """Change the given fields of a conversation; a later import leaves it as it is. Raises `NotFound`."""
+        """Change the given fields of a conversation; later imports preserve them. Raises `NotFound`."""
         with self._store.transaction():
             known = self.get(id)
             wanted = checked_conversation(_changed(known, **vars(request)))
@@ -120,7 +120,7 @@ class Conversations:
         return wanted
 
     def delete(self, id: str) -> int:
-        """Delete a conversation with all its messages; returns how many it had. Raises `NotFound`."""
+        """Delete a conversation with all its messages and return their number. Raises `NotFound`."""
         with self._store.transaction():
             self.get(id)
             removed = self._store.catalog.remove(id, [row.key for row in self._store.catalog.in_order(id)])
@@ -139,7 +139,7 @@ class Conversations:
 
     @takes(ConversationsRequest)
     def list(self, request: ConversationsRequest) -> list[Conversation]:
-        """Return all conversations by their date, or those of a project, or those that are (not) archived."""
+        """Return conversations by date, optionally those of a project or by archived state."""
         project = request.project
         archived = request.archived
         counts = self._store.catalog.namespaces()
@@ -157,7 +157,7 @@ class Conversations:
     # Messages
 
     def messages(self, conversation_id: str) -> Sequence[Message]:
-        """Return the messages of a conversation in their order. Raises `NotFound`."""
+        """Return the messages of a conversation in order. Raises `NotFound`."""
         self.get(conversation_id)
         return [message_of(row, conversation_id) for row in self._store.catalog.in_order(conversation_id)]
 
@@ -175,7 +175,7 @@ class Conversations:
     def add_message(self, conversation_id: str, request: MessageRequest) -> WrittenMessage:
         """Add a message to a conversation, dated now if no date is given.
 
-        Raises `NotFound` for an unknown conversation and `Conflict` for an id in use.
+        Raises `NotFound` for an unknown conversation and `Conflict` for an existing id.
         """
         id = request.id or secrets.token_hex(8)
         created_at = request.created_at or _now()
@@ -210,9 +210,9 @@ class Conversations:
         self._embed(changes, embed)
 
     def put(self, thread: Thread, *, embed: bool | None = None) -> ImportReport:
-        """Store a conversation and these messages as given; its other messages stay unless the thread is `whole`.
+        """Store a conversation with the given messages; other messages remain unless the thread is `whole`.
 
-        Unlike an import, it does not spare what was edited.
+        Unlike an import, it overwrites the user's edits.
         """
         start = time.perf_counter()
         report, changes = self._bring(thread, as_given)
@@ -228,15 +228,13 @@ class Conversations:
         embed: bool | None = None,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Import conversations from what services export: zips, files and folders; what did not change is left alone.
+        """Import conversations from the exports of services: zips, files and folders; unchanged ones are skipped.
 
-        What the user edited since it was imported first stays as they have it: a title, a project, whether it is
-        archived, a message; so do messages that they added. What they deleted comes back: nothing is remembered of it.
-
-        `format` is one of `importers.FORMATS`, found by looking where it is not given. `project` is
-        given to all. What cannot be read is in the report with its place, and the rest goes on; `progress` is told the
-        messages that were read. Raises `NotFound` for a path that does not exist, before anything is read, and
-        `NothingImported` if there is no message in all of them.
+        The user's edits since the first import are preserved: title, project, archived state, message texts and added
+        messages. Deleted conversations and messages are imported again. `format` is one of `importers.FORMATS`,
+        recognized by content if omitted. `project` is assigned to all conversations. Failures are reported with their
+        places while the rest continues; `progress` receives the number of messages read. Raises `NotFound` for a path
+        that does not exist, before reading anything, and `NothingImported` if no message was found.
         """
         from rifflux.conversations.importers import Tally
         from rifflux.conversations.importers.sent import read_own
@@ -247,12 +245,12 @@ class Conversations:
 
     @takes(ConversationsFileRequest)
     def import_upload(self, name: str, data: bytes, request: ConversationsFileRequest) -> ImportReport:
-        """Import one export that somebody sent, as `import_files` does; `name` is what its file was called.
+        """Import one uploaded export, as `import_files` does; `name` is its file name.
 
-        It is read in a separate process that is limited to 512 MB and 30 s; nothing is stored if it needs more. Each
-        conversation is stored whole or not at all. Vectors that are not made within `embed_seconds` are reported in
-        `degraded`, and follow. Raises `InvalidArgument`, before anything is stored, for an export of more chunks than
-        `intake` allows; a conversation with a message that is too long is in the report as failed.
+        It is read in a separate process limited to 512 MB and 30 s; if it exceeds them, nothing is stored. Each
+        conversation is stored completely or not at all. Vectors not made within `embed_seconds` are reported in
+        `degraded` and made later. Raises `InvalidArgument`, before storing anything, for more chunks than `intake`
+        allows; a conversation with an overlong message is reported as failed.
         """
         from rifflux.conversations.importers import Tally, checked_format
         from rifflux.conversations.importers.sent import LIMITS, read_sent
@@ -269,7 +267,7 @@ class Conversations:
             )
 
     def _check_chunks(self, items: Iterable[Item], intake: Intake) -> None:
-        """Raise `InvalidArgument` if conversations have more chunks than one import may bring."""
+        """Raise `InvalidArgument` if the conversations have more chunks than one import may add."""
         prepare = self._messages().turns
         chunks = 0
         for item in items:
@@ -316,9 +314,9 @@ class Conversations:
     def _import_group(
         self, group: Sequence[Item], project: str | None, intake: Intake, done: int, total: int | None
     ) -> ImportReport:
-        """Store conversations in one transaction, or each in its own where one of them cannot be stored.
+        """Store conversations in one transaction, or each in its own if one of them cannot be stored.
 
-        That `done` of `total` are stored is reported within the transaction: whoever ends the import there undoes it.
+        Progress (`done` of `total`) is reported inside the transaction, so that cancelling there rolls it back.
         """
         try:
             with self._store.transaction():
@@ -352,7 +350,7 @@ class Conversations:
     def _bring(
         self, thread: Thread, merge: Merge, intake: Intake = UNBOUNDED
     ) -> tuple[ImportReport, Sequence[DocumentChange]]:
-        """Store a thread; returns what became of it, and what is to be embedded."""
+        """Store a thread; return the outcome and the messages to embed."""
         conversation = replace(checked_conversation(thread.conversation), messages=0)
         messages = [*(checked_message(each) for each in thread.messages)]
         with self._store.transaction():
@@ -389,10 +387,10 @@ class Conversations:
         return Embedded()
 
     def embed(self, progress: Progress | None = None, *, seconds: float | None = None) -> VectorsMade:
-        """Make vectors for the messages that have none, such as those stored while `hybrid_search` was off.
+        """Embed the messages without a vector, such as those stored while `hybrid_search` was off.
 
-        The user who owns them pays. With `seconds`, as many as can be made in that time; the others go on behind.
-        Raises `InvalidArgument` while messages are searched by words alone.
+        The work counts against the user's budget. With `seconds`, as many are embedded as fit in that time; the others
+        follow in the background. Raises `InvalidArgument` while messages are searched by words alone.
         """
         self.check_hybrid()
         made = self._writer.embed_imported(progress, seconds)
@@ -400,7 +398,7 @@ class Conversations:
         return VectorsMade(made.chunks, counts["chunks"] - counts["embedded_chunks"], made.degraded)
 
     def check_hybrid(self) -> None:
-        """Raise `InvalidArgument` if messages are searched by words alone: they need no vectors then."""
+        """Raise `InvalidArgument` if messages are searched by words alone and need no vectors."""
         if not self.hybrid:
             text = f"messages need no vectors now: {BY_WORDS_ALONE}"
             raise InvalidArgument(text, cure=Cure.POLICY, policy="hybrid_search", value="on")
@@ -409,11 +407,11 @@ class Conversations:
 
     @takes(MessagesRequest)
     def search(self, request: MessagesRequest) -> MessageResults:
-        """Find the messages that answer a question, with so many `neighbors` before and after each.
+        """Search messages, returning `neighbors` turns before and after each hit.
 
-        `top_k` is from 1 to 100. What is given narrows the search before anything is ranked; dates are ISO 8601, both
-        ends included, and either may be left out. `fusion` says how words and meaning are fused where both are
-        searched, as in a search of files. Raises `InvalidArgument` for what cannot be meant.
+        `top_k` is from 1 to 100. Filters apply before ranking; dates are ISO 8601, inclusive, and either end may be
+        omitted. `fusion` combines words and meaning where both are searched, as in a search of files. Raises
+        `InvalidArgument`.
         """
         since, until = checked_period(request.since, request.until)
         given = {"role": request.role, "project": request.project, "archived": request.archived}
@@ -442,7 +440,7 @@ class Conversations:
         return MessageResults(request.query, tuple(hit for hit in hits if hit), trace)
 
     def _hit(self, hit: Hit, rows: Sequence[Document], neighbours: int) -> MessageHit | None:
-        """Return a found message with its neighbours, of the rows around it; None if it was deleted meanwhile."""
+        """Return a hit with its neighbouring turns from the given rows, or None if it was deleted meanwhile."""
         turns = [message_of(row, hit.namespace) for row in rows]
         place = next((place for place, turn in enumerate(turns) if turn.id == hit.key), None)
         if place is None:
@@ -454,7 +452,7 @@ class Conversations:
 
 
 def _groups(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield the items of an import in groups that share a transaction, short enough for others to write between."""
+    """Yield the items of an import in groups that share a transaction, small enough for other writers to get a turn."""
     group: list[Item] = []
     messages = 0
     for item in items:
@@ -469,7 +467,7 @@ def _groups(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def _changed(known: Value, **given: Any) -> Value:
-    """Return the same with what is given in its place."""
+    """Return a copy with the given fields changed, ignoring None."""
     return replace(known, **{name: value for name, value in given.items() if value is not None})
 
 

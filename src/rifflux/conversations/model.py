@@ -1,4 +1,4 @@
-"""Conversations and their messages, as values, and how they are stored as documents."""
+"""The values of conversations and messages, and their form as stored documents."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rifflux.errors import InvalidArgument
 from rifflux.text.dates import parse_time
 from rifflux.types import LONGEST_TITLE, Document, Failure, Hit, Notice, Page, bounded_title
 
-#: Kinds of documents. A conversation's document has no text of its own; its messages are the documents of a namespace
-#: that is called as its id.
+#: Document kinds. A conversation's document has no text; its messages are the documents of a namespace named after its
+#: id.
 CONVERSATION = "conversation"
 MESSAGE = "message"
-#: What a user may change of each, and which of that are not metadata of its document.
+#: The fields that a user may change in each, and those among them that are not stored in metadata.
 _EDITABLE = {
     CONVERSATION: ("title", "project", "archived"),
     MESSAGE: ("text", "role", "speaker", "created_at", "source"),
@@ -24,15 +24,15 @@ _EDITABLE = {
 _COLUMNS = frozenset(("title", "text", "created_at"))
 _EDITED = "edited"
 _ADDED = "added"
-#: So many turns of other branches may stand between a message and its neighbours.
+#: The maximum number of turns of other branches between a message and its neighbours.
 OTHERS = 6
-#: So many failures are in the message of an import that took nothing.
+#: The maximum number of failures listed in the error of an import without messages.
 _MOST_FAILURES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What messages belong to. `created_at` is an ISO 8601 date or None; `messages` is how many it has."""
+    """A sequence of messages. `created_at` is an ISO 8601 date or None; `messages` is their number."""
 
     id: str
     title: str = ""
@@ -44,12 +44,12 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn of a conversation; its id is unique within it.
+    """One turn of a conversation; its id is unique within the conversation.
 
-    `role` is who speaks in general (`user`, `assistant`, …), `speaker` the person's name where it is known.
-    `created_at` is an ISO 8601 date or None; messages stand in the order of their dates, and among equals as they were
-    added. `source` says where it came from. `branch` is empty for what a service showed last; for an earlier wording of
-    a question, or another answer, it is the id of the message with which these went another way.
+    `role` is the kind of speaker (`user`, `assistant`, …), `speaker` the person's name, if known. `created_at` is an
+    ISO 8601 date or None; messages are ordered by date, then by insertion. `source` names the origin. `branch` is empty
+    for the active branch, which the service displayed last; for an earlier wording of a question or an alternative
+    answer it is the id of the message at which that branch begins.
     """
 
     id: str
@@ -69,9 +69,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrittenMessage(Message):
-    """A message as it was just stored; `degraded` says why it has no vector yet, and is found by words alone.
+    """A message that was just stored; `degraded` says why it has no vector yet, so that only word search finds it.
 
-    It is the same as one that is read: what became of its vector is no part of it.
+    It equals the same message read later: the state of its vector is not part of it.
     """
 
     degraded: tuple[Notice, ...] = ()
@@ -87,16 +87,13 @@ class WrittenMessage(Message):
 
     @classmethod
     def of(cls, message: Message, degraded: tuple[Notice, ...]) -> WrittenMessage:
-        """Return a message with what became of its vectors."""
+        """Return a message with the state of its vectors."""
         return cls(**{name: getattr(message, name) for name in Message.__slots__}, degraded=degraded)
 
 
 @dataclass(frozen=True, slots=True)
 class VectorsMade:
-    """What making vectors for stored messages came to.
-
-    `embedded` chunks got one, `waiting` still have none, and `degraded` says why.
-    """
+    """The outcome of embedding stored messages: chunks embedded, chunks still waiting, and why in `degraded`."""
 
     embedded: int = 0
     waiting: int = 0
@@ -105,7 +102,7 @@ class VectorsMade:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A conversation with its messages, in their order: some of them, or all if it is `whole`."""
+    """A conversation with its messages in order: some of them, or all if it is `whole`."""
 
     conversation: Conversation
     messages: tuple[Message, ...]
@@ -114,9 +111,9 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class MessageHit:
-    """A message that answers a question, with its conversation's title and the turns `before` and `after` it.
+    """A message that matches a question, with its conversation's title and the turns `before` and `after` it.
 
-    `hit` is the chunk of the message that was found, with the trail of how it got its place.
+    `hit` is the matching chunk of the message, with the explanation of its rank.
     """
 
     message: Message
@@ -133,7 +130,7 @@ class MessageHit:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The messages of one conversation that answer a question, best first."""
+    """The matching messages of one conversation, best first."""
 
     conversation_id: str
     title: str
@@ -142,10 +139,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class MessageResults(Page[MessageHit]):
-    """The messages that a search found, best first, with the trace of how."""
+    """The messages that a search found, best first, with the trace of the search."""
 
     def grouped(self) -> list[Group]:
-        """Return the hits by conversation; conversations stand in the order of their best hits."""
+        """Return the hits grouped by conversation, in the order of each conversation's best hit."""
         groups: dict[str, list[MessageHit]] = {}
         for hit in self.hits:
             groups.setdefault(hit.message.conversation_id, []).append(hit)
@@ -154,11 +151,11 @@ class MessageResults(Page[MessageHit]):
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did: new conversations, messages by what became of them, and what could not be read, and where.
+    """The outcome of an import: new conversations, messages by outcome, and failures with their places.
 
-    `recognized` counts the exports of each format, `skipped` what was left out of them, by the reason; `undated`
-    messages were kept without their dates, which could not be read. `notes` says what else is to be known.
-    `degraded` says why messages that were stored have no vector yet: they are found by words.
+    `recognized` counts exports per format; `skipped` counts what was left out, by reason; `undated` counts messages
+    stored without a date because theirs could not be parsed. `notes` holds further remarks. `degraded` says why stored
+    messages have no vector yet, so that only word search finds them.
     """
 
     conversations: int = 0
@@ -177,12 +174,12 @@ class ImportReport:
 
     @property
     def messages(self) -> int:
-        """Return how many messages were found, new or not."""
+        """Return the number of messages found, new or not."""
         return self.added + self.changed + self.unchanged
 
     @property
     def nothing(self) -> str:
-        """Return why there was nothing to take: what was recognized, left out, and not read."""
+        """Return why an import found no messages: what was recognized, left out and unreadable."""
         parts = ["nothing was imported: no message was found"]
         if self.recognized:
             parts.append(f"recognized: {', '.join(self.recognized)}")
@@ -194,7 +191,7 @@ class ImportReport:
         return "; ".join(parts)
 
     def __add__(self, other: ImportReport) -> ImportReport:
-        """Return both reports as one."""
+        """Return the sum of both reports."""
         sums: dict[str, Any] = {}
         for name in self.__slots__:
             one: Any = getattr(self, name)
@@ -206,19 +203,19 @@ class ImportReport:
 
 
 def conversation_row(conversation: Conversation) -> Document:
-    """Return a conversation as it is stored."""
+    """Return the stored form of a conversation."""
     metadata = {"project": conversation.project, "archived": conversation.archived}
     return Document(conversation.id, "", conversation.title, CONVERSATION, conversation.created_at, metadata=metadata)
 
 
 def conversation_of(row: Document, messages: int = 0) -> Conversation:
-    """Return a conversation from what is stored of it."""
+    """Rebuild a conversation from its stored form."""
     metadata = row.metadata
     return Conversation(row.key, row.title, metadata["project"], metadata["archived"], row.created_at, messages)
 
 
 def message_row(message: Message, conversation: Conversation) -> Document:
-    """Return a message as it is stored: with what searches are narrowed by."""
+    """Return the stored form of a message, including the fields that filters use."""
     metadata: dict[str, object] = {"role": message.role, "speaker": message.speaker, "source": message.source}
     if message.branch:
         metadata["branch"] = message.branch
@@ -227,7 +224,7 @@ def message_row(message: Message, conversation: Conversation) -> Document:
 
 
 def message_of(row: Document, conversation_id: str) -> Message:
-    """Return a message from what is stored of it."""
+    """Rebuild a message from its stored form."""
     metadata = row.metadata
     return Message(
         row.key,
@@ -247,21 +244,21 @@ def branch_of(row: Document) -> str:
 
 
 def retitled(row: Document, conversation: Conversation) -> Document:
-    """Return a stored message as it is after its conversation changed."""
+    """Return a stored message with the current title, project and state of its conversation."""
     metadata = {**row.metadata, "project": conversation.project, "archived": conversation.archived}
     return replace(row, title=conversation.title, metadata=metadata)
 
 
-# Three ways to merge a given row with the known one
+# Three ways to merge a given row with the stored one
 
 
 def as_given(given: Document, known: Document | None) -> Document:
-    """Return the row a program gives, whatever is known."""
+    """Return the given row, ignoring the stored one."""
     return given
 
 
 def as_edited(given: Document, known: Document | None) -> Document:
-    """Return the row as a user changed or added it, marked with the changed fields."""
+    """Return the row as changed or added by a user, marked with the changed fields."""
     if known is None:
         return _marked(given, {_ADDED})
     changed = {name for name in _EDITABLE[given.kind] if _value(given, name) != _value(known, name)}
@@ -269,7 +266,7 @@ def as_edited(given: Document, known: Document | None) -> Document:
 
 
 def as_imported(given: Document, known: Document | None) -> Document:
-    """Return the row of another import, with the user's own changes and additions preserved."""
+    """Return the row of a repeated import, with the user's own changes and additions preserved."""
     if known is None:
         return given
     edited = _edited(known)
@@ -281,7 +278,7 @@ def as_imported(given: Document, known: Document | None) -> Document:
 
 
 def was_added(row: Document) -> bool:
-    """Return True if a user added this message, and no import."""
+    """Return True if a user added this message, rather than an import."""
     return _ADDED in _edited(row)
 
 
@@ -292,7 +289,7 @@ def _value(row: Document, name: str) -> object:
 
 
 def _edited(row: Document) -> frozenset[str]:
-    """Return the names of what a user changed of a row."""
+    """Return the names of the fields that a user changed."""
     return frozenset(row.metadata.get(_EDITED, ()))
 
 
@@ -302,17 +299,17 @@ def _marked(row: Document, names: Collection[str]) -> Document:
     return row
 
 
-# What callers give of conversations and messages, checked: each refusal names what is allowed
+# Validation of what callers pass; each refusal names what is allowed
 
 
 LONGEST_ID = 512
-#: What is as short as a title, of a conversation and of a message.
+#: The fields of a conversation and of a message that have the length limit of a title.
 _SHORT = ("title", "project", "role", "speaker", "source")
 Value = TypeVar("Value", Conversation, Message)
 
 
 def completed(given: Conversation, known: Conversation) -> Conversation:
-    """Complete a given conversation with the known one; its beginning stays."""
+    """Fill missing fields of a given conversation from the stored one; its creation date is preserved."""
     return replace(
         given,
         title=given.title or known.title,
@@ -322,7 +319,7 @@ def completed(given: Conversation, known: Conversation) -> Conversation:
 
 
 def bounded(thread: Thread) -> Thread:
-    """Return a thread whose titles and names, which come with every result, are cut where they are too long."""
+    """Return a thread whose titles and names are cut to the limit, since every result carries them."""
     return replace(
         thread,
         conversation=_bounded(thread.conversation),
@@ -336,13 +333,13 @@ def _bounded(value: Value) -> Value:
 
 
 def _too_long(value: Conversation | Message) -> list[str]:
-    """Return the names of those short texts of a value that are too long."""
+    """Return the names of the short texts that are too long."""
     texts = {name: getattr(value, name, None) for name in _SHORT}
     return [name for name, text in texts.items() if isinstance(text, str) and len(text) > LONGEST_TITLE]
 
 
 def checked_conversation(conversation: Conversation) -> Conversation:
-    """Return a conversation that can be stored."""
+    """Return a conversation that can be stored. Raises `InvalidArgument`."""
     _id("conversation", conversation.id)
     if not isinstance(conversation.archived, bool):
         raise InvalidArgument(f"conversation {conversation.id!r}: archived is True or False")
@@ -350,7 +347,7 @@ def checked_conversation(conversation: Conversation) -> Conversation:
 
 
 def checked_message(message: Message) -> Message:
-    """Return a message that can be stored; its texts lose what no encoding can hold."""
+    """Return a message that can be stored, without characters that cannot be encoded. Raises `InvalidArgument`."""
     _id("message", message.id)
     _id("conversation", message.conversation_id)
     name = f"message {message.id!r}"
@@ -365,7 +362,7 @@ def _id(what: str, id: str) -> None:
 
 
 def _checked(what: str, value: Value, *names: str) -> Value:
-    """Return a value with a date, or none, and texts that can be stored in the fields of these names."""
+    """Return a value with a valid or absent date, and with encodable texts in the named fields."""
     date = value.created_at
     if not isinstance(date, str | None):
         raise InvalidArgument(f"{what}: created_at must be a string such as '2024-05-01T12:00:00Z', not {date!r}")

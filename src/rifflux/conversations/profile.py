@@ -1,4 +1,4 @@
-"""The profile of conversations: messages of people and assistants."""
+"""The profile of conversations: messages between people and assistants."""
 
 from rifflux.errors import Cure
 from rifflux.ingest.chunking import Chunker
@@ -8,18 +8,18 @@ from rifflux.store import FieldWeights
 
 
 def pool_of_forty(top_k: int) -> int:
-    """Forty messages from each channel, or as many as the page takes."""
+    """Return the candidates per channel: forty messages, but at least the page size."""
     return max(40, top_k)
 
 
 CONVERSATIONS = Profile(
     "conversations",
     readers="rifflux.conversations.importers:FORMATS",
-    # A part of a long message leaves room for the turns before it in what is embedded.
+    # A part of a long message leaves room in the embedded window for the turns before it.
     chunker=Chunker(target_tokens=180, tolerance=0.25),
     facets=("role", "speaker", "project", "source"),
-    # Fields are: conversation, speaker and date; the neighbours' words; the message's own. Its length is for the most
-    # part that of its neighbours, and says little of it.
+    # The fields are: conversation, speaker and date; the neighbours' words; the message's own. The length of the second
+    # is mostly that of the neighbours, so it says little about the message.
     weights=FieldWeights(headings=0.5, b=0.4),
     pool=pool_of_forty,
     diversity=Diversity(group=DOCUMENT),

@@ -1,4 +1,4 @@
-"""Storing messages with their windows: a change of one is felt by the turns around it, and by no others."""
+"""Storing messages with their windows: a change affects the neighbouring turns, and no others."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from rifflux.text.analyzer import Analyzer
 from rifflux.text.dates import parse_time, timestamp
 from rifflux.types import Chunk, Document
 
-#: More changed messages than this are read together, those between them included.
+#: Above this number of changed messages, they are read together with everything between them.
 FEW = 32
-#: Turns that are further apart, in seconds, belong to different talks.
+#: A gap between turns, in seconds, that separates two talks.
 GAP_S = 12 * 3600
 _NEVER = float("inf")
-#: Makes one row of what is given and what is known of a message.
+#: Merges a given message with the stored one.
 Merge = Callable[[Document, Document | None], Document]
 
 
 @dataclass(frozen=True, slots=True)
 class MessageWriter:
-    """Writes messages of conversations. Every call belongs into a transaction."""
+    """Writes the messages of conversations. Every call must run inside a transaction."""
 
     store: Store
     turns: MessagePreparer
@@ -43,9 +43,9 @@ class MessageWriter:
     def put(
         self, conversation: Conversation, messages: Sequence[Message], merge: Merge = as_given
     ) -> tuple[ImportReport, Sequence[DocumentChange]]:
-        """Add messages, or bring those that are there up to date, each as `merge` makes it of both.
+        """Add messages or update existing ones, each merged by `merge`.
 
-        Returns what became of them, and what was stored again, neighbours included.
+        Returns the outcomes, and the messages that were stored again, neighbours included.
         """
         given = {message.id: message for message in messages}
         stored = self.store.catalog.documents_at([(conversation.id, key) for key in given])
@@ -70,13 +70,13 @@ class MessageWriter:
         return report, changes
 
     def remove(self, conversation_id: str, key: str) -> list[DocumentChange]:
-        """Remove a message; those around it close ranks."""
+        """Remove a message and rewrite its former neighbours."""
         left = self._felt(conversation_id, [key])
         self.store.catalog.remove(conversation_id, [key])
         return self._rewrite(conversation_id, [each for each in left if each != key])
 
     def keep(self, conversation_id: str, keys: Container[str]) -> int:
-        """Remove all messages but these and those that the user added; returns how many went."""
+        """Remove all messages except the given ones and those that the user added; return how many were removed."""
         rows = self.store.catalog.in_order(conversation_id)
         gone = [row.key for row in rows if row.key not in keys and not was_added(row)]
         for key in gone:
@@ -84,21 +84,21 @@ class MessageWriter:
         return len(gone)
 
     def retitle(self, conversation: Conversation) -> None:
-        """Let all messages of a conversation know what it is called now, and whether it is archived."""
+        """Update all messages of a conversation to its current title and state."""
         rows = [retitled(row, conversation) for row in self.store.catalog.in_order(conversation.id)]
         self._store(conversation.id, [self.turns(conversation.id, rows, at) for at in range(len(rows))])
 
     def _put_among(
         self, conversation_id: str, fresh: Mapping[str, Document], known: Mapping[str, Document], moved: list[str]
     ) -> list[DocumentChange]:
-        """Store messages among others. What has another date goes first, and then comes as a new one."""
+        """Store messages among others. A message whose date changed is removed and inserted again."""
         if moved:
             left = self._felt(conversation_id, moved)
         else:
             left = []
         self.store.catalog.remove(conversation_id, moved)
         new = [row for key, row in fresh.items() if key not in known or key in moved]
-        # Without chunks at first: the store says where they stand.
+        # Without chunks at first, since the store determines the positions.
         self._store(conversation_id, [DocumentChange(row, f"{conversation_id}/{row.key}", ()) for row in new])
         felt = self._felt(conversation_id, list(fresh))
         return self._rewrite(conversation_id, list(dict.fromkeys([*felt, *left])), fresh)
@@ -106,7 +106,7 @@ class MessageWriter:
     def _rewrite(
         self, conversation_id: str, keys: Sequence[str], fresh: Mapping[str, Document] | None = None
     ) -> list[DocumentChange]:
-        """Store messages again, as `fresh` has them or as they are."""
+        """Store messages again, from `fresh` where it has them, otherwise unchanged."""
         window = self.turns.window
         known = fresh or {}
         changes = []
@@ -119,10 +119,10 @@ class MessageWriter:
         self.store.catalog.put_all(Placed(conversation_id, change) for change in changes)
         return changes
 
-    # Reading what is there
+    # Reading stored messages
 
     def _felt(self, conversation_id: str, keys: Sequence[str]) -> list[str]:
-        """Return the messages that have one of these in their window, these included."""
+        """Return the messages whose window contains one of these, including these."""
         window = self.turns.window
         stretches = self._around(conversation_id, keys, window.after, window.before)
         return list(dict.fromkeys(row.key for _, stretch in stretches for row in stretch))
@@ -130,7 +130,7 @@ class MessageWriter:
     def _around(
         self, conversation_id: str, keys: Sequence[str], before: int, after: int
     ) -> Iterator[tuple[int, Sequence[Document]]]:
-        """Yield the turns around each message, with its own place among them."""
+        """Yield the turns around each message, with its position among them."""
         if len(keys) > FEW:
             whole = self._stretch(conversation_id, keys, before, after)
         else:
@@ -144,17 +144,17 @@ class MessageWriter:
             else:
                 place, rows = self._near(conversation_id, key, before, after)
             if any(branch_of(row) for row in rows):
-                # What stands between may be of other branches: the neighbours may be further away.
+                # The turns between may be of other branches, so the neighbours may be further away.
                 place, rows = self._near(conversation_id, key, before + OTHERS, after + OTHERS)
             yield place, rows
 
     def _near(self, conversation_id: str, key: str, before: int, after: int) -> tuple[int, Sequence[Document]]:
-        """Return the turns around a message, and its place among them."""
+        """Return the turns around a message, and its position among them."""
         rows = self.store.catalog.in_order(conversation_id, key, before=before, after=after)
         return [row.key for row in rows].index(key), rows
 
     def _stretch(self, conversation_id: str, keys: Sequence[str], before: int, after: int) -> Sequence[Document]:
-        """Return the turns that many messages stand among: those near them if they follow each other, or all."""
+        """Return the turns that surround many messages: a contiguous stretch if possible, otherwise all turns."""
         near = before + after
         rows = self.store.catalog.in_order(conversation_id, keys[0], before=near, after=len(keys) + near)
         places = {row.key: place for place, row in enumerate(rows)}
@@ -175,7 +175,7 @@ def _time(row: Document) -> float:
     return time
 
 
-# A message is found through the turns around it: what its words are, and what is embedded of it
+# What is searched and embedded for a message: its own words and those of the turns around it
 
 
 _timestamp = lru_cache(maxsize=1024)(timestamp)
@@ -183,10 +183,10 @@ _timestamp = lru_cache(maxsize=1024)(timestamp)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Which turns stand around a message: so many before and after it, none further than `GAP_S` from the next.
+    """The turns around a message: how many before and after it, none separated by more than `GAP_S`.
 
-    A neighbour lends at most `words` of its words, those nearest to the message. What is embedded has at most `tokens`
-    of the embedder, of which the message itself gets what it needs.
+    A neighbour contributes at most `words` of its words, those nearest to the message. The embedded text has at most
+    `tokens` of the embedder; the message itself has priority.
     """
 
     before: int = 2
@@ -195,7 +195,7 @@ class Window:
     tokens: int = 250
 
     def around(self, rows: Sequence[Document], place: int) -> tuple[list[Document], list[Document]]:
-        """Return the turns before and after the one at a place, in their order."""
+        """Return the turns before and after the one at `place`, in order."""
         first = place - self.before - OTHERS
         last = place + self.after + OTHERS
         before = islice(self._reach(rows[place], reversed(rows[max(first, 0) : place])), self.before)
@@ -203,7 +203,7 @@ class Window:
         return [*before][::-1], [*after]
 
     def _reach(self, row: Document, others: Iterable[Document]) -> Iterator[Document]:
-        """Yield the turns that lead to a message or follow it, up to a gap; those of other branches do neither."""
+        """Yield the turns that lead to or follow a message, up to a gap, skipping those of unrelated branches."""
         nearest = row
         for other in others:
             if branch_of(other) not in ("", branch_of(row)):
@@ -218,7 +218,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class MessagePreparer:
-    """Prepares messages of an owner for the store. `count` gives the embedder's tokens of a text."""
+    """Prepares an owner's messages for the store. `count` returns the number of embedder tokens of a text."""
 
     analyzer: Analyzer
     chunker: Chunker
@@ -227,13 +227,13 @@ class MessagePreparer:
     window: Window = Window()
 
     def __call__(self, conversation_id: str, rows: Sequence[Document], place: int) -> DocumentChange:
-        """Prepare the message at a place among the messages of its conversation, in their order."""
+        """Prepare the message at `place` among the ordered messages of its conversation."""
         row = rows[place]
         before, after = self.window.around(rows, place)
         identity = identity_of(self.owner, conversation_id, row.key)
         chunks = self.chunker(row, plain_blocks(row.text), self.count, identity=identity)
         if not chunks:
-            # A message without words, such as a picture, keeps its place, and is found through its neighbours.
+            # A message without words, such as a picture, keeps its position and is found through its neighbours.
             chunks = [Chunk(chunk_id(identity, (), row.text, 0), 0, row.text, (0, len(row.text)))]
         head = self.analyzer.joined(f"{row.title}\n{_label(row)}\n{_date(row)}")
         most = self.window.words
@@ -253,11 +253,11 @@ class MessagePreparer:
         return DocumentChange(row, f"{conversation_id}/{row.key}", tuple(analyzed))
 
     def count_chunks(self, text: str) -> int:
-        """Return the number of chunks that a message of this text would have."""
+        """Return the number of chunks of a message with this text."""
         return max(len(self.chunker(Document("", text), plain_blocks(text), self.count, identity="")), 1)
 
     def _embedded(self, row: Document, text: str, before: Sequence[Document]) -> str:
-        """Return the window: the message's own turn, and as many of those before it as there is room for."""
+        """Return the text to embed: the message itself, and as many preceding turns as fit."""
         turns = [f"{_label(row)}: {text}"]
         room = self.window.tokens - self.count(turns[0])
         for each in reversed(before):
@@ -274,7 +274,7 @@ class MessagePreparer:
 
 @lru_cache(maxsize=64)
 def _terms(analyzer: Analyzer, text: str) -> Sequence[str]:
-    """Return the terms of a text, which its neighbours ask for next."""
+    """Return the terms of a text; cached, since the neighbours need them next."""
     return analyzer.terms(text)
 
 
@@ -283,7 +283,7 @@ def _label(row: Document) -> str:
 
 
 def _last_words(text: str, share: float) -> str:
-    """Return the end of a text: about this share of its words."""
+    """Return roughly this share of a text's words, from its end."""
     words = text.split()
     count = int(len(words) * share)
     if count:
@@ -292,7 +292,7 @@ def _last_words(text: str, share: float) -> str:
 
 
 def _date(row: Document) -> str:
-    """Return the date as questions may name it: `Monday 8 May 2023 2023-05-08 13:56`."""
+    """Return the date in forms that questions use, such as `Monday 8 May 2023 2023-05-08 13:56`."""
     if timestamp(row.created_at) is None or row.created_at is None:
         return ""
     date = parse_time(row.created_at)

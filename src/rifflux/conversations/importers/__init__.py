@@ -1,4 +1,4 @@
-"""Reads conversations from what services export, each format by its own module, recognized by its content."""
+"""Readers of the exports of services: one module per format, recognized by content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rifflux.types import Failure
 
 __all__ = ["FORMATS", "Format", "Tally", "checked_format", "read"]
 
-#: What can be read, in the order that it is recognized in.
+#: The formats, in the order in which they are tried.
 FORMATS: Mapping[str, Format] = {
     "slack": SLACK,
     "discord-package": DISCORD_PACKAGE,
@@ -31,15 +31,15 @@ FORMATS: Mapping[str, Format] = {
     "jsonl": JSONL,
     "messages": MESSAGES,
 }
-#: Files lie no deeper in an export than this, those of whole exports aside.
+#: The maximum depth of files in a folder or zip, except for exports that are recognized as a whole.
 _DEPTH = 3
 
 
 def read(sources: Sequence[str | Path], format: str | None = None, tally: Tally | None = None) -> Iterator[Item]:
-    """Return the conversations of exports: files, zips and folders; what cannot be read is a `Failure` in its place.
+    """Yield the conversations of exports: files, zips and folders; unreadable parts are yielded as `Failure`.
 
-    What was recognized and what was left out is counted in `tally`. Raises `NotFound` for a path that does not exist
-    and `InvalidArgument` for an unknown format, before reading any.
+    `tally` counts what was recognized and left out. Raises `NotFound` for a path that does not exist and
+    `InvalidArgument` for an unknown format, before reading anything.
     """
     checked_format(format)
     found = [Path(source).expanduser() for source in sources]
@@ -50,7 +50,7 @@ def read(sources: Sequence[str | Path], format: str | None = None, tally: Tally 
 
 
 def checked_format(format: str | None) -> str | None:
-    """Return a format that can be read. Raises `InvalidArgument`."""
+    """Return the name of a known format. Raises `InvalidArgument`."""
     if format is not None and format not in FORMATS:
         raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
     return format
@@ -66,7 +66,7 @@ def _all(sources: Sequence[Path], format: str | None, tally: Tally) -> Iterator[
 
 
 def _export(export: Export, format: str | None, tally: Tally) -> Iterator[Item]:
-    """Yield what one export holds: as a whole, or by its files; zips within a folder are exports of their own."""
+    """Yield the content of one export, as a whole or file by file; zips within a folder are exports of their own."""
     for name in (format,) if format else FORMATS:
         holds = FORMATS[name].holds
         if holds and not export.alone and holds(export):
@@ -86,7 +86,7 @@ def _export(export: Export, format: str | None, tally: Tally) -> Iterator[Item]:
 
 
 def _file(export: Export, name: str, format: str | None, tally: Tally) -> Generator[Item, None, bool]:
-    """Yield what one file of an export holds; returns False if it is none that can be read."""
+    """Yield the conversations of one file; return False if no format matches."""
     try:
         if export.folder and name.lower().endswith(".zip") and "/" not in name:
             with opened(export.folder / name) as packed:
@@ -106,7 +106,7 @@ def _file(export: Export, name: str, format: str | None, tally: Tally) -> Genera
 
 
 def _format_of(export: Export, name: str, format: str | None) -> str | None:
-    """Return the first format that claims a file. One file alone is always taken to be of a given format."""
+    """Return the first format that claims a file. A single file always has the format given by the caller."""
     if format and export.alone:
         return format
     outline = outline_of(export, name)

@@ -1,4 +1,4 @@
-"""What the readers of exports share: the protocol of a format, and dates, texts and names as exports write them."""
+"""Shared parts of the export readers: the protocol of a format, and parsing of dates, texts and names."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rifflux.errors import InvalidArgument, Unreadable
 from rifflux.text.dates import parse_time
 from rifflux.types import Failure
 
-#: What a reader yields: a conversation or a part of one, or what could not be read.
+#: What a reader yields: a conversation, a part of one, or a failure.
 Item = Thread | Failure
-#: Seconds since 1970 beyond this are milliseconds.
+#: Timestamps above this are milliseconds rather than seconds since 1970.
 _MILLISECONDS = 1e11
-#: Who speaks, by other names that exports have for it.
+#: Other names of roles in exports.
 _ROLES = {"human": "user", "ai": "assistant", "bot": "assistant", "model": "assistant"}
 #: The number of messages that are collected before they are passed on.
 PART = 5_000
@@ -29,7 +29,7 @@ PART = 5_000
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the parts of an export that are no conversation: counts of what was left out, by the reason."""
+    """Counts of what was recognized in an export and what was left out, by reason."""
 
     recognized: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -59,7 +59,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The beginning of a file: its first line, or the fields that its first object begins with, with short values."""
+    """The beginning of a file: its first lines, or the leading fields of its first object if their values are short."""
 
     is_list: bool = False
     fields: Mapping[str, object] = field(default_factory=dict)
@@ -68,9 +68,9 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class RecordShape:
-    """What the first object of a file has: all of these `fields`, and one of `types` as its `type`, if any are given.
+    """The shape of a file's first object: all of `fields`, and one of `types` as its `type`, if any are given.
 
-    `in_list` says whether the object stands in a list; None allows both.
+    `in_list` says whether the object is an element of a list; None allows both.
     """
 
     fields: Set[str]
@@ -80,11 +80,11 @@ class RecordShape:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of exports, and how it is recognized.
+    """An export format and how to recognize it.
 
-    `holds` tells whether a zip or folder is of it as a whole. A single file is of it if its name ends in one of
-    `endings`, if one of its first lines matches `line`, or if its first object has one of the `shapes`. `read` yields
-    the conversations of a file, or of the whole export (then the name is empty).
+    `holds` decides for a whole zip or folder. A single file matches if its name ends in one of `endings`, if one of its
+    first lines matches `line`, or if its first object has one of the `shapes`. `read` yields the conversations of a
+    file, or of the whole export if the name is empty.
     """
 
     service: str
@@ -95,7 +95,7 @@ class Format:
     shapes: tuple[RecordShape, ...] = ()
 
     def claims(self, name: str, outline: Outline) -> bool:
-        """Return True if a file is of this format, by its name and outline."""
+        """Return True if a file has this format, judging by its name and outline."""
         if name.lower().endswith(self.endings):
             return True
         if self.line and any(self.line.match(line) for line in outline.lines):
@@ -112,7 +112,7 @@ class Format:
 
 
 def json_of(export: Export, name: str) -> object:
-    """Return the content of a JSON file. Raises `Unreadable` with the place of the fault."""
+    """Parse a JSON file. Raises `Unreadable` with the position of the error."""
     with export.open(name) as file:
         reader = JsonReader(file)
         value = reader.value()
@@ -122,7 +122,7 @@ def json_of(export: Export, name: str) -> object:
 
 
 def records_of(export: Export, name: str) -> Iterator[Any]:
-    """Yield the objects of a list one by one; what is no object is passed over. An object alone is one, too."""
+    """Yield the objects of a list one by one, skipping other values; a single object counts as a list of one."""
     with export.open(name) as file:
         reader = JsonReader(file)
         if reader.peek() == "{":
@@ -134,16 +134,16 @@ def records_of(export: Export, name: str) -> Iterator[Any]:
                 yield value
 
 
-#: Endings of files that may hold conversations.
+#: Extensions of files that may hold conversations.
 ENDINGS = (".json", ".jsonl", ".ndjson", ".txt")
-#: How a file begins that is an object, or a list of objects, in any encoding.
+#: The beginning of a file that holds an object or a list of objects, in any encoding.
 _JSON = re.compile(rb"[\xef\xbb\xbf\xff\xfe\0]*[\s\0]*(\{|\[[\s\0]*[\{\]])")
-#: Fields that say enough, and may be long.
+#: Fields that suffice to recognize a format, and whose values may be long.
 _TELLING = frozenset(("messages", "mapping", "chat_messages", "chats", "conversations", "turns", "content", "docs"))
 
 
 def outline_of(export: Export, name: str) -> Outline:
-    """Return how a file begins. Raises `Unreadable` for JSON that is none."""
+    """Return the outline of a file. Raises `Unreadable` for invalid JSON."""
     with export.open(name) as file:
         head = file.read(1 << 14)
     if name.lower().endswith((".jsonl", ".ndjson")) or not _JSON.match(head):
@@ -171,13 +171,13 @@ def _fields(reader: JsonReader) -> Mapping[str, object]:
     return found
 
 
-# Values as exports write them
+# Parsing values
 
 
 def date_of(value: Any, tally: Tally) -> str | None:
-    """Return a date as ISO 8601: from that, or from seconds or milliseconds since 1970.
+    """Return a date as ISO 8601, parsed from text or from seconds or milliseconds since 1970.
 
-    What cannot be read is counted, and None: a message without its date is still a message.
+    Returns None and counts a date that cannot be parsed: the message is kept without it.
     """
     if value is None or value == "":
         return None
@@ -196,34 +196,34 @@ def date_of(value: Any, tally: Tally) -> str | None:
 
 
 def role_of(value: object) -> str:
-    """Return a role by the name that all formats share."""
+    """Return a role by its common name."""
     name = string_of(value).strip().lower()
     return _ROLES.get(name, name) or "user"
 
 
 def string_of(value: object) -> str:
-    """Return a string or number as text; nothing of anything else."""
+    """Return a string or number as text, or an empty string for anything else."""
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return str(value)
     return ""
 
 
 def mapping_of(value: object) -> Mapping[str, Any]:
-    """Return a mapping; an empty one of anything else."""
+    """Return a mapping, or an empty one for anything else."""
     if isinstance(value, Mapping):
         return value
     return {}
 
 
 def list_of(value: object) -> list[Any]:
-    """Return a list; an empty one of anything else."""
+    """Return a list, or an empty one for anything else."""
     if isinstance(value, list):
         return value
     return []
 
 
 def named_file(name: object, kind: str = "file") -> str:
-    """Return what stands for a file in a text: `[file: plan.pdf]`; nothing if it has no name."""
+    """Return the placeholder of a file, such as `[file: plan.pdf]`, or nothing if it has no name."""
     text = string_of(name).strip()
     if text:
         return f"[{kind}: {text}]"
@@ -231,7 +231,7 @@ def named_file(name: object, kind: str = "file") -> str:
 
 
 def text_of(content: object) -> str:
-    """Return the words of a message: a string, or the text parts of a list; pictures and the like have none."""
+    """Return the text of a message: a string, or its text parts; pictures and the like have none."""
     if isinstance(content, Mapping):
         content = content.get("parts", content.get("text", content.get("content", "")))
     if isinstance(content, str):
@@ -242,20 +242,20 @@ def text_of(content: object) -> str:
 
 
 def first_of(record: Mapping[str, object], names: Sequence[str]) -> object:
-    """Return the first of some fields that a record has, or None."""
+    """Return the first of several fields that a record has, or None."""
     for name in names:
         if record.get(name) not in (None, ""):
             return record[name]
     return None
 
 
-# Handing on
+# Passing on
 
 
 def in_parts(found: Iterable[tuple[Conversation, Message] | Failure]) -> Iterator[Item]:
-    """Yield messages by their conversations, in parts, so that only some are in memory at a time.
+    """Yield messages by conversation in parts, so that only a few are in memory at a time.
 
-    What was read before a fault is yielded before it is raised.
+    Before an error is raised, everything read so far is yielded.
     """
     pending: dict[str, tuple[Conversation, list[Message]]] = {}
     count = 0

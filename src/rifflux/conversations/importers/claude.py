@@ -1,8 +1,8 @@
 """Claude: `conversations.json` and the projects of a data export.
 
-A turn is made of blocks. Words are kept, and artifacts, which are the documents that Claude wrote beside its answer; so
-is what was taken out of attached files. Calls of other tools, their output and thoughts are not. A project is a
-conversation of its instructions and documents.
+A turn consists of blocks. Text is kept, as are artifacts, which are documents that Claude wrote beside its answer, and
+the extracted text of attachments. Other tool calls, their output and the model's reasoning are left out. A project
+becomes a conversation of its instructions and documents.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SOURCE = "claude"
 _THOUGHT = frozenset({"thinking", "redacted_thinking"})
 #: Tools whose input is a document that people see, with the names of the fields that hold it.
 _WRITING = {"artifacts": ("content", "new_str"), "create_file": ("file_text",)}
-#: How artifacts stood in the words of answers at first.
+#: Artifacts in their older form, inside the text of answers.
 _ARTIFACT = re.compile(r"<antArtifact\b([^>]*)>|</antArtifact>")
 _THINKING = re.compile(r"<antThinking>.*?</antThinking>\s*", re.DOTALL)
 _TITLE = re.compile(r'\btitle="([^"]*)"')
@@ -54,7 +54,7 @@ def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
             yield Failure(f"{export.label(name)}: conversation {number}", "has no list of messages")
 
 
-#: A conversation, and two shapes of a project.
+#: The shapes of a conversation, and two of a project.
 _SHAPES = (
     RecordShape({"uuid", "chat_messages"}),
     RecordShape({"uuid", "prompt_template"}),
@@ -64,7 +64,7 @@ CLAUDE = Format("Claude", _read, shapes=_SHAPES)
 
 
 def _project_names(export: Export, tally: Tally) -> dict[str, str]:
-    """Return the names of the projects by their ids."""
+    """Return the names of projects by id."""
     found: dict[str, str] = {}
     for name in export.names:
         if name.rsplit("/", 1)[-1] == "projects.json" or name.startswith("projects/"):
@@ -76,7 +76,7 @@ def _project_names(export: Export, tally: Tally) -> dict[str, str]:
 
 
 def _project(record: Mapping[str, Any], tally: Tally) -> Iterator[Thread]:
-    """Yield what a project knows, if it does."""
+    """Yield the thread of a project, unless it is empty."""
     id = string_of(record.get("uuid"))
     name = string_of(record.get("name"))
     began = date_of(record.get("created_at"), tally)
@@ -135,7 +135,7 @@ def _thread(record: Mapping[str, Any], projects: Mapping[str, str], default_id: 
 
 
 def _branches(turns: list[_Turn], leaf: str) -> dict[str, str]:
-    """Return the turn that each turn's branch begins with; none for the turns of the active branch."""
+    """Return the first turn of each turn's branch, or an empty string on the active branch."""
     parents = {turn.id: turn.parent for turn in turns}
     if not any(parent in parents for parent in parents.values()):
         return dict.fromkeys(parents, "")
@@ -146,7 +146,7 @@ def _branches(turns: list[_Turn], leaf: str) -> dict[str, str]:
         node = parents[node]
     found: dict[str, str] = {}
     for turn in turns:
-        # Parents stand before their children.
+        # Parents precede their children.
         found[turn.id] = "" if turn.id in active else found.get(turn.parent) or turn.id
     return found
 
@@ -155,7 +155,7 @@ def _branches(turns: list[_Turn], leaf: str) -> dict[str, str]:
 
 
 def _words(record: Mapping[str, Any], tally: Tally) -> str:
-    """Return the words of a message, and what came with it."""
+    """Return the text of a message and of its attachments."""
     blocks = [*(mapping_of(each) for each in list_of(record.get("content")))]
     told = [text for text in (_block(each, tally) for each in blocks) if text]
     if not any(each.get("type") == "text" and each.get("text") for each in blocks):
@@ -186,7 +186,7 @@ def _block(block: Mapping[str, Any], tally: Tally) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the words of an answer, its artifacts with their titles and without their marks."""
+    """Return the text of an answer, including artifacts with their titles, without markup."""
 
     def unmarked(found: re.Match[str]) -> str:
         title = _TITLE.search(found[1] or "")

@@ -1,4 +1,4 @@
-"""Discord: the package that it sends of what somebody wrote, and whole channels as DiscordChatExporter writes them.
+"""Discord: the data package of a user's own messages, and whole channels exported by DiscordChatExporter.
 
 Channels and messages have the same ids in both.
 """
@@ -32,7 +32,7 @@ from rifflux.errors import Unreadable
 from rifflux.types import Failure
 
 _SOURCE = "discord"
-#: Types of messages that Discord writes itself.
+#: Types of system messages.
 _NOTICES = frozenset(
     {"RecipientAdd", "RecipientRemove", "Call", "ChannelNameChange", "ChannelIconChange", "ChannelPinnedMessage",
      "GuildMemberJoin", "ThreadCreated", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "18"}
@@ -43,7 +43,7 @@ def _conversation(id: object, title: str) -> Conversation:
     return Conversation(f"discord-{string_of(id)}", title)
 
 
-# DiscordChatExporter: a file a channel
+# DiscordChatExporter: one file per channel
 
 
 def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
@@ -100,7 +100,7 @@ def _message(record: Mapping[str, Any], channel: str, tally: Tally) -> Message |
 
 
 def _words(record: Mapping[str, Any]) -> str:
-    """Return the words of a message and of what is embedded in it, and the names of its files."""
+    """Return the text of a message and its embeds, and the names of its files."""
     told = [string_of(record.get("content")).strip()]
     for embed in (mapping_of(each) for each in list_of(record.get("embeds"))):
         fields = (
@@ -113,7 +113,7 @@ def _words(record: Mapping[str, Any]) -> str:
     return "\n".join(filter(None, told))
 
 
-# The package of Discord: a folder a channel, with what the user wrote there
+# Discord's own package: one folder per channel, with the user's own messages
 
 
 def _holds(export: Export) -> bool:
@@ -121,7 +121,7 @@ def _holds(export: Export) -> bool:
 
 
 def _channels(export: Export) -> dict[str, str]:
-    """Return the files of messages by the folders of their channels, whatever language their names are in."""
+    """Return the message files by channel folder, in any language of the package."""
     names = set(export.names)
     folders = (name.removesuffix("/channel.json") for name in export.names if name.endswith("/channel.json"))
     found = {}
@@ -177,7 +177,7 @@ def _rows(export: Export, name: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _me(export: Export) -> str:
-    """Return what the user is called."""
+    """Return the user's name."""
     for name in export.names:
         if name.lower().endswith("account/user.json") or (name.count("/") == 1 and name.endswith("/user.json")):
             try:
@@ -188,7 +188,7 @@ def _me(export: Export) -> str:
 
 
 def _titles(export: Export, folder: str) -> Mapping[str, Any]:
-    """Return the names of channels by their ids, as the list beside their folders has them."""
+    """Return channel names by id, from the index beside the channel folders."""
     index = f"{folder.rpartition('/')[0]}/index.json".lstrip("/")
     try:
         if index in export.names:

@@ -1,4 +1,4 @@
-"""The files of an export, however it is packed: a folder, a zip or one file. Nothing is unpacked to disk."""
+"""The files of an export, whether a folder, a zip or a single file. Nothing is unpacked to disk."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from typing import IO, Protocol
 
 from rifflux.errors import Unreadable
 
-#: A file that takes more room than this, and so many times what it is packed in, is no export.
+#: A zip that unpacks to more than this, at more than this ratio, is rejected as a bomb.
 LARGE = 16_000_000
 MOST_RATIO = 200
-#: No file that is read is larger, and no zip has more files.
+#: The maximum size of a file, and the maximum number of files in a zip.
 MOST_BYTES = 16_000_000_000
 MOST_FILES = 500_000
 _ZIP_STARTS = (b"PK\3\4", b"PK\5\6")
-#: What Macs put into zips besides the files.
+#: Files that macOS adds to zips.
 _LITTER = "__MACOSX"
 
 
 class Files(Protocol):
-    """How the files of an export are opened."""
+    """The protocol for opening the files of an export."""
 
     def names(self) -> Sequence[str]:
-        """Return the paths of all files, with slashes between folders."""
+        """Return the paths of all files, separated by slashes."""
         ...
 
     def open(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        """Return a file to read. Raises `Unreadable` and `OSError`."""
+        """Open a file for reading. Raises `Unreadable` and `OSError`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What formats are recognized in and read from. `name` is what people call it, `names` are its files."""
+    """An export whose format is to be recognized. `name` is its display name, `names` are its files."""
 
     name: str
     files: Files
     names: tuple[str, ...]
-    #: The folder that all files lie in, which `names` leave out.
+    #: The common folder of all files, which `names` omit.
     root: str = ""
     alone: bool = False
     folder: Path | None = None
 
     @property
     def stem(self) -> str:
-        """Return the name of the export without its folders and its ending."""
+        """Return the name of the export without folders and extension."""
         return PurePosixPath(self.name.replace("\\", "/")).stem
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        """Open a file for a while. Raises `Unreadable`, also while it is read."""
+        """Open a file in a context. Raises `Unreadable`, also while reading."""
         try:
             with self.files.open(self.root + name) as file:
                 yield file
@@ -65,13 +65,13 @@ class Export:
             raise Unreadable(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
     def label(self, name: str) -> str:
-        """Return what a file is called in messages."""
+        """Return the display name of a file for messages."""
         if self.alone:
             return self.name
         return f"{self.name}/{name}"
 
     def called(self, name: str) -> str:
-        """Return what a conversation is called that a file holds and gives no name."""
+        """Return the default title of a conversation from an untitled file."""
         if self.alone:
             return self.stem
         return PurePosixPath(name).stem
@@ -79,7 +79,7 @@ class Export:
 
 @contextmanager
 def opened(source: Path) -> Iterator[Export]:
-    """Open an export. Raises `Unreadable` for a zip that is damaged, or that may not be what it seems."""
+    """Open an export. Raises `Unreadable` for a damaged or suspicious zip."""
     if source.is_dir():
         yield replace(_export(str(source), _Folder(source)), folder=source)
         return
@@ -88,7 +88,7 @@ def opened(source: Path) -> Iterator[Export]:
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
     with file:
-        # What only ends like a zip, such as a picture with one behind it, is none.
+        # A file with a zip appended, such as a picture, is not an export.
         if file.read(4) not in _ZIP_STARTS:
             yield Export(str(source), _Single(file), (source.name,), alone=True)
             return
@@ -102,7 +102,7 @@ def opened(source: Path) -> Iterator[Export]:
 def _export(name: str, files: Files) -> Export:
     names = [each for each in files.names() if not each.startswith(_LITTER) and not _hidden(each)]
     tops = {each.split("/", 1)[0] for each in names}
-    # A folder that everything lies in says nothing.
+    # A common folder of all files carries no information.
     if len(tops) == 1 and all("/" in each for each in names):
         root = f"{tops.pop()}/"
     else:
@@ -116,7 +116,7 @@ def _hidden(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Single:
-    """One file that is the whole export."""
+    """A single file as an export."""
 
     file: IO[bytes]
 
@@ -125,13 +125,13 @@ class _Single:
 
     def open(self, name: str) -> AbstractContextManager[IO[bytes]]:
         self.file.seek(0)
-        # It is closed by whoever opened it.
+        # The caller of `opened` closes it.
         return nullcontext(self.file)
 
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder. Links are not followed: they may lead out of it."""
+    """A folder as an export. Symbolic links are not followed, since they may lead outside."""
 
     path: Path
 
@@ -148,7 +148,7 @@ class _Folder:
 
 @dataclass(frozen=True, slots=True)
 class _Zip:
-    """A zip, read where it is. Names that lead out of it are refused, since whoever packed it meant harm."""
+    """A zip, read in place. Paths that lead outside are rejected as malicious."""
 
     archive: zipfile.ZipFile
     entries: Mapping[str, zipfile.ZipInfo] = field(default_factory=dict)
@@ -178,7 +178,7 @@ class _Zip:
                 f"would unpack to {info.file_size:,} bytes from {packed:,}: no export is packed so tightly; "
                 "if it is one, unpack it, and import the folder"
             )
-        # What is unpacked is never more than `file_size`, whatever follows in the file.
+        # Unpacked data never exceeds `file_size`, whatever follows in the file.
         return self.archive.open(info)
 
 

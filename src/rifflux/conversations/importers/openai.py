@@ -1,7 +1,8 @@
 """ChatGPT: the `conversations.json` of an OpenAI data export, in which each conversation is a tree of messages.
 
-Whoever edits a question or asks for another answer begins a new branch. The branch that was last shown is the one from
-`current_node` up to the root; the messages of all others are kept too, and marked with where they part from it.
+Editing a question or regenerating an answer starts a new branch. The active branch, which was displayed last, leads
+from `current_node` up to the root; messages of the other branches are kept too, marked with the message at which their
+branch begins.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from rifflux.conversations.model import Conversation, Message, Thread
 from rifflux.types import Failure
 
 _SOURCE = "openai"
-#: Kinds of content that are words of somebody; others are the workings of tools and models.
+#: Kinds of content that are somebody's words; others are internals of tools and models.
 _SPOKEN = frozenset({"text", "multimodal_text", "code", ""})
 _THOUGHT = frozenset({"thoughts", "reasoning_recap"})
 _SETTING = frozenset({"user_editable_context", "model_editable_context"})
-#: Calls of tools that hold what people see: a document beside the conversation, a picture.
+#: Tool calls whose content people see: a document beside the conversation, or a picture.
 _CANVAS = re.compile(r"canmore\.(create|update)_textdoc")
 _PICTURE = re.compile(r"dalle|image_gen|t2uay3k")
-#: What is called for what is between private characters: a citation, the name of a thing, a link.
+#: Names of references between private-use characters: citations, entities, links.
 _MARK = re.compile("[ \t]?\ue200([^\ue200-\ue202]*)((?:\ue202[^\ue200-\ue202]*)*)\ue201")
 _RESIDUE = re.compile(r"[\ue200-\ue206]|[ \t]?【\d+(?::\d+)?†[^】]*】")
 
@@ -68,7 +69,7 @@ def _thread(record: Mapping[str, Any], nodes: Mapping[str, Any], default_id: str
 
 
 def _project(gizmo: str) -> str:
-    """Return the id of a project; that of a GPT, which stands in the same place, is none."""
+    """Return the id of a project; a GPT's id, stored in the same field, does not count."""
     if gizmo.startswith("g-p-"):
         return gizmo
     return ""
@@ -78,11 +79,11 @@ def _project(gizmo: str) -> str:
 
 
 def _branches(nodes: Mapping[str, Any], current: Any) -> dict[str, str]:
-    """Return all nodes, parents before children, each with the first node of its branch; none in the active branch."""
+    """Return all nodes, parents before children, with the first node of their branch; None on the active branch."""
     active = set(_active_branch(nodes, current))
     found: dict[str, str] = {}
     roots = [key for key in nodes if _parent(nodes, key) not in nodes]
-    # Nodes that are their own ancestors, which no export should have, come last.
+    # Cyclic nodes, which no valid export has, come last.
     waiting = [(key, "") for key in [*reversed(list(nodes)), *reversed(roots)]]
     while waiting:
         key, branch = waiting.pop()
@@ -96,7 +97,7 @@ def _branches(nodes: Mapping[str, Any], current: Any) -> dict[str, str]:
 
 
 def _active_branch(nodes: Mapping[str, Any], current: Any) -> Iterator[str]:
-    """Yield the nodes of the active branch; of the newest one if no branch is named."""
+    """Yield the nodes of the active branch, or of the newest one if none is given."""
     if isinstance(current, str) and current in nodes:
         node = current
     else:
@@ -131,7 +132,7 @@ def _created(node: Mapping[str, Any]) -> float:
 
 
 def _message(key: str, node: Any, conversation_id: str, branch: str, tally: Tally) -> Message | None:
-    """Return the message of a node, or None for one that nobody saw, which is counted."""
+    """Return the message of a node, or None for an invisible one, which is counted."""
     message = mapping_of(mapping_of(node).get("message"))
     if not message:
         return None
@@ -167,7 +168,7 @@ def _message(key: str, node: Any, conversation_id: str, branch: str, tally: Tall
 
 
 def _unseen(role: str, kind: str, metadata: Mapping[str, Any]) -> str:
-    """Return why nobody saw a message, nothing if somebody did."""
+    """Return the reason why a message was invisible, or an empty string for a visible one."""
     if role == "system" or kind in _SETTING:
         return "system messages and settings"
     if metadata.get("is_visually_hidden_from_conversation"):
@@ -208,13 +209,13 @@ def _part(part: object, *, named: bool, heard: bool) -> str:
 
 
 def _pictures(content: Mapping[str, Any]) -> str:
-    """Return the pictures of a tool with their prompts; the tool's text is meant for the model."""
+    """Return a tool's pictures with their prompts; the tool's own text is meant for the model."""
     parts = [part for part in list_of(content.get("parts")) if isinstance(part, Mapping)]
     return "\n".join(filter(None, (_part(part, named=False, heard=False) for part in parts)))
 
 
 def _called(recipient: str, content: Mapping[str, Any]) -> str:
-    """Return what people see of a tool call: a document beside the conversation, or the prompt of a picture."""
+    """Return the visible part of a tool call: a document, or the prompt of a picture."""
     words = "\n".join(part for part in [*list_of(content.get("parts")), content.get("text")] if isinstance(part, str))
     try:
         given = mapping_of(json.loads(words, strict=False))
@@ -230,7 +231,7 @@ def _called(recipient: str, content: Mapping[str, Any]) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text without the marks of citations; of things that are named, the names stay."""
+    """Return a text without citation marks; names of entities remain."""
     return _RESIDUE.sub("", _MARK.sub(_unmarked, text))
 
 

@@ -1,4 +1,4 @@
-"""Formats of programs: JSON Lines, and arrays of messages with role and content, alone or in conversations."""
+"""Generic formats: JSON Lines, and arrays of messages with role and content, alone or in conversations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _IDS = ("id", "_id", "uuid", "message_id")
 _DATES = ("created_at", "timestamp", "date", "create_time", "time", "ts")
 _LISTS = ("messages", "chat_messages", "turns")
 _TEXTS = ("content", "text", "message", "body")
-#: The longest line that is read.
+#: The maximum length of a line.
 _MOST_BYTES = 16_000_000
 
 
@@ -64,7 +64,7 @@ def _messages(record: Mapping[str, object]) -> list[object] | None:
 
 
 def _thread(record: Any, default_id: str, tally: Tally) -> Thread:
-    """Return a conversation with its messages. Raises `Unreadable`."""
+    """Parse a conversation with its messages. Raises `Unreadable`."""
     messages = _messages(mapping_of(record))
     if messages is None:
         raise Unreadable("has no list of messages")
@@ -76,7 +76,7 @@ def _thread(record: Any, default_id: str, tally: Tally) -> Thread:
         record.get("archived") is True or record.get("is_archived") is True,
         date_of(first_of(record, _DATES), tally),
     )
-    # The place is the id of a message that has none, so that importing again finds it.
+    # The position is the id of a message without one, so that a repeated import recognizes it.
     turns = [_message(each, id, f"m{place:06}", tally) for place, each in enumerate(messages, 1)]
     spoken = tuple(turn for turn in turns if turn.text.strip())
     if len(spoken) < len(turns):
@@ -85,7 +85,7 @@ def _thread(record: Any, default_id: str, tally: Tally) -> Thread:
 
 
 def _message(record: object, conversation_id: str, default_id: str, tally: Tally) -> Message:
-    """Return a message from an object with role and content, by any of their usual names. Raises `Unreadable`."""
+    """Parse a message from an object with role and content, under any of their usual names. Raises `Unreadable`."""
     if not isinstance(record, Mapping):
         raise Unreadable(f"has a message that is no object: {str(record)[:60]!r}")
     author = record.get("author")
@@ -104,11 +104,11 @@ def _message(record: object, conversation_id: str, default_id: str, tally: Tally
     )
 
 
-# JSON Lines: a message a line, with the id of its conversation, or a conversation a line, with its messages
+# JSON Lines: one message per line with its conversation's id, or one conversation per line with its messages
 
 
 def _read_jsonl(export: Export, name: str, tally: Tally) -> Iterator[Item]:
-    """Yield the conversations of a file; messages without a conversation are one that is called after the file."""
+    """Yield the conversations of a file; messages without a conversation form one that is named after the file."""
     wholes: list[Thread] = []
     for item in in_parts(_turns(export, name, tally, wholes)):
         yield from wholes
@@ -123,7 +123,7 @@ JSONL = Format("JSON Lines", _read_jsonl, endings=(".jsonl", ".ndjson"))
 def _turns(
     export: Export, name: str, tally: Tally, wholes: list[Thread]
 ) -> Iterator[tuple[Conversation, Message] | Failure]:
-    """Yield the lines that are messages; those that are conversations go to `wholes`."""
+    """Yield the lines that are messages, and append those that are conversations to `wholes`."""
     called = export.called(name)
     with export.open(name) as file:
         for number, line in enumerate(_lines(file), 1):

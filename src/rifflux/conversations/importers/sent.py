@@ -1,4 +1,4 @@
-"""Reads the conversations of an export that somebody sent, in a process apart."""
+"""Reading an uploaded export in a separate process."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from rifflux.ingest.parallel.apart import Place, apart, safe_name, sent, streame
 from rifflux.types import Failure
 from rifflux.types.limits import READER_LIMITS, ReaderLimits
 
-#: What an export may take. Conversations are written one a line, so that only one is in memory at a time.
+#: Limits for one export. Conversations are written one per line, so that only one is in memory at a time.
 LIMITS = replace(READER_LIMITS, answer_mb=512)
-#: Bytes of one of them.
+#: The maximum length of a line in bytes.
 LONGEST_LINE = 64_000_000
 _NO_ANSWER = "could not be read: what its reader answered is no conversation"
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What was read of an export: `items` yields its conversations and failures, as often as it is called."""
+    """A parsed export: `items` yields its conversations and failures, and may be called repeatedly."""
 
     items: Callable[[], Iterator[Item]]
     count: int = 1
@@ -44,10 +44,10 @@ def read_sent(
     limits: ReaderLimits = LIMITS,
     place: Place = nullcontext,
 ) -> Iterator[Read]:
-    """Read the conversations of an export under the name that its sender gave it, as `read` does.
+    """Read the conversations of an uploaded export under its original name, as `read` does.
 
-    All of it is read before the block begins, and is there until the block ends. Where it cannot be read, or takes more
-    than the limits, the only item is a `Failure` that says so.
+    Everything is read before the block begins and remains available until it ends. If the export cannot be read or
+    exceeds the limits, the only item is a `Failure`.
     """
     with sent(name, data) as path:
         try:
@@ -67,7 +67,7 @@ def read_sent(
 
 
 def read_own(sources: Sequence[str | Path], format: str | None, tally: Tally, limits: ReaderLimits) -> Iterator[Item]:
-    """Read the conversations of one's own exports, as `read` does, in a separate process within limits."""
+    """Read the conversations of local exports, as `read` does, in a separate process within limits."""
     checked_format(format)
     found = [Path(source).expanduser() for source in sources]
     for source in found:
@@ -89,7 +89,7 @@ def _all_own(sources: Sequence[Path], format: str | None, tally: Tally, limits: 
 
 
 def read_own_here(path: str, format: str | None) -> Iterator[Mapping[str, Any]]:
-    """Yield the conversations of an export as JSON, and what became of the rest; in the separate process."""
+    """Yield the conversations of an export as JSON, followed by the tally; runs in the separate process."""
     tally = Tally()
     for item in read([path], format, tally):
         yield asdict(item)
@@ -97,7 +97,7 @@ def read_own_here(path: str, format: str | None) -> Iterator[Mapping[str, Any]]:
 
 
 def read_here(path: Path, format: str | None) -> dict[str, Any]:
-    """Write the conversations of an export beside it, in the process apart; return what became of the rest."""
+    """Write the conversations of an export to a file beside it and return the tally; runs in the separate process."""
     tally = Tally()
     count = messages = characters = 0
     with _lines(path).open("w", encoding="ascii") as lines:
@@ -117,7 +117,7 @@ def _lines(path: Path) -> Path:
 
 
 def _items(path: Path, name: str) -> Iterator[Item]:
-    """Yield what `read_here` wrote; what is no conversation ends it with a `Failure`."""
+    """Yield what `read_here` wrote; an invalid line ends it with a `Failure`."""
     with _lines(path).open("rb") as lines:
         while line := lines.readline(LONGEST_LINE):
             try:

@@ -1,7 +1,7 @@
-"""Slack: an export of a workspace, with a folder a channel and a file a day.
+"""Slack: a workspace export, with one folder per channel and one file per day.
 
-A channel is a conversation, and so is every thread: what is said in one has nothing to do with what stands next to it
-in the channel. The message that a thread begins with is its first one.
+Each channel becomes a conversation, and so does each thread, since a thread is unrelated to the messages next to it in
+the channel. The message that starts a thread is its first message.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rifflux.types import Failure
 _SOURCE = "slack"
 _LISTS = ("channels.json", "groups.json", "mpims.json", "dms.json")
 _DAY = re.compile(r"([^/]+)/\d{4}-\d{2}-\d{2}\.json")
-#: Messages that Slack writes itself.
+#: Types of system messages.
 _NOTICES = re.compile(r"(channel|group|pinned|reminder|bot_add|bot_remove)(_|$)")
 _TITLE_LENGTH = 60
 
@@ -46,7 +46,7 @@ def _holds(export: Export) -> bool:
 
 @dataclass(slots=True)
 class _Workspace:
-    """What the lists of an export say: names of users, and channels by their folders."""
+    """The lists of an export: names of users, and channels by folder."""
 
     names: Names = field(default_factory=Names)
     channels: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -80,7 +80,7 @@ def _lists(export: Export) -> _Workspace:
         if name == "users.json":
             workspace.names.users |= {id: _user_name(each) for id, each in found.items()}
         else:
-            # Direct messages have no name: their folder is called as their id.
+            # Direct messages have no name; their folder is named after their id.
             workspace.channels |= {string_of(each.get("name")) or id: each for id, each in found.items()}
     workspace.names.channels |= {string_of(each.get("id")): name for name, each in workspace.channels.items()}
     return workspace
@@ -95,7 +95,7 @@ def _user_name(user: Mapping[str, object]) -> str:
 def _turns(
     export: Export, workspace: _Workspace, folder: str, days: list[str], tally: Tally
 ) -> Iterator[tuple[Conversation, Message] | Failure]:
-    """Yield the messages of a channel, each with the conversation it stands in: the channel's or a thread's."""
+    """Yield the messages of a channel, each with the conversation it belongs to: the channel or a thread."""
     channel = _channel(workspace, folder)
     threads: dict[str, Conversation] = {}
     for day in days:
@@ -125,7 +125,7 @@ def _channel(workspace: _Workspace, folder: str) -> Conversation:
 
 
 def _thread_of(record: Mapping[str, object]) -> str:
-    """Return the thread that a message stands in: also one that begins it, but not one that nobody answered."""
+    """Return the thread of a message, including the one that starts it, but not one without replies."""
     thread = string_of(record.get("thread_ts"))
     answered = thread != string_of(record.get("ts")) or record.get("reply_count") or record.get("replies")
     if answered:

@@ -1,4 +1,4 @@
-"""The words of a Slack message: its text, its blocks, what is attached, and the names of its files."""
+"""The text of a Slack message: its text, blocks, attachments and file names."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 from rifflux.conversations.importers.base import list_of, mapping_of, string_of
 
 _REFERENCE = re.compile(r"<([^<>|]*)(?:\|([^<>]*))?>")
-#: Elements of rich text that hold others.
+#: Rich-text elements that contain others.
 _NESTED = frozenset({"rich_text", "rich_text_section", "rich_text_list", "rich_text_quote", "rich_text_preformatted"})
-#: Files that are not in the export any more.
+#: States of files that are missing from the export.
 _GONE = frozenset({"tombstone", "hidden_by_limit", "file_access"})
 
 
 @dataclass(slots=True)
 class Names:
-    """What users and channels are called, by their ids."""
+    """Names of users and channels by id."""
 
     users: dict[str, str] = field(default_factory=dict)
     channels: dict[str, str] = field(default_factory=dict)
 
 
 def words_of(names: Names, record: Mapping[str, Any], *, whole: bool) -> str:
-    """Return the words of a message; with `whole`, as of apps, also those of its blocks that its text leaves out."""
+    """Return the text of a message; with `whole`, as for apps, including blocks that its text omits."""
     told = [_plain(names, record.get("text"))]
     blocks = [*_blocks(names, record.get("blocks"))]
     if not told[0] or (whole and any(mapping_of(each).get("type") != "rich_text" for each in _list(record, "blocks"))):
@@ -44,7 +44,7 @@ def _list(record: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _attached(names: Names, attached: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what an attachment says. The preview of a link that the text has is not a part of the message."""
+    """Yield the texts of an attachment. The preview of a link in the text is not part of the message."""
     if attached.get("from_url") and not (attached.get("is_msg_unfurl") or attached.get("is_share")):
         return
     words = [_plain(names, attached.get(name)) for name in ("pretext", "title", "text")]
@@ -59,7 +59,7 @@ def _attached(names: Names, attached: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _blocks(names: Names, blocks: object) -> Iterator[str]:
-    """Yield the words of blocks, one of each."""
+    """Yield the text of each block."""
     for block in (mapping_of(each) for each in list_of(blocks)):
         parts: list[object] = [block.get("text"), block.get("title"), *_list(block, "fields")]
         if block.get("type") == "context":
@@ -73,7 +73,7 @@ def _blocks(names: Names, blocks: object) -> Iterator[str]:
 
 
 def _rich(names: Names, element: Mapping[str, Any]) -> str:
-    """Return the words of rich text: what stands in a line together, and lists by their lines."""
+    """Return the text of a rich-text element: inline elements joined, list items one per line."""
     kind = string_of(element.get("type"))
     if kind in _NESTED:
         if kind != "rich_text_list" and kind != "rich_text":
@@ -101,7 +101,7 @@ def _rich(names: Names, element: Mapping[str, Any]) -> str:
 
 
 def _plain(names: Names, text: object) -> str:
-    """Return a text as people see it: references by their names."""
+    """Return a text with references replaced by their names."""
     return unescape(_REFERENCE.sub(lambda found: _display_name(names, found[1], found[2]), string_of(text))).strip()
 
 

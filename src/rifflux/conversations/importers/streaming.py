@@ -1,4 +1,4 @@
-"""JSON read a value at a time, so that an export of any size takes the memory of its largest conversation."""
+"""A streaming JSON reader, so that an export of any size needs only the memory of its largest conversation."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import IO
 
 from rifflux.errors import Unreadable
 
-#: The longest value that is taken into memory as a whole.
+#: The longest value that is read into memory as a whole.
 MOST_CHARACTERS = 128_000_000
 _CHUNK = 1 << 16
-#: A fault this close to the end of what was read may only be a value that goes on.
+#: An error this close to the end of the buffer may only be an incomplete value.
 _NEAR = 16
 _SPACE = " \t\n\r"
 _NUMBER = "0123456789.eE+-"
 
 
 class JsonReader:
-    """Reads a JSON file from its beginning to its end: lists and objects by their parts, all else as values.
+    """A forward-only JSON reader: lists and objects are read part by part, everything else as a value.
 
-    Every part that `items` or `fields` names is taken with `items`, `fields` or `value` before the next one. What is
-    no JSON raises `Unreadable` with its place.
+    Each part from `items` or `fields` must be consumed with `items`, `fields` or `value` before the next. Raises
+    `Unreadable` with the position for invalid JSON.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -37,7 +37,7 @@ class JsonReader:
         self._take(first)
 
     def peek(self) -> str:
-        """Return the first character of the next value, or nothing at the end of the file."""
+        """Return the first character of the next value, or an empty string at the end of the file."""
         while True:
             while self._at < len(self._text):
                 if self._text[self._at] not in _SPACE:
@@ -72,7 +72,7 @@ class JsonReader:
                 continue
             except RecursionError:
                 raise self._fault("JSON", "nested too deeply") from None
-            # A number near the end of what was read may go on.
+            # A number at the end of the buffer may be incomplete.
             if isinstance(value, int | float) and not self._text[end : end + 1].strip(_NUMBER) and self._more():
                 continue
             self._at = end
@@ -102,7 +102,7 @@ class JsonReader:
         return error.msg.startswith("Unterminated") or error.pos >= len(self._text) - _NEAR
 
     def _more(self) -> bool:
-        """Read as much again as is buffered; return False at the end of the file."""
+        """Double the buffer; return False at the end of the file."""
         buffered = len(self._text) - self._at
         if buffered > MOST_CHARACTERS:
             raise Unreadable(f"holds a value of more than {MOST_CHARACTERS:,} characters: no conversation is so long")

@@ -1,4 +1,4 @@
-"""Telegram: the `result.json` that Telegram Desktop exports, of one chat or of all."""
+"""Telegram: the `result.json` that Telegram Desktop exports, for one chat or all of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _read(export: Export, name: str, tally: Tally) -> Iterator[Item]:
     return in_parts(_turns(export, name, tally))
 
 
-#: All chats, and one of them.
+#: The shapes of an export of all chats, and of a single chat.
 _SHAPES = (RecordShape({"chats"}, in_list=False), RecordShape({"messages"}, types=_CHATS, in_list=False))
 TELEGRAM = Format("Telegram", _read, shapes=_SHAPES)
 
@@ -44,7 +44,7 @@ def _turns(export: Export, name: str, tally: Tally) -> Iterator[tuple[Conversati
 
 
 def _chats(reader: JsonReader, tally: Tally) -> Iterator[tuple[Conversation, Message]]:
-    """Yield the messages of an object: of a chat, or of the chats in its lists."""
+    """Yield the messages of a chat, or of every chat in an object's lists."""
     about: dict[str, object] = {}
     for field in reader.fields():
         if field in _LISTS and reader.peek() == "{":
@@ -79,7 +79,7 @@ def _message(record: Mapping[str, Any], chat: Conversation, kind: str, tally: Ta
         tally.skip("pictures, voices and videos without words")
         return None
     speaker = string_of(record.get("from"))
-    # In a chat with a bot, it is the other one who is called as the chat.
+    # In a chat with a bot, the bot has the name of the chat.
     if kind == "bot_chat" and speaker == chat.title:
         role = "assistant"
     else:
@@ -89,7 +89,7 @@ def _message(record: Mapping[str, Any], chat: Conversation, kind: str, tally: Ta
 
 
 def _words(record: Mapping[str, Any]) -> str:
-    """Return the words of a message, and the names of what came with it."""
+    """Return the text of a message and the names of its attachments."""
     parts = record.get("text_entities") or record.get("text") or ""
     if isinstance(parts, list):
         words = "".join(_entity(part) for part in parts)
@@ -122,6 +122,6 @@ def _entity(part: object) -> str:
 
 
 def _named(record: Mapping[str, Any]) -> str:
-    """Return the name of a file or a song: that which it was sent under."""
+    """Return the original name of a file or song."""
     song = " - ".join(filter(None, (string_of(record.get(name)) for name in ("performer", "title"))))
     return string_of(record.get("file_name")) or (song if record.get("media_type") == "audio_file" else "")

@@ -1,7 +1,7 @@
-"""WhatsApp: the text file that a chat is exported as, alone or in a zip with its pictures.
+"""WhatsApp: a chat exported as a text file, alone or in a zip with its pictures.
 
-The file has no fixed form: dates stand as the phone is set. How they are meant is read from the file itself. Nothing
-has an id, so a message is known by when it was said, by whom and with what words.
+The file has no fixed format: dates follow the phone's settings, and their meaning is inferred from the file. Messages
+have no ids, so a message is identified by its time, sender and text.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from rifflux.conversations.importers.whatsapp_dates import HEAD, Dates, Stamp
 from rifflux.conversations.model import Conversation, Message
 
 _SOURCE = "whatsapp"
-#: What WhatsApp writes itself begins with a mark that nobody types.
+#: WhatsApp's own notices begin with a mark that nobody types.
 _MARK = "\u200e"
 _MARKS = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-#: A sender's name has no quotes: what WhatsApp tells of a group may have a colon in them.
+#: A sender's name has no quotation marks; notices about a group may contain a colon inside them.
 _SENDER = re.compile(r'([^:"“”„«»\n]{1,80}?)\s?:(?:\s|$)')
 _ATTACHED = (
     re.compile(r"<[^<>:]{2,30}:\s*([^<>]+\.\w{2,5})>"),  # <attached: name.jpg>, in any language
     re.compile(r"^(\S[^\n]*\.\w{2,5}) \([^()]{5,40}\)"),  # name.jpg (file attached)
 )
-#: What stands for a picture that was not exported: on Android in angles, on iPhones after the mark.
+#: Placeholder of a picture that was not exported: in angle brackets on Android, after the mark on iPhones.
 _OMITTED = re.compile(r"^<[^<>\n]{5,40}>$")
 _EDITED = re.compile(r"\s*\u200e?<[^<>\n]{5,60}>\s*$")
 _DELETED = frozenset(
@@ -59,7 +59,7 @@ WHATSAPP = Format("WhatsApp", _read, line=HEAD)
 
 
 def _title(export: Export, name: str) -> str:
-    """Return the name of the chat: that of the file, or of the zip or folder that it lies in."""
+    """Return the name of the chat, from the file or from the zip or folder around it."""
     called = export.called(name)
     if called.lstrip("_").lower() == "chat":
         called = export.stem
@@ -74,13 +74,13 @@ def _lines(export: Export, name: str) -> Iterator[str]:
             for line in text:
                 yield line.rstrip("\r\n")
         finally:
-            # Whoever opened the file closes it.
+            # The caller that opened the file closes it.
             text.detach()
 
 
 @dataclass(slots=True)
 class _Entry:
-    """A line with a date, and those that follow it."""
+    """A line with a date, and the lines that continue it."""
 
     stamp: Stamp
     lines: list[str]
@@ -107,7 +107,7 @@ def _messages(export: Export, name: str, chat: Conversation, dates: Dates, tally
         if not text:
             continue
         moment = _moment(dates, entry.stamp, tally)
-        # Equal messages within one minute are distinguished by a number.
+        # Equal messages within one minute are numbered.
         if moment != minute:
             minute = moment or ""
             same = {}
@@ -130,7 +130,7 @@ def _moment(dates: Dates, stamp: Stamp, tally: Tally) -> str | None:
 
 
 def _spoken(rest: str, tally: Tally) -> tuple[str, str]:
-    """Return the speaker and the text of a line; two empty strings for a notice."""
+    """Return the speaker and text of a line, or two empty strings for a notice."""
     found = _SENDER.match(rest)
     if not found:
         tally.skip("notices")

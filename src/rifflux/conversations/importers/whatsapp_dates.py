@@ -1,4 +1,4 @@
-"""How the dates of a WhatsApp chat are meant: which number is the day, and which half of the day it was."""
+"""Inferring the date format of a WhatsApp chat: which number is the day, and which half of the day is meant."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PM = re.compile(rf"p|{_AFTER_NOON}", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """A date as it stands: three numbers, and a time; `half` is 0 in the morning, 1 after noon, None for 24 hours."""
+    """A raw timestamp: three numbers and a time; `half` is 0 before noon, 1 after noon, None for 24-hour clocks."""
 
     numbers: tuple[int, int, int]
     time: tuple[int, int, int]
@@ -36,7 +36,7 @@ class Stamp:
 
     @staticmethod
     def of(found: re.Match[str]) -> Stamp:
-        """Return the date that a line begins with."""
+        """Parse the timestamp at the beginning of a line."""
         half = found["before"] or found["after"]
         return Stamp(
             (int(found["first"]), int(found["second"]), int(found["third"])),
@@ -47,9 +47,9 @@ class Stamp:
 
 @dataclass(slots=True)
 class Dates:
-    """Learns from all dates of a file which of their numbers is the day.
+    """Infers from all dates of a file which number is the day.
 
-    A number above 12 tells. Where there is none, the chat goes on in time: what makes it go back less often is meant.
+    A number above 12 decides. Without one, messages are chronological: the reading with fewer steps back in time wins.
     """
 
     first: str = ""
@@ -59,7 +59,7 @@ class Dates:
     _usual: str = DAY
 
     def see(self, found: re.Match[str]) -> None:
-        """Learn from one date."""
+        """Record one date."""
         stamp = Stamp.of(found)
         one, two, year = stamp.numbers
         if one > 31:
@@ -68,14 +68,14 @@ class Dates:
             self._possible.discard(MONTH)
         if two > 12:
             self._possible.discard(DAY)
-        # Only where English is spoken as in America, months stand first, with halves of days.
+        # Only regions that write English as in America put the month first, with AM and PM.
         self._usual = MONTH if stamp.half is not None and "/" in found[0] else DAY
         for meant, date in ((DAY, (year, two, one)), (MONTH, (year, one, two))):
             self._backwards[meant] += date < self._last.get(meant, date)
             self._last[meant] = date
 
     def settle(self, tally: Tally) -> None:
-        """Decide which number is the day, and tell of a file that leaves it open."""
+        """Decide which number is the day, and add a note if the file leaves it open."""
         day = self._backwards[DAY]
         month = self._backwards[MONTH]
         if len(self._possible) == 1:
@@ -89,7 +89,7 @@ class Dates:
                 tally.note("import.ambiguous_dates", text)
 
     def read(self, stamp: Stamp) -> datetime | None:
-        """Return the time of a message, by the clock of the phone; None for an invalid date."""
+        """Return the time of a message in the phone's time zone, or None for an invalid date."""
         one, two, three = stamp.numbers
         if one > 31:
             year = one
