@@ -1,4 +1,4 @@
-"""Research works: what one is, what names it, and how it is stored as a document."""
+"""Research works: their values, identifiers, stored form, import and retrieval."""
 
 from rifflux.text.schemes import identify, parse_identifier, tagged
 from rifflux.works.model import Passage, Work, document_of, work_of

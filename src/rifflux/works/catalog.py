@@ -1,4 +1,4 @@
-"""The works of an index: importing them, looking them up, deciding on likely duplicates."""
+"""The works of an index: import, lookup, and decisions on likely duplicates."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
     from rifflux.evidence.pack import EvidencePack
     from rifflux.works.importers.base import Entry
 
-#: The name of a source, and its works in their order.
+#: A source's name, and its works in order.
 Batch = tuple[str, Iterable["Entry | Failure"]]
-#: The name of the source of works that a program gives.
+#: The source name of works added by a program.
 PROGRAM = "program"
-#: The names that a source may have: its keys are shown as `source:key`.
+#: Valid names of sources, whose keys are displayed as `source:key`.
 _NAME = re.compile(r"[A-Za-z][\w.-]{0,99}")
 _UNTOLD = "same work? what speaks for it and against it is not told: no license is recorded"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkRecord:
-    """A work of the index, with the namespace and key of its document, and its links, by first chunks.
+    """A work of the index: namespace and key of its document, and its links by their first chunks.
 
-    `withheld` says that its text is not shown, for want of a license that permits it.
+    `withheld` means that no license permits displaying its text.
     """
 
     namespace: str
@@ -61,7 +61,7 @@ class WorkRecord:
 
 
 class WorksCatalog:
-    """The works of an index, in a view of it."""
+    """The works of an index, over one view of it."""
 
     def __init__(self, view: IndexView) -> None:
         self._view = view
@@ -71,9 +71,10 @@ class WorksCatalog:
     def add(
         self, *works: Work, source: str = PROGRAM, embed: bool = True, progress: Progress | None = None
     ) -> WorksReport:
-        """Add works, or bring those that are there up to date.
+        """Add works or update existing ones.
 
-        A work is known by its first identifier, or by its title. `source` is the name of the list they come from.
+        A work is recognized by its first identifier, or by its title. `source` is the name of the list that it comes
+        from.
         """
         from rifflux.works.importers.base import Entry
 
@@ -81,7 +82,7 @@ class WorksCatalog:
         return self._bring([(source, entries)], None, embed, progress)
 
     def verify(self, pack: EvidencePack) -> list[str]:
-        """Return the problems of a pack compared with what the caller may read, a line each; see `rifflux.verify`."""
+        """Return the problems of a pack compared with what the caller may read, one per line; see `rifflux.verify`."""
         from rifflux.works.export import verify
 
         view = self._view.reading()
@@ -100,12 +101,12 @@ class WorksCatalog:
         embed: bool = True,
         progress: Progress | None = None,
     ) -> WorksReport:
-        """Import the works of files, or of all files of folders that an importer knows by their suffix.
+        """Import works from files, or from all files in folders whose extension has an importer.
 
-        `source` names the list that a file is (else it is called after itself), `format` says what it is in, and
-        `license` is that of works whose source names none: without one that permits it, no text of a work is
-        shown. What cannot be read is in the report with its place, and the rest goes on. Raises `NotFound` for a path
-        that does not exist, and `InvalidArgument` for a license that nobody knows, before anything is read.
+        `source` names the list (by default the file's name); `format` overrides the extension; `license` applies to
+        works whose source states none: without a license that permits it, no text of a work is displayed. Failures are
+        reported with their places while the rest continues. Raises `NotFound` for a path that does not exist, and
+        `InvalidArgument` for an unknown license, before reading anything.
         """
         WorksFileRequest(source=source, format=format)
         self._check_license(license)
@@ -118,10 +119,10 @@ class WorksCatalog:
 
     @takes(WorksTextRequest)
     def import_text(self, text: str, request: WorksTextRequest) -> WorksReport:
-        """Import the works of a text, as `import_files` does those of a file, but without looking for other files.
+        """Import works from a text, as `import_files` does from a file; references to other files are not followed.
 
-        The report's places are lines and numbers of `SOURCE.jsonl` or whatever the format's suffix is, vectors as in
-        `import_upload`. Raises `InvalidArgument` for an unknown format or license and an invalid name of a source.
+        Places in the report are lines and numbers of `SOURCE.jsonl`, or the format's usual extension; vectors are made
+        as in `import_upload`. Raises `InvalidArgument` for an unknown format or license, or an invalid source name.
         """
         from rifflux.works.importers import TEXTS, read_works
         from rifflux.works.importers.base import WorkSource
@@ -139,13 +140,13 @@ class WorksCatalog:
 
     @takes(WorksFileRequest)
     def import_upload(self, name: str, data: bytes, request: WorksFileRequest) -> WorksReport:
-        """Import the works of a file that somebody sent, as `import_files` does those of that file.
+        """Import the works of one uploaded file, as `import_files` does.
 
-        `name` is what they call it, after which the source is called unless one is given. No other file is looked for.
-        It is read in a separate process that is limited to 512 MB and 30 s; raises `Unreadable` if it needs more. Each
-        work is stored whole or not at all. Vectors that are not made within `embed_seconds` are reported in `degraded`,
-        and follow. Raises `InvalidArgument`, before anything is stored, for more chunks than `intake` allows; a work
-        that is too long is in the report as failed.
+        `name` is its file name, and the default name of the source. References to other files are not followed. It is
+        read in a separate process limited to 512 MB and 30 s; raises `Unreadable` if it exceeds them. Each work is
+        stored completely or not at all. Vectors not made within `embed_seconds` are reported in `degraded` and made
+        later. Raises `InvalidArgument`, before storing anything, for more chunks than `intake` allows; an overlong work
+        is reported as failed.
         """
         from rifflux.ingest.parallel.apart import safe_name
         from rifflux.works.importers.sources import name_sent
@@ -161,7 +162,7 @@ class WorksCatalog:
         return self._take_in(source, entries, request)
 
     def _take_in(self, source: str, entries: Sequence[Entry | Failure], request: WorksImport) -> WorksReport:
-        """Store the works that somebody sent, within limits."""
+        """Store uploaded works within limits."""
         from rifflux.works.merging.importing import within_limits
 
         intake = request.intake or UNBOUNDED
@@ -176,7 +177,7 @@ class WorksCatalog:
         )
 
     def _check_license(self, license: str | None) -> None:
-        """Raise `InvalidArgument` for a license that names none, or that would open nothing since nobody knows it."""
+        """Raise `InvalidArgument` for an empty license, or for an unknown one, which would permit nothing."""
         if license is None:
             return
         if (named := license_of(license)) is None:
@@ -222,7 +223,7 @@ class WorksCatalog:
         embed_seconds: float | None = None,
         stored: Callable[[int], None] | None = None,
     ) -> WorksReport:
-        """Store the works of each source, and embed them; `stored` is called with how many are."""
+        """Store and embed the works of each source; `stored` receives their number."""
         from rifflux.works.merging.importing import Bring, ImportTally
 
         start = time.perf_counter()
@@ -249,9 +250,9 @@ class WorksCatalog:
     # Looking up
 
     def get(self, identifier: str) -> WorkRecord:
-        """Return the work of an identifier (`doi:10.1000/182`, `2101.00001`, `cacm:CACM-0100`) or of a source's key.
+        """Return the work with an identifier (`doi:10.1000/182`, `2101.00001`, `cacm:CACM-0100`) or a source's key.
 
-        Raises `NotFound` if no work has it, and `InvalidArgument` if several do.
+        Raises `NotFound` if there is none, and `InvalidArgument` if there are several.
         """
         view = self._view.reading()
         store = view.store
@@ -268,20 +269,20 @@ class WorksCatalog:
             return WorkRecord(name, key, work, withheld=True, collection=label)
         ids = np.array([int(hit.id, 16) for hit in chunks[:1]], np.int64)
         cites, cited_by = ([edge.chunk for edge in store.catalog.linked(ids, incoming=way)] for way in (False, True))
-        # That a work cites is a fact of it.
+        # Citations are facts of a work, so its license decides whether to disclose them.
         citing = tuple(hit for hit in _hits(view, cited_by) if visible.tells_facts(hit.place[0], hit.license))
         return WorkRecord(name, key, work, _hits(view, cites), citing, shown.withheld, label)
 
     def remove(self, identifier: str) -> None:
-        """Remove a work of the caller's own library. Raises as `get` does."""
+        """Remove a work from the caller's own library. Raises like `get`."""
         namespace, key = _place(identifier, self._view)
         self._store.catalog.remove(namespace, [key])
 
     @takes(WorksRequest)
     def all(self, request: WorksRequest) -> list[WorkSummary]:
-        """Return the works by key: all, those of a source, those without a license that permits to show more of them.
+        """Return works by key: all, those of a source, or those whose license does not permit displaying more.
 
-        `authors`, `venues` and `year` are as in `Index.retrieve`. Raises `NotFound` if no work is of the source.
+        `authors`, `venues` and `year` are as in `Index.retrieve`. Raises `NotFound` for an unknown source.
         """
         source = request.source
         view = self._view.reading()
@@ -298,7 +299,7 @@ class WorksCatalog:
     def export(self, *identifiers: str, format: str = "bibtex") -> str:
         """Return works as a bibliography: `bibtex`, or `csl` for CSL-JSON.
 
-        Where no more than title and identifiers are told of a work, a note says so.
+        Entries limited to title and identifiers carry a note.
         """
         from rifflux.works.export import cite_keys, has_facts, style_of
 
@@ -316,14 +317,14 @@ class WorksCatalog:
     # Likely duplicates
 
     def doubts(self) -> list[Doubt]:
-        """Return the pairs of indexed works that may be one, for a person to decide."""
+        """Return the pairs of indexed works that may be the same, for a person to decide."""
         from rifflux.works.merging.matching import Doubts
 
         found = self._disclosed(Doubts.of(self._store).open.values())
         return sorted(found, key=lambda doubt: (doubt.one, doubt.other))
 
     def _disclosed(self, doubts: Collection[Doubt]) -> Iterator[Doubt]:
-        """Yield the doubts about two indexed works, without the reason where a license does not disclose facts."""
+        """Yield the doubts between two indexed works, without reasons that a license does not disclose."""
         places = self._store.catalog.identified([name for doubt in doubts for name in (doubt.one, doubt.other)])
         documents = self._store.catalog.documents_at([place for found in places.values() for place in found])
         visible = self._view.visible
@@ -335,11 +336,11 @@ class WorksCatalog:
                 yield replace(doubt, reason=_UNTOLD) if closed.intersection(one, other) else doubt
 
     def decide(self, one: str, other: str, *, same: bool) -> None:
-        """Decide whether two works are one: if so they are merged, else they stay apart from now on.
+        """Record whether two works are the same: merge them, or keep them separate from now on.
 
-        Two that were merged before are taken apart again. An identifier that both have, such as a DOI, stays with
-        `one`: `other` loses it, also when its source is imported again. Raises `NotFound` for an unknown work, and
-        `InvalidArgument` if both names are of one record, which nobody merged.
+        Two works that were merged before are split again. A shared identifier, such as a DOI, stays with `one`: `other`
+        loses it, also when its source is imported again. Raises `NotFound` for an unknown work, and `InvalidArgument`
+        if both names belong to a single record.
         """
         from rifflux.works.merging.importing import Bring, ImportTally
         from rifflux.works.merging.matching import Doubts, records_of
@@ -365,7 +366,7 @@ class WorksCatalog:
 
 
 def _place(identifier: str, view: IndexView) -> tuple[str, str]:
-    """Return where a work is; of several collections that have it, the caller's own come first."""
+    """Return the location of a work; if several collections have it, the caller's own come first."""
     identifier = checked_text("the name of a work", identifier)
     named = identified(view.store, identifier) or view.store.catalog.find_documents(identifier)
     places = [place for place in named if place[0].startswith(LICENSED)]
@@ -397,7 +398,7 @@ def _key(work: Work) -> str:
 
 
 def _check_name(source: str) -> None:
-    """Raise `InvalidArgument` for what cannot be the name of a source."""
+    """Raise `InvalidArgument` for an invalid source name."""
     if not _NAME.fullmatch(source):
         raise InvalidArgument(f"{source!r} cannot be a source's name: use a letter, then letters, digits, . _ or -")
     if source.lower() in SCHEMES:
@@ -405,7 +406,7 @@ def _check_name(source: str) -> None:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the files to import of a path; of a folder those that really lie in it, wherever links lead."""
+    """Return the files to import from a path; symbolic links that lead out of a folder are not followed."""
     from rifflux.works.importers.formats import is_known
 
     if not path.exists():

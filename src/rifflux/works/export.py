@@ -1,4 +1,4 @@
-"""Works as bibliographies: BibTeX and CSL-JSON, read back by our own importers without loss of what they hold."""
+"""Bibliographies of works in BibTeX and CSL-JSON, which our own importers read back without loss."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rifflux.text.titles import plain
 from rifflux.types import Document
 from rifflux.works.model import Work, display_identifiers, work_of
 
-#: The kind of work by what it is called in BibTeX and in CSL; anything else is `misc` and `document`.
+#: The names of kinds of works in BibTeX and in CSL; anything else is `misc` and `document`.
 _TYPES: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("article", "article-journal", "journal-article", "preprint", "review"), ("article", "article-journal")
@@ -32,7 +32,7 @@ _TYPES: Mapping[str, tuple[str, str]] = {
 }
 _VENUE = {"article": "journal", "inproceedings": "booktitle", "incollection": "booktitle", "phdthesis": "school"}
 _VENUE |= {"book": "publisher", "techreport": "institution"}
-#: What a bibliography says of a work of which it is given no more than that.
+#: The note on a work whose license permits no more than title and identifiers.
 _CLOSED = "No license is recorded that permits more: only title and identifiers are told."
 _LONG = re.compile(r"\S{4,}")
 _SPECIAL = re.compile(r"(?<!\\)[&%#_]")
@@ -40,7 +40,7 @@ _MATH = re.compile(r"(\$[^$]*\$)")
 
 
 def cite_keys(works: Iterable[Work | Reference]) -> list[str]:
-    """Return a key for each work, unlike all others: family name, year, first long word (`serre1955faisceaux`)."""
+    """Return a unique key per work: family name, year, first long word of the title (`serre1955faisceaux`)."""
     keys = []
     seen = Counter[str]()
     for work in works:
@@ -56,7 +56,7 @@ def cite_keys(works: Iterable[Work | Reference]) -> list[str]:
 
 
 def bibtex(work: Work, key: str, *, complete: bool = True) -> str:
-    """Write a work as a BibTeX entry, with a note unless it is `complete`."""
+    """Format a work as a BibTeX entry, with a note unless it is `complete`."""
     kind = _kinds(work)[0]
     names = {each.scheme: each.value for each in reversed(work.identifiers)}
     fields = {
@@ -79,7 +79,7 @@ def bibtex(work: Work, key: str, *, complete: bool = True) -> str:
 
 
 def csl(work: Work, key: str, *, complete: bool = True) -> dict[str, object]:
-    """Write a work as an item of CSL-JSON, with a note unless it is `complete`."""
+    """Format a work as an item of CSL-JSON, with a note unless it is `complete`."""
     date = (work.date or f"{work.year:04}" if work.year else "")[:10]
     names = {each.scheme: each.value for each in reversed(work.identifiers)}
     item = {
@@ -101,23 +101,23 @@ def csl(work: Work, key: str, *, complete: bool = True) -> dict[str, object]:
 
 
 class Style(Protocol):
-    """Writes a work under its key, with a note unless the entry is `complete`."""
+    """A formatter of a work under its citation key, with a note unless the entry is `complete`."""
 
     def __call__(self, work: Work, key: str, *, complete: bool = True) -> object:
         """Return the entry."""
 
 
 def has_facts(work: Work) -> bool:
-    """Return True if a work has more facts than its title and its identifiers."""
+    """Return True if a work has facts beyond its title and identifiers."""
     return bool(work.authors or work.year or work.date or work.venue)
 
 
-#: What a bibliography may be in: how a work is written under its key.
+#: Bibliography formats by name.
 STYLES: Mapping[str, Style] = {"bibtex": bibtex, "csl": csl}
 
 
 def style_of(name: str) -> Style:
-    """Return how a work is written in `bibtex` (a text) or `csl` (an item of CSL-JSON). Raises `InvalidArgument`."""
+    """Return the formatter for `bibtex` (text) or `csl` (an item of CSL-JSON). Raises `InvalidArgument`."""
     if name not in STYLES:
         raise InvalidArgument(f"no format {name!r} of a bibliography: choose {' or '.join(STYLES)}")
     return STYLES[name]
@@ -130,7 +130,7 @@ def _kinds(work: Work) -> tuple[str, str]:
 
 
 def _parted(name: str) -> tuple[str, str]:
-    """Return the family name and the rest of `Given Family`; what looks like an institution is all family."""
+    """Return the family name and the rest of `Given Family`; an institution is all family name."""
     given, _, family = name.rpartition(" ")
     return family, given
 
@@ -143,7 +143,7 @@ def _family_first(name: str) -> str:
 
 
 def _braced(name: str, value: str) -> str:
-    """Return a value that stands in braces: special characters escaped outside of formulas, braces in pairs."""
+    """Return a value for braces: special characters outside formulas escaped, braces balanced."""
     if name in ("doi", "eprint", "isbn", "year", "month"):
         return value
     pieces = (piece if piece.startswith("$") else _SPECIAL.sub(r"\\\g<0>", piece) for piece in _MATH.split(value))
@@ -161,7 +161,7 @@ def _balanced(text: str) -> str:
     return re.sub(r"(?<!\\)[{}]", "", text)
 
 
-# How works are cited, and packs of works verified
+# Citing works, and verifying packs of works
 
 
 def _reference(document: Document) -> Reference:
@@ -175,7 +175,7 @@ def _reference(document: Document) -> Reference:
 
 
 def _entry(document: Document, key: str, style: str) -> object:
-    """Return a work in a style, without its abstract: what is quoted of that is evidence, and counted."""
+    """Format a work without its abstract, since quoted text counts as evidence."""
     work = work_of(document)
     return style_of(style)(replace(work, abstract=""), key, complete=not document.withheld or has_facts(work))
 
@@ -186,10 +186,10 @@ CITING = Citing(_reference, cite_keys, _entry)
 def verify(
     pack: EvidencePack, store: Store | None = None, visible: LicensePolicy | None = None, parts: Sequence[Store] = ()
 ) -> list[str]:
-    """Return the problems of a pack, a line each; with a store, compare it with its documents too.
+    """Return the problems of a pack, one per line, also compared with the documents of `store` if given.
 
-    `visible` is the rule of what the caller may be shown; by default, that of the store's owner. `parts` are the stores
-    of what was said and is remembered.
+    `visible` is the license policy, by default that of the store's owner. `parts` are the stores of conversations and
+    memories.
     """
     rule = visible or (LicensePolicy().of(store) if store else LicensePolicy())
     return verify_pack(pack, CITING, rule.document, *((store, *parts) if store else ()))

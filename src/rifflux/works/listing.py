@@ -1,4 +1,4 @@
-"""Lists of works: which works match a filter, and a summary of each."""
+"""Lists of works that match a filter, with a summary of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rifflux.works.model import display_identifiers, work_of
 
 @dataclass(frozen=True, slots=True)
 class WorkSummary:
-    """A work in a list: its title and identifiers; `withheld` says that its text may not be disclosed."""
+    """A work in a list: its title and identifiers; `withheld` means that its text may not be disclosed."""
 
     title: str
     identifiers: tuple[str, ...]
@@ -25,7 +25,7 @@ class WorkSummary:
 def of_whom(
     outlines: Iterable[tuple[str, Document]], wanted: Filter, visible: LicensePolicy
 ) -> Iterator[tuple[str, Document]]:
-    """Yield the works of the authors, venues and years of a filter, as far as their licenses disclose these."""
+    """Yield the works that match a filter's authors, venues and years, as far as licenses disclose these."""
     for namespace, outline in outlines:
         year = str(outline.metadata.get("year", ""))
         if wanted.since or wanted.until:
@@ -45,7 +45,7 @@ def _listed(value: object) -> set[object]:
 
 
 def summary(visible: LicensePolicy, namespace: str, outline: Document) -> WorkSummary:
-    """Summarize a work as far as its license discloses it."""
+    """Summarize a work as far as its license permits."""
     work = work_of(visible.document(namespace, outline))
     withheld = visible.permission(namespace, outline.license) is Permission.NOTHING
     identifiers = tuple(str(each) for each in display_identifiers(work.identifiers))

@@ -1,10 +1,10 @@
-"""A research work, and the document it is stored as.
+"""A research work and its stored document.
 
-The document's text is the abstract and the passages, one after the other, and its parts say which is which. Title,
-dates, identifiers, tags, links and license are the document's own; authors, year, venue and sources are in its
-metadata, so that they can be asked for as facets. Among the identifiers are the beginning of the title, and its
-beginning and end with the names of authors, to find duplicates by, and all of it, which references name. Tags are
-stored in the order of the alphabet; which of them comes first in the work, its primary category, is in the metadata.
+The document's text is the abstract followed by the passages; its parts tell which is which. Title, dates, identifiers,
+tags, links and license are the document's own; authors, year, venue and sources are in its metadata, so that they can
+be facets. For finding duplicates, the identifiers include the beginning of the title, and its beginning and end
+combined with the authors' names; the whole title is included for references that name it. Tags are stored in
+alphabetical order; the metadata records which of them the work lists first, its primary category.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from rifflux.text.schemes import SCHEMES
 from rifflux.text.titles import TITLE, title_keys, whole_title
 from rifflux.types import Document, Identifier, Link, Part, Tag
 
-#: The kind of a document that is a work, unless its source says which kind of work.
+#: The document kind of a work whose source does not give a more specific one.
 WORK = "work"
 ABSTRACT = "abstract"
 _BETWEEN = "\n\n"
-#: What the primary category is kept under, as `scheme:value`.
+#: The metadata field of the primary category, as `scheme:value`.
 PRIMARY = "primary"
-#: Schemes that sort works into fields, the finest known for it first.
+#: Classification schemes, the finest first.
 _CODED = ("arxiv", "msc", "acm", "openalex", "jel", "pacs")
 _FACTS = ("authors", "author_ids", "year", "venue", "sources", PRIMARY)
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of a work's text: `kind` is its role, such as `section`, `theorem`, `definition`, `proof`, `page`.
+    """A stretch of a work's text; `kind` is its role: `section`, `theorem`, `definition`, `proof`, `page` ...
 
-    `headings` is the breadcrumb it stands under, its own last; `label` is what references inside the work call it.
-    `page` is the page of its file that it begins on, counted from 1.
+    `headings` is its breadcrumb, ending with its own heading; `label` is the name that references inside the work use.
+    `page` is the page of the file on which it begins, counted from 1.
     """
 
     text: str
@@ -47,11 +47,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A paper, book or statement. `kind` says which; `date` is an ISO 8601 date, the most exact that is known.
+    """A paper, book or statement. `kind` tells which; `date` is an ISO 8601 date, as exact as is known.
 
-    `citations` name what is cited by `scheme:value`; their targets need not be known. `license` is an SPDX identifier
-    or what the source says; None means that no license is known: the text must not be shown then. `author_ids` are the
-    identifiers of the authors, in their order: `orcid:0000-0002-1825-0097`, several with spaces between them.
+    `citations` are `scheme:value` names of cited works, which need not be stored. `license` is an SPDX identifier or
+    the source's wording; None means that no license is known, so the text must not be displayed. `author_ids` are the
+    authors' identifiers, in order: `orcid:0000-0002-1825-0097`, several separated by spaces.
     """
 
     title: str
@@ -72,12 +72,12 @@ class Work:
     author_ids: tuple[str, ...] = ()
 
     def identifier(self, scheme: str) -> str | None:
-        """Return its first identifier in a scheme, or None."""
+        """Return the work's first identifier in a scheme, or None."""
         return next((each.value for each in self.identifiers if each.scheme == scheme), None)
 
 
 def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
-    """Return the document that a work is stored as, under `key`; it is found by the titles of its `records`, too."""
+    """Return the document that stores a work under `key`; it is also found by the titles of its `records`."""
     text, parts = _composed(work)
     facts = {
         "authors": list(work.authors),
@@ -87,7 +87,7 @@ def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
         "sources": list(work.sources),
         PRIMARY: f"{tag.scheme}:{tag.value}" if (tag := primary_of(work.tags)) else "",
     }
-    # Each link once, with its highest confidence.
+    # Keep each link once, with its highest confidence.
     strongest = {(link.key, link.kind): link for link in sorted(work.citations, key=attrgetter("confidence"))}
     titles = {part for told in (work, *records) for part in title_keys(told.title, told.authors)}
     titles |= {whole for told in (work, *records) if (whole := whole_title(told.title))}
@@ -109,7 +109,7 @@ def document_of(work: Work, key: str, records: Iterable[Work] = ()) -> Document:
 
 
 def work_of(document: Document) -> Work:
-    """Return the work that is stored as a document."""
+    """Return the work that a document stores."""
     passages = [*map(_passage, repeat(document.text), document.parts)]
     abstract = next((each.text for each in passages if each.kind == ABSTRACT), "")
     facts = document.metadata
@@ -135,25 +135,25 @@ def work_of(document: Document) -> Work:
 
 
 def names_of(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
-    """Return the identifiers that name a work, without what its title is looked for by."""
+    """Return the identifiers of a work, without those that only serve title lookup."""
     return tuple(each for each in identifiers if each.scheme != TITLE)
 
 
 def display_identifiers(identifiers: Iterable[Identifier]) -> tuple[Identifier, ...]:
-    """Return the identifiers to display of a work, without keys of sources that repeat another identifier."""
+    """Return the identifiers to display, without source keys that repeat another identifier."""
     names = names_of(identifiers)
     known = {text.casefold() for each in names if each.scheme in SCHEMES for text in (each.value, str(each))}
     return tuple(each for each in names if each.scheme in SCHEMES or each.value.casefold() not in known)
 
 
 def primary_of(tags: Iterable[Tag]) -> Tag | None:
-    """Return the first code of a work whose tags come in the order that its source has, None without codes."""
+    """Return the primary category of a work whose tags are in its source's order, or None without codes."""
     ranks = {tag.scheme: tag for tag in reversed([*tags])}
     return next(filter(None, (ranks.get(each) for each in _CODED)), None)
 
 
 def _composed(work: Work) -> tuple[str, tuple[Part, ...]]:
-    """Return the text of a work, and its parts."""
+    """Return the text of a work and its parts."""
     parts: list[Part] = []
     pieces: list[str] = []
     start = 0

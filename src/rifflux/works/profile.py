@@ -1,4 +1,4 @@
-"""Research works: papers, books and statements, with their authors, years, venues and the lists they come from."""
+"""The profile of research works: papers, books and statements, with authors, years, venues and sources."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ WORKS = Profile(
     mathematics="notation",
     facets=("author", "authors", "year", "venue", "sources"),
     cure=Cure.IMPORT_WORKS,
-    # How works are weighed by their year is up to their own retrieval.
+    # The retrieval of works weighs the year itself.
 ).without("times")

@@ -1,4 +1,4 @@
-"""Reports of imports of works, and the pairs that a person should look at."""
+"""Reports of imports of works, and pairs of likely duplicates to review."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rifflux.types import Failure, Notice
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Two works that may be one: their names (`source:key`), and what speaks for and against it."""
+    """Two works that may be the same: their names (`source:key`), and the evidence for and against."""
 
     one: str
     other: str
@@ -20,13 +20,13 @@ class Doubt:
 class WorksReport:
     """The outcome of an import.
 
-    `added` works are new, `updated` ones were there and changed, `merged` of these with what another source says. In
-    `failed` is what was not taken, in `noted` what was taken without a part that was wrong: an unknown tag scheme, a
-    date in the future, a citation that leads nowhere in its own source, a circle of citations. `dangling` counts the
-    citations of works that the index does not hold, `unlicensed` the works stored without a license record, of which
-    only title and identifiers are ever shown. `sources` are the names that the lists go by: a work's own key there is
-    `source:key`. `doubts` are the new pairs to review. `degraded` says why works that were stored have no vector yet:
-    they are found by words.
+    `added` works are new, `updated` ones existed and changed, `merged` of these with the record of another source.
+    `failed` lists rejected entries; `noted` lists entries taken without an invalid part: an unknown tag scheme, a
+    future date, a dangling citation within their source, a circle of citations. `dangling` counts citations of works
+    that the index does not hold; `unlicensed` counts works stored without a license, of which only title and
+    identifiers are ever displayed. `sources` are the names of the lists: a work's own key there is `source:key`.
+    `doubts` are the new pairs to review. `degraded` says why stored works have no vector yet, so that only word search
+    finds them.
     """
 
     added: int = 0

@@ -1,1 +1,1 @@
-"""Match, merge and split records of one work."""
+"""Matching, merging and splitting the records of works."""

@@ -1,4 +1,4 @@
-"""The citations of an import, checked as a whole: those that lead nowhere, and circles."""
+"""Checking the citations of a whole import: dangling ones, and circles."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from rifflux.store import Store
 from rifflux.types import Failure
 from rifflux.works import Work
 
-#: Names that are looked up at a time.
+#: The number of names looked up at a time.
 BATCH = 2000
-#: Members of a circle that are named.
+#: The number of members of a circle that are named.
 MOST_NAMED = 6
 
 
 @dataclass
 class Citations:
-    """Collects who cites what while works are imported; their names are `source:key`."""
+    """The citations collected while works are imported; names are `source:key`."""
 
     _places: dict[str, str] = field(default_factory=dict)
     _cited: dict[str, list[str]] = field(default_factory=dict)
     _named: dict[str, str] = field(default_factory=dict)
 
     def place(self, name: str) -> str:
-        """Return where the work of a name stood that was added last."""
+        """Return the place of the work that was added last under a name."""
         return self._places[name]
 
     def add(self, place: str, name: str, work: Work) -> None:
-        """Note the citations of a work, and what else it is called."""
+        """Record the citations of a work and its other names."""
         self._places[name] = place
         self._named.update((str(each), name) for each in work.identifiers)
         self._cited.pop(name, None)
@@ -36,9 +36,9 @@ class Citations:
             self._cited[name] = cited
 
     def dangling(self, store: Store) -> tuple[int, list[Failure]]:
-        """Count the citations that lead to no work here; give a failure for each that names a key of its own source.
+        """Count citations of works that are not stored; return a failure for each missing key of the work's own source.
 
-        A work cites more than anybody has; but a key that its own source lacks is a slip.
+        A work cites more than anybody has, but a missing key of its own source is an error.
         """
         wanted = sorted({key for cited in self._cited.values() for key in cited})
         known: set[str] = set()
@@ -66,7 +66,7 @@ class Citations:
 def circles(cited: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """Return the strongly connected components of more than one node, each in the order of the mapping.
 
-    Tarjan, "Depth-first search and linear graph algorithms", 1972; with a stack of its own, as chains are long.
+    Tarjan, "Depth-first search and linear graph algorithms", 1972; iterative, since chains are long.
     """
     found: list[list[str]] = []
     number: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Bring works into the index: each is matched with those that are there, joined with them, and stored."""
+"""Importing works: match each with the stored ones, merge, and store."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from rifflux.works.merging.matching import Doubts, Matcher, Place, records_of
 from rifflux.works.merging.merge import dump, merged
 from rifflux.works.report import Doubt
 
-#: Works that share a transaction.
+#: The number of works per transaction.
 GROUP = 256
-#: Of more failures of one sort than this, only the number is given.
+#: Above this number of failures of one sort, only their count is reported.
 MOST_TOLD = 20
-#: Characters of a text that a work without a title is called by.
+#: The length of the text that names a work without a title.
 OPENING = 100
 
 
 @dataclass(slots=True)
 class ImportTally:
-    """What an import did while it goes on; `counts` are those of a `WorksReport`, by name."""
+    """The running report of an import; `counts` are those of a `WorksReport`, by name."""
 
     counts: Counter[str] = field(default_factory=Counter)
     sources: list[str] = field(default_factory=list)
@@ -43,17 +43,17 @@ class ImportTally:
     citations: Citations = field(default_factory=Citations)
 
     def conclude(self, store: Store) -> None:
-        """Tell what the citations of all that was imported lead to, once all of it is there."""
+        """Report on the citations of the whole import, once everything is stored."""
         self.counts["dangling"], lost = self.citations.dangling(store)
         self.noted += [*_few(lost), *_few(list(self.citations.circles()))]
 
 
 @dataclass(slots=True)
 class Bring:
-    """Stores works, counting in `tally`. `license` is that of works whose source states none.
+    """Stores works and counts them in `tally`. `license` applies to works whose source states none.
 
-    `visible` says what licenses permit. `stored` is called with the number of entries of a source that are stored,
-    within the transaction that stores the last of them.
+    `visible` is the license policy. `stored` receives the number of stored entries of a source, inside the transaction
+    that stores the last of them.
     """
 
     store: Store
@@ -64,7 +64,7 @@ class Bring:
     stored: Callable[[int], None] | None = None
 
     def __call__(self, source: str, entries: Iterable[Entry | Failure]) -> None:
-        """Store the works of a source, some at a time; what is wrong with one leaves the others alone."""
+        """Store the works of a source in batches; a failure of one does not affect the others."""
         self.tally.sources.append(source)
         doubts = Doubts.of(self.store)
         names: set[str] = set()
@@ -100,9 +100,9 @@ class Bring:
         self.put(same[0] if same else (LICENSED + source, entry.key), {**records, name: work}, same)
 
     def _own(self, source: str, entry: Entry, doubts: Doubts) -> Work:
-        """Return the work with the source's name among its identifiers, what it defines, and no citation of itself.
+        """Return the work with its source's name as an identifier and without citing itself.
 
-        Identifiers that somebody said belong to another work are left out.
+        Identifiers that a person assigned to another work are left out.
         """
         work = doubts.without_disowned(f"{source}:{entry.key}", entry.work)
         identifiers = (*work.identifiers, Identifier(source, entry.key))
@@ -113,7 +113,7 @@ class Bring:
         terms = defined_terms(work.abstract) if work.kind == DEFINITION else ()
         tags = (*work.tags, *(Tag("term", term) for term in terms))
         license = license_of(work.license) or license_of(self.license)
-        # How a text begins is text: a work that has no title is called by its key, unless its abstract may be shown.
+        # The beginning of a text is text: an untitled work is named by its key unless its abstract may be displayed.
         is_open = self.visible.licensed(license) >= Permission.ABSTRACT
         title = bounded_title(work.title or (work.abstract[:OPENING] if is_open else "") or entry.key)
         if len(work.title) > LONGEST_TITLE:
@@ -124,7 +124,7 @@ class Bring:
         )
 
     def put(self, place: Place, records: Mapping[str, Work], replaced: Iterable[Place]) -> None:
-        """Store at `place` what all records tell of one work, instead of the documents at `replaced`."""
+        """Store the merged records of one work at `place`, instead of the documents at `replaced`."""
         namespace, key = place
         former = list(replaced)
         document = document_of(merged(records), key, records.values())
@@ -147,9 +147,9 @@ class Bring:
 
 
 def within_limits(entries: Sequence[Entry | Failure], prepare: Preparer, intake: Intake) -> Sequence[Entry | Failure]:
-    """Return entries with a failure in the place of each work that has too many chunks.
+    """Replace works that have too many chunks by failures.
 
-    Raises `InvalidArgument` if all of them together have too many.
+    Raises `InvalidArgument` if all works together have too many.
     """
     documents = [document_of(each.work, each.key) if isinstance(each, Entry) else None for each in entries]
     sizes = [len(document.text) if document else 0 for document in documents]

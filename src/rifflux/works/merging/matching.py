@@ -1,4 +1,4 @@
-"""Finding the stored works that an incoming one is, or may be."""
+"""Finding the stored works that an incoming record describes, or may describe."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rifflux.works.merging.merge import load
 from rifflux.works.model import Work
 from rifflux.works.report import Doubt
 
-#: Of works whose titles begin or end alike, more than this are a series, and not one work many times.
+#: More works than this with similarly beginning or ending titles are a series rather than duplicates.
 MOST_CANDIDATES = 12
 
 #: The namespace and key of a document.
@@ -25,15 +25,15 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """Looks for an incoming work among those in the store."""
+    """Looks up an incoming work in the store."""
 
     store: Store
     doubts: Doubts
 
     def __call__(self, name: str, work: Work) -> tuple[list[Place], list[Doubt]]:
-        """Return the documents that are the work its source calls `name` (`source:key`), and the doubts about others.
+        """Return the stored documents of the work named `name` (`source:key`), and the doubts about others.
 
-        Never two of which somebody said that they are two works, whatever a third record says of them.
+        Two works that a person declared different are never both returned, whatever a third record says.
         """
         found, candidates = self._candidates(name, work)
         same = dict.fromkeys(found)
@@ -52,10 +52,10 @@ class Matcher:
         return list(same), doubtful
 
     def _candidates(self, name: str, work: Work) -> tuple[list[Place], list[Place]]:
-        """Return the documents that the source's name leads to, and others with a common identifier or like title."""
+        """Return the documents of the source's name, and those with a common identifier or a similar title."""
         strong = [str(each) for each in work.identifiers if each.scheme in STRONG]
         titles = [f"{TITLE}:{key}" for key in title_keys(work.title, work.authors)]
-        # Of a long series no more are read than show that it is one, or each new part would read all others.
+        # Read only as many of a long series as show that it is one; otherwise each new part would read all others.
         found = {
             **self.store.catalog.identified([name, *strong]),
             **self.store.catalog.identified(titles, MOST_CANDIDATES + 1),
@@ -63,7 +63,7 @@ class Matcher:
         likes = (found.get(key, []) for key in titles)
         alike = {place for places in likes if len(places) <= MOST_CANDIDATES for place in places}
         if not work.authors:
-            # Without authors, equal titles say nothing within one source: many statements are called alike.
+            # Without authors, equal titles within one source say nothing: many statements have the same name.
             source = LICENSED + name.partition(":")[0]
             alike = {place for place in alike if place[0] != source}
         own = found.get(name, [])
@@ -71,16 +71,16 @@ class Matcher:
 
 
 def _doubt_of(one: tuple[str, Work], other: tuple[str, Work], reason: str) -> Doubt:
-    """Return the doubt whether two records are one work; the one that says where it was published comes first.
+    """Return the doubt about two records, the one with publication data first.
 
-    Where both have one identifier, that one more likely states its own: what is read off a page may be another's.
+    If both have one identifier, the first more likely states its own: one read from a page may belong to another work.
     """
     first, second = sorted((one, other), key=lambda each: not each[1].venue)
     return Doubt(first[0], second[0], reason)
 
 
 def records_of(store: Store, place: Place) -> Mapping[str, Work]:
-    """Return the records of a stored work, by the name that each source has for it."""
+    """Return the records of a stored work, by the name in each source."""
     if kept := store.catalog.records(*place):
         return {name: load(text) for name, text in kept.items()}
     document = store.catalog.document(*place)
@@ -90,19 +90,19 @@ def records_of(store: Store, place: Place) -> Mapping[str, Work]:
     return {f"{namespace.removeprefix(LICENSED)}:{key}": work_of(document)}
 
 
-# Whether two records are of one work
+# Comparing two records
 
 
-#: Preprint and print are mostly a year apart at the most.
+#: The usual maximum distance in years between preprint and publication.
 YEARS_APART = 1
-#: Titles of fewer words are given to many works.
+#: Titles of fewer words are shared by many works.
 TELLING_WORDS = 4
-#: Titles of fewer letters are given by one author twice: `Errata`.
+#: Titles of fewer letters may occur twice with one author, such as `Errata`.
 SHORT_TITLE = 10
 
 
 class Likeness(Enum):
-    """One work, two works, or for a person to say."""
+    """The outcome of a comparison: same, different, or undecided."""
 
     SAME = "same"
     DOUBTFUL = "doubtful"
@@ -111,18 +111,18 @@ class Likeness(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MatchVerdict:
-    """What two records are to each other, and why."""
+    """The relation of two records, and the reason."""
 
     likeness: Likeness
     reason: str
 
 
 def compare(one: Work, other: Work) -> MatchVerdict:
-    """Judge two records by their identifiers, then by title, authors and year.
+    """Compare two records by identifiers, then by title, authors and year.
 
-    A shared identifier decides, unless title and authors say otherwise: identifiers are mistyped too. Equal titles
-    decide with an author in common and years that fit, in different sources; a source seldom has a work twice under
-    different keys, so there it is doubtful.
+    A shared identifier decides unless title and authors contradict it, since identifiers contain typing errors. Equal
+    titles decide across sources if authors overlap and years fit; a single source seldom lists a work twice, so there
+    the case is doubtful.
     """
     titles = _titles(one, other)
     authors = _authors(one, other)
@@ -163,7 +163,7 @@ def _doubt(one: Work, other: Work, titles: str, authors: str) -> MatchVerdict | 
 
 
 def _shared(one: Work, other: Work) -> str:
-    """Return an identifier that both have, of a scheme that means the same everywhere."""
+    """Return an identifier that both have, in a scheme with global meaning."""
     both = set(one.identifiers) & set(other.identifiers)
     return next((str(each) for scheme in STRONG for each in sorted(both, key=str) if each.scheme == scheme), "")
 
@@ -188,7 +188,7 @@ def _authors(one: Work, other: Work) -> str:
     if not first or not second:
         return "unknown"
     shared = first.keys() & second.keys()
-    # Initials are often left out; where they are given and differ, only a family name is shared.
+    # Initials are often omitted; where they are given and differ, only the family name is shared.
     if any("" in first[name] | second[name] or first[name] & second[name] for name in shared):
         return "same"
     if shared:
@@ -196,7 +196,7 @@ def _authors(one: Work, other: Work) -> str:
     return "different"
 
 
-# The pairs of works that may be one, and the decisions on them; kept in the setting `doubts`
+# Pairs of likely duplicates, and the decisions on them; stored in the setting `doubts`
 
 
 _SETTING = "doubts"
@@ -207,9 +207,9 @@ Pair = tuple[str, str]
 
 @dataclass
 class Doubts:
-    """The open pairs and the decided ones; `save` keeps them in the store.
+    """Open pairs and decided ones; `save` stores them.
 
-    `disowned` are the identifiers that a record gives and that belong to another work, by the name of the record.
+    `disowned` maps the name of a record to identifiers that it gives but that belong to another work.
     """
 
     store: Store
@@ -219,7 +219,7 @@ class Doubts:
 
     @classmethod
     def of(cls, store: Store) -> Doubts:
-        """Return the doubts that a store holds."""
+        """Return the doubts of a store."""
         kept = json.loads(store.registry.setting(_SETTING) or _NONE)
         found = [Doubt(*each) for each in kept["open"]]
         return cls(
@@ -230,18 +230,18 @@ class Doubts:
         )
 
     def are_apart(self, one: str, other: str) -> bool:
-        """Return True if somebody decided that they are two works."""
+        """Return True if a person declared the two works different."""
         return _pair(one, other) in self.apart
 
     def add(self, doubts: Iterable[Doubt]) -> list[Doubt]:
-        """Open the doubts that are new; returns those."""
+        """Add new doubts and return those."""
         new = {_pair(each.one, each.other): each for each in doubts}
         fresh = {pair: doubt for pair, doubt in new.items() if pair not in self.open and pair not in self.apart}
         self.open |= fresh
         return list(fresh.values())
 
     def close(self, one: str, other: str, *, apart: bool) -> None:
-        """Record what was decided of a pair."""
+        """Record the decision on a pair."""
         pair = _pair(one, other)
         self.open.pop(pair, None)
         if apart:
@@ -250,16 +250,16 @@ class Doubts:
             self.apart.discard(pair)
 
     def disown(self, name: str, identifiers: Iterable[Identifier]) -> None:
-        """Record that identifiers of the record called `name` belong to another work."""
+        """Record that identifiers of the record `name` belong to another work."""
         self.disowned.setdefault(name, set()).update(map(str, identifiers))
 
     def without_disowned(self, name: str, work: Work) -> Work:
-        """Return the work of a record without the identifiers that belong to another work."""
+        """Return a record's work without identifiers that belong to another work."""
         disowned = self.disowned.get(name, set())
         return replace(work, identifiers=tuple(each for each in work.identifiers if str(each) not in disowned))
 
     def save(self) -> None:
-        """Keep everything, if it changed."""
+        """Store everything, if it changed."""
         doubts = sorted((each.one, each.other, each.reason) for each in self.open.values())
         disowned = {name: sorted(self.disowned[name]) for name in sorted(self.disowned)}
         text = json.dumps({"open": doubts, "apart": sorted(self.apart), "disowned": disowned}, ensure_ascii=False)

@@ -1,6 +1,6 @@
-"""One work from what several sources tell of it.
+"""Merging the records that several sources have of one work.
 
-The result depends on what they tell and not on the order they came in, so importing a source again changes nothing.
+The result does not depend on the order of the records, so importing a source again changes nothing.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from rifflux.works.model import WORK, Passage, Work
 
 
 def merged(records: Mapping[str, Work]) -> Work:
-    """Return the work that all records, by the name their source has for it, describe together.
+    """Return the work that all records, by their name in each source, describe together.
 
-    Names, tags and citations are joined. The fullest title, list of authors and text win, the earliest date, and the
-    venue and kind of the first source by name that has one. Where licenses differ, all of them hold.
+    Names, tags and citations are combined. The fullest title, list of authors and text win; so do the earliest date,
+    and the venue and kind of the first source by name that has them. Different licenses all apply.
     """
     works = [records[name] for name in sorted(records)]
     if len(works) == 1:
@@ -41,7 +41,7 @@ def merged(records: Mapping[str, Work]) -> Work:
         identifiers=identifiers,
         tags=_joined(work.tags for work in works),
         passages=text.passages or max((work.passages for work in works), key=len),
-        # What one record calls a reference may be what another says that this very work is.
+        # A citation in one record may name an identifier that another record gives to this very work.
         citations=tuple(link for link in citations if link.kind != "cites" or link.key not in own),
         license=joined(work.license for work in works),
         kind=_first(work.kind for work in works if work.kind != WORK) or WORK,
@@ -53,7 +53,7 @@ def merged(records: Mapping[str, Work]) -> Work:
 
 
 def _ids_of(authors: Sequence[str], works: Sequence[Work]) -> tuple[str, ...]:
-    """Return the identifiers that any record gives of each author, by who has a name that fits."""
+    """Return the identifiers of each author over all records, matched by name."""
     known = [each for work in works for each in zip(work.authors, work.author_ids, strict=False) if each[1]]
     found = []
     for author in authors if known else ():
@@ -71,7 +71,7 @@ def _size(work: Work) -> int:
 
 
 def _earliest(works: Sequence[Work]) -> str | None:
-    """Return the earliest year, as exactly as a source gives it."""
+    """Return the earliest year, with the most exact date that a source gives."""
     dates = [work.date or f"{work.year:04}" for work in works if work.date or work.year]
     year = min((date[:4] for date in dates), default=None)
     return min((date for date in dates if date[:4] == year), key=lambda date: (-len(date), date), default=None)
@@ -85,7 +85,7 @@ def _joined(groups: Iterable[Sequence[Any]]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(each for group in groups for each in group))
 
 
-# A work as text, to keep the record of each of several sources
+# The JSON form in which a work's record of each source is stored
 
 
 def dump(work: Work) -> str:
@@ -94,7 +94,7 @@ def dump(work: Work) -> str:
 
 
 def load(text: str) -> Work:
-    """Return the work that `dump` wrote."""
+    """Rebuild a work from the JSON of `dump`."""
     read = json.loads(text)
     nouns = {"identifiers": Identifier, "tags": Tag, "passages": Passage, "citations": Link}
     for name, noun in nouns.items():

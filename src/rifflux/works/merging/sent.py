@@ -1,4 +1,4 @@
-"""Read the works of an uploaded file in a separate process."""
+"""Reading the works of an uploaded file in a separate process."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def read_sent(
     place: Place = nullcontext,
     limits: ReaderLimits = READER_LIMITS,
 ) -> list[Entry | Failure]:
-    """Read the works of an uploaded file under its own name, as `read_works` does; no other file is read.
+    """Read the works of an uploaded file under its original name, as `read_works` does; no other file is read.
 
-    Places name the file alone. Raises `Unreadable`.
+    Places name only the file. Raises `Unreadable`.
     """
     with sent(name, data) as path, place():
         found = apart(f"{__name__}:read_here", path, limits, source=source, format=format)
@@ -42,9 +42,9 @@ def read_sent(
 def read_own(
     source: WorkSource, known: Mapping[str, str], format: str | None, limits: ReaderLimits
 ) -> Iterator[Entry | Failure]:
-    """Read the works of one's own file, as `read_works` does, in a separate process within limits.
+    """Read the works of a local file, as `read_works` does, in a separate process within limits.
 
-    `known` are the names of sources and their paths; those of other files that it comes by are named by the source.
+    `known` maps names of sources to their paths; places in other files are named by their source.
     """
     options = {"path": str(source.path), "source": source.name, "known": dict(known), "format": format}
     try:
@@ -58,7 +58,7 @@ def read_own(
 
 
 def read_own_here(path: str, source: str, known: dict[str, str], format: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the works of a file as JSON, and the path of each other file that was named; in the separate process."""
+    """Yield the works of a file as JSON, and the path of each other file read; runs in the separate process."""
     named: list[str] = []
 
     def name_of(other: Path) -> str:
@@ -72,13 +72,13 @@ def read_own_here(path: str, source: str, known: dict[str, str], format: str | N
 
 
 def read_here(path: Path, source: str, format: str | None) -> list[dict[str, Any]]:
-    """Return the works of a file as JSON; this runs in the separate process."""
+    """Return the works of a file as JSON; runs in the separate process."""
     found = read_works(WorkSource(path, source, lambda _: source, alone=True), format)
     return [_item_json(each, path.parent) for each in found]
 
 
 def _item_json(item: Entry | Failure, folder: Path | None) -> dict[str, Any]:
-    """Return an item as JSON; with a folder, its place is named without saying where that is."""
+    """Return an item as JSON; with a folder, its place is relative to it."""
     if isinstance(item, Failure):
         return asdict(item.within(folder) if folder else item)
     if folder:
@@ -89,7 +89,7 @@ def _item_json(item: Entry | Failure, folder: Path | None) -> dict[str, Any]:
 
 
 def _item(record: Mapping[str, Any]) -> Entry | Failure:
-    """Return the item that `read_here` wrote as JSON."""
+    """Rebuild an item from the JSON of `read_here`."""
     if "work" not in record:
         return Failure.of_json(record)
     return Entry(record["place"], record["key"], load(record["work"]), tuple(record["notes"]))

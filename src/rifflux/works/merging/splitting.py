@@ -1,4 +1,4 @@
-"""Taking apart again what was joined to one work, and was two; and what two works claim to be, and one is."""
+"""Splitting wrongly merged works, and removing identifiers that two works share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Records = Mapping[str, Work]
 
 
 def named_records(records: Records, called: str) -> list[str]:
-    """Return the names of the records called `called`: that of one record, or an identifier that several have."""
+    """Return the names of the records matching `called`: a record's own name, or an identifier that several have."""
     if called in records:
         return [called]
     identifier = parse_identifier(called)
@@ -24,9 +24,9 @@ def named_records(records: Records, called: str) -> list[str]:
 
 
 def part(bring: Bring, doubts: Doubts, place: Place, one: str, other: str) -> tuple[str, str]:
-    """Make two works of the document at `place`: that of the record called `one`, and that of the one called `other`.
+    """Split the document at `place` into the works of the records `one` and `other`.
 
-    The other records go with the one that they are like. Returns the names of both. Raises `InvalidArgument` if they
+    Each remaining record joins the one that it resembles. Returns the names of both. Raises `InvalidArgument` if they
     are one record.
     """
     records = records_of(bring.store, place)
@@ -46,9 +46,9 @@ def part(bring: Bring, doubts: Doubts, place: Place, one: str, other: str) -> tu
 
 
 def disown(bring: Bring, doubts: Doubts, owner: str, other: str) -> None:
-    """Take the identifiers that two works share from the work of the record called `other`, now and when it returns.
+    """Remove identifiers that two works share from the work of record `other`, now and in later imports.
 
-    An identifier that means the same everywhere names one work: else whatever cites it would cite both.
+    An identifier with global meaning names one work; otherwise whatever cites it would cite both.
     """
     found = bring.store.catalog.identified([owner, other])
     places = [found[name][0] for name in (owner, other)]
@@ -77,7 +77,7 @@ def _pair(records: Records, one: str, other: str) -> tuple[str, str]:
 
 
 def _side(name: str, records: Records, leads: tuple[str, str], doubts: Doubts) -> str:
-    """Return the record of two that another one goes with: the first it matches and is not apart from."""
+    """Return which of two records another one joins: the first that it matches and is not declared different from."""
     open_to = [lead for lead in leads if not doubts.are_apart(name, lead)] or list(leads)
     same = [lead for lead in open_to if compare(records[name], records[lead]).likeness is Likeness.SAME]
     return (same or open_to)[0]

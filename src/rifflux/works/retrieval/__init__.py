@@ -1,1 +1,1 @@
-"""Retrieval of research works: what a question is after, what is cited around the answers, and what to weigh."""
+"""Retrieval of research works: intent, citation graph, and scores."""

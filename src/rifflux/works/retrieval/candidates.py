@@ -1,4 +1,4 @@
-"""Candidates for a question about works, by words and meaning: of it, of the sides of a comparison, or like a work."""
+"""Candidates for a question about works: for the question, the sides of a comparison, or a similar work."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from rifflux.works.intent.sides import query_of_side
 from rifflux.works.retrieval.score import SCORED, SIDE, SIDES, scored_exactly
 from rifflux.works.retrieval.stages import RetrievalContext, meeting_limits
 
-#: Candidates of each search.
+#: The number of candidates per search.
 POOL = 60
-#: The most telling terms of a work stand for it, from so much of its text.
+#: The number of most characteristic terms that represent a work, and the characters of its text that are read.
 TERMS = 25
 CHARACTERS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Candidates by their scores, and the plan whose question scored them; its stages that read passages are to come.
+    """Scored candidates, and the plan of the question that scored them; stages that read passages follow.
 
-    `sides` are the plans that candidates are judged by: one for each side of a comparison, else a single one.
+    `sides` are the plans that judge candidates: one for each side of a comparison, otherwise a single one.
     """
 
     table: Candidates
@@ -42,14 +42,14 @@ class Gathered:
 
 @dataclass(frozen=True)
 class CandidateGenerator:
-    """Search for works that answer a question, by words and meaning together, `POOL` deep."""
+    """Searches for works that answer a question, by words and meaning, `POOL` deep."""
 
     searcher: Searcher
     context: RetrievalContext
     clock: Stopwatch
 
     def __call__(self) -> Gathered:
-        """Return the candidates, within the limits of the question and the filter."""
+        """Return the candidates within the limits of the question and the filter."""
         question = self.context.question
         if question.decision.sides:
             found = self._of_sides(question.decision.sides)
@@ -64,7 +64,7 @@ class CandidateGenerator:
         return replace(found, plan=replace(found.plan, trace=trace))
 
     def _search(self, parsed: Plan, without: Place | None = None) -> Gathered:
-        """Return the candidates of one search, less a work."""
+        """Return the candidates of one search, without the named work."""
         plan = self.searcher.plan(
             replace(parsed, clock=self.clock, passages=POOL), POOL, SearchOptions(HYBRID, self.searcher.profile.fusion)
         )
@@ -77,7 +77,7 @@ class CandidateGenerator:
         return Gathered(table, plan, [plan])
 
     def _with(self, named: NamedWork, found: Gathered) -> Candidates:
-        """Return the candidates with the named work, whatever the channels say, unless the question leaves it out."""
+        """Return the candidates including the named work, unless the question excludes it."""
         table = found.table
         if named.hit.place in [hit.place for hit in table.passages]:
             return table
@@ -87,7 +87,7 @@ class CandidateGenerator:
         return stacked(table, scored_exactly(store, found.plan, more, self.context.question.decision.intent.weights))
 
     def _of_sides(self, sides: Sequence[str]) -> Gathered:
-        """Return the candidates for either side of a comparison, merged."""
+        """Return the merged candidates for both sides of a comparison."""
         plan = self.context.question.plan
         first, second = (self._search(replace(plan, query=query_of_side(plan.query, side))) for side in sides)
         return Gathered(
@@ -95,18 +95,18 @@ class CandidateGenerator:
         )
 
     def _like(self, named: NamedWork) -> Gathered:
-        """Return what is like a work, by its most telling words and its vector, without the work itself."""
+        """Return works similar to a work, by its most characteristic words and its vector, without the work itself."""
         vector = self.searcher.store.semantic.vectors_of(np.array([named.id], np.int64), exact=True).get(named.id)
         plan = self._titled(named)
         title = replace(plan.query, required=(), anchors=(), specificity=0.0)
         telling = replace(title, clauses=self._telling(named), variants=(), beside=(), prefixes=())
         plan = replace(plan, execution=replace(plan.execution, vector=vector))
         found = self._search(replace(plan, query=telling), named.hit.place)
-        # How well a work answers is judged by what the other is called: none has all of the other's words.
+        # Relevance is judged against the work's title, since no other work has all of its words.
         return replace(found, sides=[replace(found.plan, query=title)])
 
     def _titled(self, named: NamedWork) -> Plan:
-        """Return a work's title as a question, within the limits of the one that names it."""
+        """Return a work's title as a query, within the limits of the query that names it."""
         title = "".join(char if char.isalnum() else " " for char in named.hit.title)
         query = self.context.question.plan.query
         start = perf_counter()
@@ -132,7 +132,7 @@ class CandidateGenerator:
 
 
 def _merged_tables(first: Candidates, second: Candidates) -> Candidates:
-    """Return the candidates of two sides by reciprocal ranks, each with the row of the side that ranks it better."""
+    """Merge the candidates of two sides by reciprocal ranks, each with the row of the side that ranks it higher."""
     rankings = {str(side): Ranking(table.ids, table[SCORE]) for side, table in enumerate((first, second))}
     fused = ReciprocalRank()(joined(rankings)).head(POOL)
     one, other = (np.nan_to_num(fused[f"{side}/rank"], nan=np.inf) for side in rankings)
@@ -143,7 +143,7 @@ def _merged_tables(first: Candidates, second: Candidates) -> Candidates:
 
 
 def _merged_plans(first: Plan, second: Plan) -> Plan:
-    """Return the sides of a comparison as one search for what either wants; their clock is one."""
+    """Return both sides of a comparison as one plan; they share a clock."""
     vectors = [plan.execution.vector for plan in (first, second) if plan.execution.vector is not None]
     mean = None
     if len(vectors) == 2:
@@ -169,11 +169,11 @@ def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> Mapping[str, int]
     return {name: one.get(name, 0) + other.get(name, 0) for name in (*one, *other)}
 
 
-#: No channel is read deeper.
+#: The maximum depth of a channel.
 DEEPEST = 200
 
 
 def sufficient_reach(execution: Execution, fuse: Fuse | None, pool: int) -> Execution:
-    """Return the execution whose channels are read as deep as suffices, no deeper even where that costs nothing."""
+    """Return the execution whose channels are read only as deep as needed."""
     execution = reaching(execution, fuse, pool)
     return replace(execution, limit=min(execution.sufficient, DEEPEST))

@@ -25,20 +25,20 @@ from rifflux.works.retrieval.candidates import POOL, Gathered
 from rifflux.works.retrieval.score import JOINED, SCORED, SIDE
 from rifflux.works.retrieval.stages import RetrievalContext
 
-#: The metadata that has the subject of a work without codes.
+#: The metadata field with the subject of a work that has no codes.
 _SUBJECTS = ("subject", "field", "chapter")
-#: The field of a filter that wants works of an author or a venue: of those, no number is too many.
+#: Filter fields that request works of an author or venue, which lifts the caps on those.
 _FIELDS = {"authors": "authors", "venues": "venue"}
 #: The number of documents that are read at once.
 AHEAD = 12
-#: An author or a venue, as caps count them.
+#: An author or venue, as counted by caps.
 Group = tuple[str, str]
 
 
 def evidence_limits(question: Question, min_relevance: float | None) -> Limits:
-    """Return the limits of evidence for a question, without caps on an author or a venue that it wants.
+    """Return the limits of evidence for a question, without caps on authors or venues that it asks for.
 
-    A minimum that the caller names is the only one.
+    A minimum given by the caller replaces the intent's.
     """
     limits = question.decision.intent.limits
     wanted = {*question.plan.query.filter.metadata, *(credit.role for credit in question.plan.query.credits)}
@@ -50,15 +50,15 @@ def evidence_limits(question: Question, min_relevance: float | None) -> Limits:
 
 
 def page_of(works: Candidates, found: Gathered, searcher: Searcher, context: RetrievalContext) -> Candidates:
-    """Return the works from the first of the page on, with the relevance of those that evidence may be of.
+    """Return one page of works, with the relevance of those that may serve as evidence.
 
-    Works of repeated authors and venues stand behind the first page as long as others can stand in for them.
+    Works of repeated authors and venues move behind the first page while others can replace them.
     """
     packer = context.packer
     limits = packer.limits
     found.plan.outcome.counts["works"] = len(works)
     rate = partial(relevance_of, found=found, searcher=searcher, context=context)
-    # Who types the beginning of a title wants what begins so, whoever wrote how much of it.
+    # A query that is the beginning of a title asks for that title, whoever wrote it.
     begins = np.isfinite(works[BEGINS]).tolist()
     visible = context.visible
     groups = [
@@ -79,11 +79,11 @@ def page_of(works: Candidates, found: Gathered, searcher: Searcher, context: Ret
 def page_order(
     groups: Sequence[Collection[Group]], limits: Limits, page: int, rate: Callable[[Sequence[int]], Scores]
 ) -> tuple[list[int], int]:
-    """Return the rows of works with those beyond the caps behind the first page, and the number of those moved.
+    """Return the rows with works above the caps moved behind the first page, and the number moved.
 
-    `groups` are the values of each work that caps count. Others stand in that rank among the first `REACH` and have
-    enough relevance; where there are too few, those beyond the caps stay. The order is that of the ranking, on the
-    first page and behind it.
+    `groups` are the values of each work that caps count. Replacements must rank among the first `REACH` and be relevant
+    enough; if there are too few, works above the caps stay. Within the first page and behind it, the ranking's order
+    stands.
     """
     counts = Counter[Group]()
     within: list[int] = []
@@ -114,10 +114,10 @@ def _is_full(groups: Collection[Group], counts: Mapping[Group, int], caps: Mappi
 
 
 def relevance_of(table: Candidates, found: Gathered, searcher: Searcher, context: RetrievalContext) -> Scores:
-    """Return the relevance of works for the question; if it has two sides, for the one that each answers.
+    """Return the relevance of works to the question, or to the side of it that each answers.
 
-    The named work is what the question is after, whether or not its text says its name; so is what citations join with
-    the work that it is about, as surely as these are known.
+    A work that the question names is relevant whether or not its text contains the name; so is a work linked by
+    citations to it, in proportion to the confidence of the link.
     """
     by_side = []
     for plan in found.sides:
@@ -139,7 +139,7 @@ def relevance_of(table: Candidates, found: Gathered, searcher: Searcher, context
 def pack_of(
     works: Candidates, candidates: Candidates, found: Gathered, searcher: Searcher, context: RetrievalContext
 ) -> EvidencePack:
-    """Return the evidence of the works of a page, their passages cut to sentences that have a term of the question."""
+    """Return the evidence of a page of works, with passages cut to sentences that contain a term of the question."""
     view = searcher.view
     question = context.question
     clauses = [clause for plan in found.sides for clause in (*plan.query.clauses, *plan.query.variants)]
@@ -156,7 +156,7 @@ def pack_of(
 
 
 def citables_of(works: Candidates, candidates: Candidates, question: Question, view: IndexView) -> list[Citable]:
-    """Return works as candidates for evidence, each with all of its passages among the candidates of the question."""
+    """Return works as candidates for evidence, each with all of its passages among the question's candidates."""
     visible = view.visible
     passages: dict[Place, list[Hit]] = {}
     for hit in visible.hits(candidates.passages):
@@ -189,7 +189,7 @@ def citables_of(works: Candidates, candidates: Candidates, question: Question, v
 
 
 def groups_of(hit: Hit, visible: LicensePolicy) -> frozenset[Group]:
-    """Return the authors and the venue of a work, as caps count them; none where they are not disclosed."""
+    """Return the authors and the venue of a work, as counted by caps; none if a license hides them."""
     if not visible.tells_facts(hit.place[0], hit.license):
         return frozenset()
     groups = {("authors", person(str(author))) for author in hit.metadata.get("authors", ())}
@@ -200,7 +200,7 @@ def groups_of(hit: Hit, visible: LicensePolicy) -> frozenset[Group]:
 
 
 def _subject(facts: Mapping[str, object], tags: Sequence[Tag]) -> str:
-    """Return the primary category of a work, else the subject in its metadata; empty if unknown."""
+    """Return the primary category of a work, or the subject in its metadata; empty if unknown."""
     primary = str(facts.get(PRIMARY, ""))
     tag = Tag(*primary.split(":", 1)) if ":" in primary else primary_of(tags)
     if tag:
@@ -213,14 +213,14 @@ def _subject(facts: Mapping[str, object], tags: Sequence[Tag]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DocumentReader:
-    """Reads the documents at places as their licenses disclose them, several at a time and in their order."""
+    """Reads documents as their licenses disclose them, several at a time, in order."""
 
     view: IndexView
     places: Sequence[Place]
     known: dict[Place, Document | None] = field(default_factory=dict)
 
     def __call__(self, place: Place) -> Document | None:
-        """Return the document at a place."""
+        """Return the document at a location."""
         if place not in self.known:
             start = self.places.index(place)
             wanted = self.places[start : start + AHEAD]

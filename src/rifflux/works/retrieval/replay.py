@@ -1,4 +1,4 @@
-"""Repeat the request of a pack, as of its date and without deadlines, and compare what it claims."""
+"""Replaying the request of a pack, as of its date and without deadlines, to check what it claims."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from rifflux.works.retrieval.stages import NO_CITATIONS_FOLLOWED, NO_SCORES, Ret
 if TYPE_CHECKING:
     from rifflux.works.retrieval.retriever import Retrieval, WorksRetriever
 
-#: How a replay ends: all is as it is claimed, something is not, or the index is not what it was.
+#: Outcomes of a replay: the claims hold, they do not, or the index has changed.
 AGREES = "agrees"
 DIFFERS = "differs"
 CHANGED = "changed"
-#: The codes of what depends on the moment: a replay skips the same.
+#: Codes of conditions that depend on the moment; a replay skips the same stages.
 _OF_THE_MOMENT = frozenset((NO_CITATIONS_FOLLOWED, NO_SCORES, NO_QUERY_VECTOR))
-#: Long enough for anything.
+#: A deadline that never expires.
 PATIENT_MS = 60_000.0
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The result of a replay: `agrees`, `differs` or `changed`, with the `problems` of the pack and what was found.
+    """The result of a replay: `agrees`, `differs` or `changed`, with the pack's `problems` and the new results.
 
-    Where the index or its settings changed since, nothing is known of order and scores; `note` says what changed.
+    If the index or its settings changed since, order and scores cannot be compared; `note` says what changed.
     """
 
     outcome: str
@@ -40,7 +40,7 @@ class Replay:
     found: Retrieval | None = None
 
     def beside(self, claimed: Mapping[str, Any], again: Mapping[str, Any]) -> Replay:
-        """Return the result with differences in what is claimed beside the pack, such as the list of works."""
+        """Return the result extended by differences outside the pack, such as in the list of works."""
         more = tuple(differences(claimed, again))
         if more:
             return replace(self, outcome=DIFFERS, problems=(*self.problems, *more))
@@ -48,10 +48,9 @@ class Replay:
 
 
 def replayed(retriever: WorksRetriever, pack: EvidencePack) -> Replay:
-    """Repeat the request of a pack and compare the results; see `verify` for its passages.
+    """Replay the request of a pack and compare the results; `verify` checks its passages.
 
-    Raises `InvalidArgument` for a pack that does not record its request, and `ModelError` where a model does not answer
-    now.
+    Raises `InvalidArgument` for a pack without a recorded request, and `ModelError` if a model does not answer.
     """
     recorded = pack.asked
     if recorded is None:
@@ -82,7 +81,7 @@ def replayed(retriever: WorksRetriever, pack: EvidencePack) -> Replay:
 
 
 def _comparable(pack: EvidencePack) -> Mapping[str, Any]:
-    """Return what two packs of one question have in common: neither times nor the wording of notices."""
+    """Return the parts of a pack that a replay must reproduce: neither times nor the wording of notices."""
     claims = noun_json(pack)
     for note in claims["notes"]:
         del note["text"]
@@ -92,7 +91,7 @@ def _comparable(pack: EvidencePack) -> Mapping[str, Any]:
 
 
 def _stale(recorded: PackRequest, request: PackRequest, problems: list[str]) -> Replay:
-    """Return the result for a pack of another state of the index, which must be an earlier one, or other settings."""
+    """Return the result for a pack of an earlier state of the index, or of other settings."""
     if recorded.state == request.state:
         note = "the settings of the index, or the version of rifflux, have changed since the pack was made"
         return Replay(DIFFERS if problems else CHANGED, tuple(problems), note)

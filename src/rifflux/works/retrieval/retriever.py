@@ -1,4 +1,4 @@
-"""Retrieval of works with evidence: the profile's stages order the candidates of a question, its packer quotes them."""
+"""Retrieval of works with evidence: the profile's stages rank candidates, and its packer quotes them."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ from rifflux.works.retrieval.stages import CITED, RetrievalContext, RetrievalSet
 if TYPE_CHECKING:
     from rifflux.works.retrieval.replay import Replay
 
-#: The profile of a retrieval. That of an index adds its analyzer and its rule of what may be disclosed, and a question
-#: the stages of works.
+#: The base profile of a retrieval. An index adds its analyzer and license policy, and a question its stages.
 RETRIEVAL = replace(WORKS, reach=sufficient_reach)
 
 
@@ -48,9 +47,8 @@ RETRIEVAL = replace(WORKS, reach=sufficient_reach)
 class Retrieval:
     """The works found for a question, and how.
 
-    `candidates` are as the channels and the fusion have them, `reranked` in their final order, one hit a work, and
-    `components` what the score of each of these is made of, before weighing. `identifiers` are those of each hit's
-    work, by chunk id.
+    `candidates` come from the channels and the fusion; `reranked` has the final order, one hit per work; `components`
+    are the unweighted parts of each hit's score. `identifiers` maps chunk ids to the identifiers of their works.
     """
 
     query: str
@@ -65,9 +63,9 @@ class Retrieval:
 
 @dataclass(frozen=True)
 class WorksRetriever:
-    """Retrieve works. What fails or is late is left out, and the trace says so.
+    """Retrieves works. Late and failed stages are skipped and reported in the trace.
 
-    `intents` are the weights and limits of each sort of question, by name.
+    `intents` are the weights and limits of each kind of question, by name.
     """
 
     searcher: Searcher
@@ -76,9 +74,9 @@ class WorksRetriever:
 
     @classmethod
     def of_view(cls, view: IndexView) -> WorksRetriever:
-        """Return the retriever of a view, with the intents that its profile adjusts."""
+        """Return the retriever of a view, with its profile's adjusted intents."""
         own = view.profile
-        # Its words were analyzed with these, whatever suits works best.
+        # The view's chunks were analyzed with this analyzer, whatever suits works best.
         profile = replace(RETRIEVAL, language=own.language, mathematics=own.mathematics, visible=own.visible)
         if CREDITS not in own.reading:
             profile = profile.without(CREDITS)
@@ -90,11 +88,10 @@ class WorksRetriever:
         """Find works for a question, with evidence to cite.
 
         Without a `mode`, the wording decides the intent. `filter` has the keys `since` and `until` (both inclusive),
-        `subjects` (tags, whatever their case), `sources` (imported lists), `authors` and `venues` in any spelling,
-        `year` (`1974`, `1970-1979`, `1970-`) and `collections`; of several values of one key, one suffices.
-        `max_tokens` limits the evidence, and works of less relevance than `min_relevance` are none: the intent has a
-        default. `cite` adds the cited works in that format. What a model has not done within `deadline_ms` of the call
-        is left out. Raises `InvalidArgument`.
+        `subjects` (tags, ignoring case), `sources` (imported lists), `authors` and `venues` in any spelling, `year`
+        (`1974`, `1970-1979`, `1970-`) and `collections`; of several values of one key, one suffices. `max_tokens`
+        limits the evidence; works below `min_relevance` are excluded, with a default per intent. `cite` adds the cited
+        works in that format. Model work that exceeds `deadline_ms` is skipped. Raises `InvalidArgument`.
         """
         query = request.query
         checked_query(query)
@@ -116,7 +113,7 @@ class WorksRetriever:
             searcher.store.contents(),
             self.configured,
         )
-        # What is embedded to understand the question is not embedded again to search for it.
+        # Reuse the embedding that classification made of the question.
         view = searcher.view.embedding_once
         if NO_QUERY_VECTOR in self.settings.skip and isinstance(embedder := view.embedder, CachingEmbedder):
             embedder.fail(ModelError("it is skipped"))
@@ -161,7 +158,7 @@ class WorksRetriever:
 
     @property
     def configured(self) -> str:
-        """Return a digest of all but the contents that an answer depends on: version, model, settings, permissions."""
+        """Return a digest of what an answer depends on other than contents: version, model, settings, permissions."""
         view = self.searcher.view
         package = sys.modules[__name__.partition(".")[0]]
         profile = view.profile
@@ -179,13 +176,13 @@ class WorksRetriever:
         return digest(repr((package.__version__, view.embedder.fingerprint, self.intents, settings)))
 
     def replay(self, pack: EvidencePack) -> Replay:
-        """Repeat the request of a pack, and compare all that it claims; see `Replay`. Raises as `replayed` does."""
+        """Replay the request of a pack and compare all of its claims; see `Replay`. Raises like `replayed`."""
         from rifflux.works.retrieval.replay import replayed
 
         return replayed(self, pack)
 
     def again(self, pack: EvidencePack, settings: RetrievalSettings) -> Retrieval:
-        """Repeat the request of a pack, within the settings. Raises `InvalidArgument`."""
+        """Repeat the request of a pack with the given settings. Raises `InvalidArgument`."""
         arguments = pack.asked.arguments if pack.asked else {}
         known = [each.name for each in declared(RetrieveRequest)]
         if unknown := sorted(set(arguments) - {*known}):
@@ -193,7 +190,7 @@ class WorksRetriever:
         return replace(self, settings=settings)(pack.query, **arguments)
 
     def decide_intent(self, query: str, *, mode: str | None = None) -> IntentDecision:
-        """Return the intent of a question and the reason for it, without searching.
+        """Return the intent of a question with the reason, without searching.
 
         Raises `InvalidArgument`.
         """
@@ -211,7 +208,7 @@ class WorksRetriever:
         clock: Stopwatch,
         deadline: float | None,
     ) -> Question:
-        """Return the question, parsed and understood."""
+        """Parse and classify a question."""
         start = perf_counter()
         plan = searcher.parse(text, filter, deadline=deadline)
         view = searcher.view
@@ -230,8 +227,8 @@ def _retrieval(
     view: IndexView,
     facts: Mapping[int, ChunkFacts],
 ) -> Retrieval:
-    """Return what was found, as the caller may see it."""
-    # Of the candidates, all say how near their works are by citations, not those alone that were found so.
+    """Return the results as the caller may see them."""
+    # The nearness of every candidate is explained, not only of those found by citations.
     column = f"{CITED}/{SCORE}"
     near = np.where(np.isnan(candidates[column]), candidates[NEAR], candidates[column])
     sides = question.decision.sides
@@ -252,7 +249,7 @@ def _retrieval(
 
 
 def _explained(table: Candidates, sides: Sequence[str], view: IndexView) -> tuple[Hit, ...]:
-    """Return works as the caller may see them, with their components before weighing and the side that they answer."""
+    """Return works as the caller may see them, with their unweighted components and the side that they answer."""
     side = table[SIDE].tolist()
     hits = []
     for row, (hit, values) in enumerate(zip(page(table), _components(table), strict=True)):
@@ -265,13 +262,13 @@ def _explained(table: Candidates, sides: Sequence[str], view: IndexView) -> tupl
 
 
 def _components(table: Candidates) -> list[Mapping[str, float]]:
-    """Return the components of each work's score before weighing; none where works were not scored."""
+    """Return the unweighted components of each work's score, or nothing if works were not scored."""
     values = {name.removeprefix(VALUE): each for name, each in table.columns.items() if name.startswith(VALUE)}
     return [{name: float(column[row]) for name, column in values.items()} for row in range(len(table))]
 
 
 def _given(request: RetrieveRequest, limits: WorkFilterSettings) -> dict[str, Any]:
-    """Return the settings that differ from their defaults, as JSON, without the question and the deadline."""
+    """Return the settings that differ from their defaults as JSON, without the question and the deadline."""
     given = {
         each.name: getattr(request, each.name)
         for each in declared(RetrieveRequest)

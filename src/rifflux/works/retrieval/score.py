@@ -57,10 +57,10 @@ from rifflux.works.intent.classify import Question
 from rifflux.works.intent.intents import Intent
 from rifflux.works.intent.named import CERTAINTY
 
-#: The stage of explanations that tells the score.
+#: The explanation stage of the score.
 SCORED = "works"
 declare("works/*", "share of the score", "what a component of a work's score adds to it")
-#: Begins the names of components before weighing.
+#: Prefix of unweighted components.
 VALUE = "component "
 declare("component *", "share from 0 to 1", "a component of a work's score, before weighing")
 NEAR = declare("near", "sum of confidences by rank", "how near a work is to the best candidates by citations")
@@ -69,22 +69,23 @@ JOINED = declare("joined", "from 0 to 1", "how surely citations join the work wi
 #: The stage that merges both sides of a comparison.
 SIDES = "sides"
 SIDE = declare("side", "place from 0", "the side of a comparison that ranks the candidate better")
-#: The number of the best candidates whose codes are looked at.
+#: The number of top candidates whose classification codes are compared.
 LEADERS = 10
 HALF_LIFE_YEARS = 10.0
 MOST_CITATIONS = 100
-#: The weight of codes that the best candidates share, next to words of the question itself.
+#: The weight of codes shared with the top candidates, relative to words of the question itself.
 CODED = 0.25
-#: The relevance by words and meaning, as a share of the greatest, from which on citations count in full. They lift what
-#: is relevant, and cannot stand in for relevance.
+#: The relevance by words and meaning, as a share of the greatest, at which citations reach full weight. They lift what
+#: is relevant, and cannot replace relevance.
 FULL_LIFT = 0.5
-#: What a work's score gains by being by whom the question names: of one that is sure, more than all components give.
+#: The score gained by a work of an author, venue or year that the question surely names: more than all components
+#: together.
 NAMED_SURELY = 1.0
 NAMED_LIKELY = 0.2
 
 
 def intent_of(question: Question, *, direct: bool) -> Intent:
-    """Return the intent of a question; with the weights for works about another where nearness is to that one."""
+    """Return a question's intent; it has the weights of related works if nearness refers to a named work."""
     intent = question.decision.intent
     if direct and intent.about:
         return replace(intent, weights=intent.about)
@@ -93,9 +94,9 @@ def intent_of(question: Question, *, direct: bool) -> Intent:
 
 @dataclass(frozen=True)
 class WorkScore:
-    """Score a table of one passage a work by BM25, cosine, nearness and the works' own facts. `year` is this year.
+    """Scores a table of one passage per work by words, meaning, nearness and facts. `year` is the current year.
 
-    `visible` says of which works facts are disclosed. `subjects` are those that the filter names.
+    `visible` decides whose facts are disclosed. `subjects` are those of the filter.
     """
 
     store: Store
@@ -106,7 +107,7 @@ class WorkScore:
     subjects: Sequence[str] = ()
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
-        """Return the works by their scores, ties by chunk id, with a column for each component and its addend."""
+        """Return the works by score, ties by chunk id, with a column for each component and its addend."""
         if not len(table):
             return table
         weights = intent_of(self.question, direct=DIRECT in table).weights
@@ -149,7 +150,7 @@ class WorkScore:
             "semantic": semantic,
             "citation": share(np.nan_to_num(table[NEAR])) * lift,
             "field_match": np.maximum(self._field_match(table.ids), named),
-            # It is the year in another form, and is shown.
+            # This is the displayed year in another form.
             "freshness": np.exp2(-ages / HALF_LIFE_YEARS) * disclosed,
             "authority": authority * disclosed * lift,
         }
@@ -175,7 +176,7 @@ class WorkScore:
         return named
 
     def _shared(self, codes: Sequence[Sequence[Tag]]) -> Scores:
-        """Return how much each work has of the codes of the work that the question is about, else of the best ones."""
+        """Return the share of the question's work's codes, or of the top candidates', that each work has."""
         wanted: dict[str, float] = defaultdict(float)
         if about := self.question.about:
             like = [tag for tag in about.tags if tag.scheme not in WORDED]
@@ -187,16 +188,16 @@ class WorkScore:
         return np.array([_overlap(each, wanted) for each in codes])
 
 
-#: The columns that exact scores leave, besides those of the channels.
+#: The columns that exact scoring adds, besides those of the channels.
 _FAMILIES = ("anchors/", "cited/", f"{BEGINNING}/")
 _SINGLE = (LIFT, NAMED, OUTRIGHT, CREDITED, *BEGUN)
 
 
 def scored_exactly(store: Store, plan: Plan, table: Candidates, weights: Weights) -> Candidates:
-    """Return the rows by their BM25 and their cosine as the tables have it, as both are weighed.
+    """Return the rows with exact BM25 and cosine values from the tables.
 
-    Scores are shares of the greatest; ranks are among these rows, ties by chunk id. What is not among the best by words
-    has nothing for them.
+    Scores are shares of the greatest; ranks are among these rows, ties by chunk id. Rows outside the best by words have
+    no lexical score.
     """
     if not len(table):
         return table
@@ -220,7 +221,7 @@ def scored_exactly(store: Store, plan: Plan, table: Candidates, weights: Weights
 
 
 def share(values: Scores) -> Scores:
-    """Return values as shares of the greatest; zero where there is none above zero."""
+    """Return values as shares of the greatest; zero if none is positive."""
     greatest = values.max(initial=0.0)
     return values / greatest if greatest > 0 else np.zeros(len(values))
 
@@ -231,7 +232,7 @@ def _terms(analyzer: Analyzer, subject: str) -> frozenset[str]:
 
 
 def _likeness(terms: frozenset[str], words: frozenset[str]) -> float:
-    """Return the share that a subject and the question both have of all terms of either (Jaccard), squared."""
+    """Return the squared Jaccard similarity of the terms of a subject and the question."""
     return (len(terms & words) / (len(terms | words) or 1)) ** 2
 
 
@@ -243,5 +244,5 @@ def _overlap(tags: Sequence[Tag], wanted: Mapping[str, float]) -> float:
 
 
 def _plain(subject: str) -> str:
-    """Normalize the case and the spaces of a subject, for comparison."""
+    """Normalize case and spaces of a subject for comparison."""
     return " ".join(subject.lower().split())

@@ -21,7 +21,7 @@ from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
-import numpy.ma  # which numpy loads when `unique` is first called: within a deadline, loading would count
+import numpy.ma  # loaded by the first `np.unique`, which could be within a deadline
 
 from rifflux.errors import Cure, RiffluxError
 from rifflux.evidence.pack import Packer
@@ -42,25 +42,25 @@ from rifflux.works.intent.named import MarkNamed, Place
 from rifflux.works.retrieval.score import DIRECT, JOINED, NEAR, SCORED, SIDE, WorkScore, intent_of, scored_exactly
 
 T = TypeVar("T")
-#: The stage that leaves out kinds, and the stage of explanations that has the nearness of a work.
+#: The stage that drops kinds, and the explanation stage of citation nearness.
 KIND = "kind"
 CITED = "cited"
 NO_CITATIONS = "no citations of it are known here: those of the most similar works were followed"
 UNDISCLOSED = "no license permits to tell its citations: those of the most similar works were followed"
-#: The codes of what was late or failed.
+#: Codes of notices about late or failed stages.
 NO_CITATIONS_FOLLOWED = "citations.left_out"
 NO_SCORES = "scores.left_out"
-#: The number of titles that are named where an identifier is unknown.
+#: The number of titles that are suggested for an unknown identifier.
 NEAREST = 3
-#: How sure it is that a work is needed to understand one that cites it.
+#: The confidence of a prerequisite, given a citation.
 BUILT_ON = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
-    """Limits of a retrieval: milliseconds to follow citations, and to score.
+    """The limits of a retrieval: milliseconds for following citations, and for scoring.
 
-    `year` is this year, if not today's. `skip` are the codes of what is left out as if it had been late.
+    `year` is the current year by default. `skip` are codes of stages to skip as if they had been late.
     """
 
     expansion_ms: float = 150.0
@@ -71,9 +71,9 @@ class RetrievalSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalContext:
-    """What the stages and the packer of one retrieval are made from.
+    """What the stages and the packer of one retrieval need.
 
-    It is the view, the question with its intent, the filter beside it, this year, and what the caller may know.
+    The view, the question with its intent, the explicit filter, the current year, and what licenses disclose.
     """
 
     view: IndexView
@@ -86,13 +86,13 @@ class RetrievalContext:
 
     @property
     def profile(self) -> Profile:
-        """Return the profile of the view with the stages of this retrieval behind those that make candidates."""
+        """Return the view's profile, extended by the stages of this retrieval."""
         profile = self.view.profile
         first = profile.stages[: profile.stages.index(FETCH) + 1]
         return replace(profile, stages=(*first, *self._candidate_stages(), PAGE, *self._work_stages()))
 
     def _candidate_stages(self) -> Iterator[Stage]:
-        """Complete the candidates: leave out kinds, add what citations join, and tell which the question names."""
+        """Complete the candidates: drop kinds, add works from citations, mark those that the question names."""
         question = self.question
         not_kinds = question.decision.intent.not_kinds
         if not_kinds:
@@ -104,7 +104,7 @@ class RetrievalContext:
         yield Stage("names", MarkNamed(question.text, first, self.visible), timed=False)
 
     def _work_stages(self) -> Iterator[Stage]:
-        """Make works of the candidates, and order them."""
+        """Reduce candidates to works, and order them."""
         view = self.view
         question = self.question
         in_time = self._time_limit(SCORED, self.settings.rerank_ms, NO_SCORES, "works stay in the merged order")
@@ -121,9 +121,9 @@ class RetrievalContext:
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """Gives a stage so many milliseconds; what is late, fails or is among `skip` by its `code` is left out.
+    """Limits a stage to some milliseconds; it is skipped if late, failed, or named in `skip` by its `code`.
 
-    `effect` says what that means.
+    `effect` describes the consequence.
     """
 
     workers: Workers
@@ -134,26 +134,26 @@ class TimeLimit:
     skip: frozenset[str] = frozenset()
 
     def __call__(self, work: Callable[[], T]) -> T:
-        """Return the result of some work. Raises `StepSkipped`."""
+        """Return the result of a function. Raises `StepSkipped`."""
         if self.code in self.skip:
             raise StepSkipped(f"{self.effect}: it is skipped", self.code)
         try:
             return self.workers(work, perf_counter() + self.milliseconds / 1000, self.name)
         except (Late, RiffluxError) as error:
             reason = str(error)
-        except Exception as error:  # words of an error that was not foreseen may hold anything
+        except Exception as error:  # an unforeseen error may contain anything
             reason = type(error).__name__
         raise StepSkipped(f"{self.effect}: {reason}", self.code)
 
 
 @dataclass(frozen=True, slots=True)
 class WithoutKinds:
-    """Leaves out passages of some kinds."""
+    """Drops passages of some kinds."""
 
     kinds: Sequence[str]
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
-        """Return the other candidates, and note how many were left out."""
+        """Return the remaining candidates, and record the number dropped."""
         others = table.take([row for row, hit in enumerate(table.passages) if hit.kind.lower() not in self.kinds])
         if dropped := len(table) - len(others):
             text = f"left out for their kind: {dropped} passages of notices and the like"
@@ -162,7 +162,7 @@ class WithoutKinds:
 
 
 def best_of_each(plan: Plan, table: Candidates) -> Candidates:
-    """Return the best candidate of each work, in their order."""
+    """Return the best candidate of each work, in order."""
     del plan
     first: dict[Place, int] = {}
     for row, hit in enumerate(table.passages):
@@ -172,28 +172,25 @@ def best_of_each(plan: Plan, table: Candidates) -> Candidates:
 
 @dataclass(frozen=True, slots=True)
 class OrderByScore:
-    """Orders works by their scores; in the merged order they stay if scoring is late or fails."""
+    """Orders works by their scores; if scoring is late or fails, the fused order stands."""
 
     score: WorkScore
     in_time: TimeLimit
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
-        """Return the works in their order."""
+        """Return the works in order."""
         ranked = self.in_time(partial(self.score, plan, table))
         question = self.score.question
         if question.decision.sides:
             return _alternating(ranked)
-        # Where words are to count nothing, they hold nothing up either.
+        # An intent that gives words no weight needs no exact lexical scores.
         if question.decision.intent.weights["lexical"] > 0 and not question.about:
             return PreservePrefixRank()(plan, ranked)
         return ranked
 
 
 def _alternating(table: Candidates) -> Candidates:
-    """Return the works of each side of a comparison in turn, each side's in their order; those of neither come last.
-
-    The side of the best comes first.
-    """
+    """Interleave the works of both sides of a comparison, beginning with the best; those of neither side come last."""
     side = table[SIDE]
     if not np.isfinite(side).any():
         return table
@@ -205,14 +202,14 @@ def _alternating(table: Candidates) -> Candidates:
 
 @dataclass(frozen=True, slots=True)
 class NoteUnmatched:
-    """Notes what the question or its filter names and no work here has: a misspelt name finds nothing."""
+    """Notes names and identifiers of the question or its filter that no work here has, such as misspelt ones."""
 
     store: Store
     question: Question
     filter: Filter
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
-        """Return the works as they are."""
+        """Return the works unchanged."""
         notes = plan.outcome.notes
         catalog = self.store.catalog
         if not self.store.totals().has_works:
@@ -229,7 +226,7 @@ class NoteUnmatched:
         return table
 
     def _conditions(self, table: Candidates) -> Iterator[tuple[str, str, Filter]]:
-        """Yield each condition of the filter that these works do not meet, with its value and a filter of it alone."""
+        """Yield each condition of the filter that these works do not meet: its value, and a filter with it alone."""
         catalog = self.store.catalog
         tags = chain.from_iterable(catalog.tags_of(table.ids).values())
         known = {name.lower() for tag in tags for name in (tag.value, f"{tag.scheme}:{tag.value}")}
@@ -241,19 +238,19 @@ class NoteUnmatched:
             if name not in sources:
                 yield "is from a source", name, Filter(metadata={"sources": [name]})
         for role, condition in (("authors", "is by"), ("venue", "appeared in")):
-            # Of one that is there, the other spellings stand beside it in the filter of the question.
+            # For a known name, the filter of the question holds its other spellings too.
             given = self.question.plan.query.filter.metadata.get(role)
             if not (given and catalog.any_passes(Filter(metadata={role: given}))):
                 for name in self.filter.metadata.get(role, ()):
                     yield condition, name, Filter(metadata={role: [name]})
 
 
-# The works around the best candidates in the graph of citations, one step away
+# Following citations, one step from the best candidates
 
 
 @dataclass(frozen=True, slots=True)
 class FollowCitations:
-    """Adds the works that citations join with the best, or with the one that the question is about."""
+    """Adds works linked by citations to the best candidates, or to the work that the question is about."""
 
     store: Store
     question: Question
@@ -261,7 +258,7 @@ class FollowCitations:
     in_time: TimeLimit
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
-        """Return the candidates and those found, each with its nearness."""
+        """Return the candidates and the added works, with their nearness."""
         plan.outcome.counts[CITED] = 0
         best = best_of_each(plan, table)
         found = self.in_time(partial(self._neighbors, plan.query, best))
@@ -288,13 +285,13 @@ class FollowCitations:
             sure = {place: BUILT_ON * confidence for place, confidence in sure.items()}
         joined = np.array([sure.get(hit.place, np.nan) for hit in table.passages], np.float64)
         table = table.with_column(JOINED, joined)
-        # What is wanted by citations is a list that can be complete: what is merely alike does not belong to it.
+        # The answer is a list of citations that can be complete; works that are merely similar do not belong in it.
         if intent.joined:
             return table.take(np.flatnonzero(np.isfinite(nearness)))
         return table
 
     def _neighbors(self, query: Query, works: Candidates) -> Neighborhood:
-        """Return the neighbors of the work that the question is about, else of the best ones, by their nearness."""
+        """Return the neighbors of the question's work, or else of the best candidates, by nearness."""
         about = self.question.about
         intent = self.question.decision.intent
         note = ""
@@ -311,7 +308,7 @@ class FollowCitations:
         return Neighborhood(self._read(ranking, works), note)
 
     def _read(self, ranking: Ranking, works: Candidates) -> list[Hit]:
-        """Return the passages of a ranking that are there and may stay; those of candidates are read already."""
+        """Return the passages of a ranking that exist and pass the filter, reusing those of candidates."""
         known = dict(zip(works.ids.tolist(), works.passages, strict=True))
         missing = ranking.ids[~np.isin(ranking.ids, works.ids)]
         if len(missing):
@@ -329,10 +326,10 @@ class FollowCitations:
 
 @dataclass(frozen=True, slots=True)
 class Neighborhood:
-    """The works around others in the graph of citations, as hits that are scored by how near they are.
+    """Works around others in the citation graph, as hits scored by nearness.
 
-    `direct` says that they are those of the work that the question is about, with the `confidence` of each citation;
-    else `note` says why others were followed.
+    `direct` means neighbors of the question's own work, with the `confidence` of each citation; otherwise `note`
+    explains why others were followed.
     """
 
     hits: Sequence[Hit]
@@ -342,11 +339,11 @@ class Neighborhood:
 
 
 def neighbors(store: Store, query: Query, seeds: Ids, intent: Intent) -> tuple[Ranking, Mapping[int, float]]:
-    """Return the neighbors of seeds in the graph of citations that a query admits, and the surest citation of each.
+    """Return the neighbors of seeds in the citation graph that the query admits, with the surest citation of each.
 
-    Seeds come in the order of their relevance; those that other seeds cite are among the neighbors. The nearness is the
-    sum, over the seeds that a neighbor is linked with, of 1 / (rank of the seed + 1) times the link's confidence,
-    divided by the square root of how many links the seed has: one that cites everything says little.
+    Seeds are ordered by relevance; seeds that other seeds cite are among the neighbors. The nearness is the sum, over
+    linked seeds, of confidence / (rank of the seed + 1), divided by the square root of the seed's number of links,
+    since one that cites everything says little.
     """
     scores: dict[int, float] = defaultdict(float)
     confidence: dict[int, float] = defaultdict(float)
@@ -366,9 +363,9 @@ def neighbors(store: Store, query: Query, seeds: Ids, intent: Intent) -> tuple[R
 
 
 def meeting_limits(store: Store, query: Query, ranking: Ranking) -> Ranking:
-    """Return what passes the filter of a query, has its required clauses and none of the excluded ones.
+    """Return the entries that pass a query's filter, required clauses and exclusions.
 
-    Each work is judged by the chunk that stands for it, as a search judges chunks.
+    Each work is judged by its representative chunk, as a search judges chunks.
     """
     ids = ranking.ids
     if query.filter and len(ids):
