@@ -73,6 +73,7 @@ ARGUMENTS: dict[str, str] = {
     "watch": "DATA --saves 2",
     "compare": "DATA --base ROOT --documents 40 --questions 4 --rounds 1 --names scifact cacm",
     "concurrency": "--writers 2 --readers 2 --seconds 1",
+    "digits": "--questions 48 --documents 60",
     "damage": "--damages 6 --documents 30 --repairs 1",
     "calls": "--kills 6 --files 4 --only index --only restore --only salvage",
     "kill": "--kills 2 --files 4",
