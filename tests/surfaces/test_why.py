@@ -72,7 +72,7 @@ class TestAny:
         assert notes.json(*search, "--synonyms", "words.txt")["count"] == 2
         assert notes.json(*search, RIFFLUX_SYNONYMS="words.txt")["count"] == 2
         (tmp_path / "words.txt").write_text("ttl\n")
-        assert "words.txt:1: 'ttl' is no line of synonyms" in notes.refusal(*search, "--synonyms", "words.txt")
+        assert "words.txt:1: 'ttl' is not a line of synonyms" in notes.refusal(*search, "--synonyms", "words.txt")
 
 
 class TestAgents:

@@ -1,1 +1,1 @@
-"""Journey two: a question is understood, candidates are found and fused, and the best are explained."""
+"""Retrieval: parse the query, gather and fuse candidates, rerank them, and explain the best."""

@@ -154,7 +154,7 @@ class TestSynonyms:
             rifflux.open(":memory:", model="hash", synonyms=path)
 
     def test_a_missing_or_unreadable_file(self, tmp_path: Path) -> None:
-        with pytest.raises(NotFound, match="no file of synonyms"):
+        with pytest.raises(NotFound, match="no synonyms file"):
             read_synonyms(tmp_path / "none", analyzer())
         (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
         with pytest.raises(InvalidArgument, match="UTF-8"):

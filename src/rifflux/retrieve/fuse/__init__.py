@@ -1,6 +1,6 @@
-"""The channels' scores become one. A fusion is a value: its knobs are its fields, calling it fuses.
+"""Fusion of the channels' scores into one score. A fusion is a callable value whose fields are its parameters.
 
-Pure functions of the table and of what is known about candidates: the order of the channels does not matter, a
+Fusions are pure functions of the candidate table and the known facts: the order of the channels does not matter, a
 repeated id counts once at its best rank, and ties go to the best rank in any channel, then to the lower id.
 """
 

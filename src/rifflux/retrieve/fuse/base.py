@@ -1,4 +1,4 @@
-"""What every fusion is made of: the protocol, the evidence on candidates, one weighted sum, and the order of scores."""
+"""The basis of every fusion: the protocol, the facts about candidates, a weighted sum, and the order of scores."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ if TYPE_CHECKING:
     from rifflux.retrieve.scale import VectorScale
 
 
-#: Those of an index that holds nothing.
+#: Statistics of an empty index.
 NO_STATISTICS = TermStatistics(0, 0, {})
 
 
 class Planned(Protocol):
-    """A question with its execution, as `rifflux.retrieve.pipeline.Plan` has them."""
+    """A query with its execution, implemented by `rifflux.retrieve.pipeline.Plan`."""
 
     @property
     def query(self) -> Query:
-        """Return the question."""
+        """Return the parsed query."""
         ...
 
     @property
     def execution(self) -> Execution:
-        """Return how it is executed."""
+        """Return the statistics and settings that the query is executed with."""
         ...
 
 
 class CandidateFacts(Protocol):
-    """What a fusion may look up about candidates, beyond their ranks and scores; lazy, since lookups cost time."""
+    """Facts about candidates that a fusion may use beyond ranks and scores; lazy, because lookups cost time."""
 
     def coverage(self, ids: Ids) -> Scores:
-        """Return the share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
+        """Return the idf-weighted share of the query's terms that each chunk contains, in [0, 1]."""
         ...
 
     def kinds(self, ids: Ids) -> Sequence[str]:
@@ -63,12 +63,12 @@ class CandidateFacts(Protocol):
 
     @property
     def specificity(self) -> float:
-        """Return the share of the question's words that name one thing, in [0, 1]."""
+        """Return the share of the query's words that name a specific thing, in [0, 1]."""
         ...
 
     @property
     def scale(self) -> VectorScale | None:
-        """Return the scale of the index's cosines; None where it is unknown."""
+        """Return the scale of the index's cosines, or None if it is unknown."""
         ...
 
 
@@ -76,31 +76,31 @@ class CandidateFacts(Protocol):
 class Fuse(Protocol):
     """Fuses the channels of a candidate table into one score.
 
-    `depth` is how far the rankings should reach for a pool of candidates: scores known further down than the
-    pool keep a candidate of one channel from counting as worthless in the other. `enough` of them suffice where reading
-    on costs time.
+    `depth` is the number of entries that each ranking should have for a given pool size: with scores known beyond the
+    pool, a candidate of one channel does not count as worthless in the other. `enough` is a smaller number that
+    suffices where reading further costs time.
     """
 
     @property
     def name(self) -> str:
-        """Return the name users choose it by."""
+        """Return the name that users select it by."""
         ...
 
     @property
     def anchored(self) -> bool:
-        """Return True if anchors may multiply its scores; where ranks alone decide they may not."""
+        """Return True if anchors may multiply its scores; False for fusions by rank alone."""
         ...
 
     def depth(self, pool: int) -> int:
-        """Return how many entries of each channel it makes use of."""
+        """Return the number of entries to use from each channel."""
         ...
 
     def enough(self, pool: int) -> int:
-        """Return how many of them it can do with."""
+        """Return the minimum number of entries that it needs."""
         ...
 
     def __call__(self, table: Candidates, evidence: CandidateFacts = ...) -> Candidates:
-        """Return the candidates by their fused score, with the addend of each channel as a column."""
+        """Return the candidates by fused score, with each channel's addend as a column."""
         ...
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: CandidateFacts) -> float:
@@ -109,16 +109,16 @@ class Fuse(Protocol):
 
 
 def fused(table: Candidates, name: str, scores: Scores, addends: Mapping[str, Scores]) -> Candidates:
-    """Return the candidates by a fused score; equal ones by their best rank in any channel, then by id."""
+    """Return the candidates by fused score; ties go to the best rank in any channel, then to the lower id."""
     best = np.fmin.reduce([*(table[f"{each}/rank"] for each in table.rankings)])
     table = table.with_stage(name, {SCORE: scores, **addends}).scored(scores, best)
     return table.with_column(f"{name}/rank", table.ranks())
 
 
 def frequencies_of(plan: Planned, clauses: Iterable[Clause]) -> Mapping[Clause, int]:
-    """Return the number of chunks that hold each clause at most: a phrase is no more frequent than its rarest word.
+    """Return an upper bound on the number of chunks that contain each clause: for a phrase, that of its rarest word.
 
-    The chunks of other languages hold another form of it.
+    A clause's forms in other languages are counted too.
     """
     statistics = plan.execution.statistics or NO_STATISTICS
     known = statistics.frequencies
@@ -134,7 +134,7 @@ def frequencies_of(plan: Planned, clauses: Iterable[Clause]) -> Mapping[Clause, 
 
 
 def weights_of(plan: Planned) -> Mapping[Clause, float]:
-    """Return the idf of each clause of the question."""
+    """Return the idf of each clause of the query."""
     chunks = (plan.execution.statistics or NO_STATISTICS).chunks
     found = frequencies_of(plan, (*plan.query.clauses, *plan.query.required))
     return {clause: idf(chunks, count) for clause, count in found.items()}
@@ -142,10 +142,10 @@ def weights_of(plan: Planned) -> Mapping[Clause, float]:
 
 @dataclass(frozen=True)
 class IndexFacts:
-    """What steps know of the candidates of one search beyond ranks and scores; nothing is read twice.
+    """Facts about the candidates of one search beyond ranks and scores; nothing is read twice.
 
-    The call that gathers candidates gives the `chunks` that it described. What a step looks at besides is read when it
-    does; without a `reader`, nothing else is known.
+    The caller that gathers candidates provides the `chunks` it has already described. Other facts are read when a step
+    first needs them; without a `reader` they are empty.
     """
 
     plan: Planned
@@ -155,7 +155,7 @@ class IndexFacts:
     known_vectors: dict[int, Vectors | None] = field(default_factory=dict, repr=False)
 
     def facts(self, ids: Ids) -> Mapping[int, ChunkFacts]:
-        """Return what each chunk is and is called, in the order of the ids; chunks that are gone are left out."""
+        """Return the stored facts of each chunk, in the order of the ids, without chunks that no longer exist."""
         wanted = ids.tolist()
         missing = [id for id in wanted if id not in self.chunks]
         if missing and self.reader:
@@ -173,24 +173,24 @@ class IndexFacts:
         return {id: found for id in wanted if (found := self.known_vectors.get(id)) is not None}
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
-        """Return those of the chunks that hold a term, or a phrase of adjacent terms."""
+        """Return the chunks that contain a term, or a phrase of adjacent terms."""
         return self.reader.lexical.holding(clause, ids) if self.reader else ids[:0]
 
     def passing(self, filter: Filter, ids: Ids) -> Scores:
-        """Return 1 for each chunk whose document a filter lets through, 0 for others."""
+        """Return 1 for each chunk whose document passes the filter, and 0 for others."""
         found = self.reader.catalog.passing(filter, ids) if self.reader else ids[:0]
         return np.isin(ids, found).astype(np.float64)
 
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
-        """Return those of the chunks that are source code."""
+        """Return the source code details of those chunks that are code."""
         return self.reader.catalog.code_of(ids) if self.reader else {}
 
     def passages(self, ranking: Ranking) -> Sequence[Hit]:
-        """Return the stored chunks of a ranking, in its order, with its scores; ids that are gone are left out."""
+        """Return the stored chunks of a ranking, in its order and with its scores; missing ids are skipped."""
         return self.reader.catalog.hydrate(ranking) if self.reader else ()
 
     def coverage(self, ids: Ids) -> Scores:
-        """Return the share of the query's terms, weighted by idf, that each chunk holds; in [0, 1]."""
+        """Return the idf-weighted share of the query's terms that each chunk contains, in [0, 1]."""
         weights = weights_of(self.plan)
         forms = self.plan.query.languages.forms
         total = sum(weights.values())
@@ -203,38 +203,38 @@ class IndexFacts:
         return share
 
     def kinds(self, ids: Ids) -> Sequence[str]:
-        """Return the kind of each chunk's document; empty for a chunk that is gone."""
+        """Return the kind of each chunk's document, or an empty string for a chunk that no longer exists."""
         found = self.facts(ids)
         return [found[id].kind if id in found else "" for id in ids.tolist()]
 
     @property
     def specificity(self) -> float:
-        """Return the share of the question's words that name one thing, in [0, 1]."""
+        """Return the share of the query's words that name a specific thing, in [0, 1]."""
         return self.plan.query.specificity
 
 
 @dataclass(frozen=True, slots=True)
 class Unplanned:
-    """A question of which nothing is known."""
+    """A placeholder plan with an empty query."""
 
     query: Query = field(default_factory=lambda: Query(""))
     execution: Execution = field(default_factory=Execution)
 
 
-#: Knows nothing: for fusions that look at ranks and scores only.
+#: Facts without any content, for fusions that use only ranks and scores.
 NO_FACTS = IndexFacts(Unplanned())
 
 
 @dataclass(frozen=True, slots=True)
 class Weights(Mapping[str, float]):
-    """How much each component counts, by its name; only the proportions matter."""
+    """Component weights by name; only their proportions matter."""
 
     by_name: Mapping[str, float]
 
     def __post_init__(self) -> None:
         values = self.by_name.values()
         if not all(math.isfinite(value) for value in values) or min(values, default=0.0) < 0 or not any(values):
-            raise InvalidArgument("feature weights must be finite and not negative, and some above zero")
+            raise InvalidArgument("feature weights must be finite and not negative, with at least one above zero")
 
     def __getitem__(self, name: str) -> float:
         return self.by_name[name]
@@ -246,7 +246,7 @@ class Weights(Mapping[str, float]):
         return len(self.by_name)
 
     def but(self, **changes: float) -> Weights:
-        """Return these weights with some replaced. Raises `InvalidArgument` for a component that is none."""
+        """Return a copy with some weights replaced. Raises `InvalidArgument` for an unknown component."""
         if unknown := sorted(changes.keys() - self.by_name.keys()):
             raise InvalidArgument(f"no component {unknown[0]!r} to weigh; choose from {', '.join(self.by_name)}")
         return Weights({**self.by_name, **dict(zip(changes, map(float, changes.values()), strict=True))})
@@ -258,6 +258,6 @@ class Weights(Mapping[str, float]):
 
 
 def weighed(components: Mapping[str, Scores], weights: Mapping[str, float]) -> tuple[Scores, dict[str, Scores]]:
-    """Return the sum of the components times their weights, and the addend of each; in the order of the weights."""
+    """Return the weighted sum of the components, and the addend of each, in the order of the weights."""
     addends = dict(zip(weights, map(mul, weights.values(), (components[weight] for weight in weights)), strict=True))
     return np.sum(list(addends.values()), axis=0), addends

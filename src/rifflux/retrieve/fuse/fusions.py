@@ -1,6 +1,6 @@
-"""Fusions: by ranks alone, or (1 - w) · lexical + w · semantic with both brought to [0, 1] first.
+"""Fusions: by rank alone, or (1 - w) · lexical + w · semantic with both scaled to [0, 1] first.
 
-They differ in the scale of scores and in where the weight comes from. Raw BM25 and cosine are never averaged.
+They differ in how scores are scaled and where the weight comes from. Raw BM25 scores and cosines are never averaged.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from rifflux.types import Ranking, Scores
 if TYPE_CHECKING:
     from rifflux.retrieve.scale import VectorScale
 
-#: Weights beyond this cannot be meant, and their sums would not be finite.
+#: The largest weight allowed; sums of larger ones might not be finite.
 LARGEST = 1e6
 
-declare("rrf/*", "1 / rank", "what a channel adds to the score of reciprocal rank fusion")
+declare("rrf/*", "1 / rank", "a channel's addend in reciprocal rank fusion")
 
 
 def checked_weights(weights: Mapping[str, float]) -> None:
-    """Raise `InvalidArgument` for weights that cannot be meant."""
+    """Raise `InvalidArgument` for weights that are not finite, too large, negative or all zero."""
     for name, weight in weights.items():
         if not is_finite(weight) or weight > LARGEST:
             raise InvalidArgument(
@@ -43,10 +43,10 @@ def checked_weights(weights: Mapping[str, float]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReciprocalRank:
-    """Each list adds weight / (k + rank), ranks counted from 1; a channel without a weight counts 1.
+    """Reciprocal rank fusion: each list adds weight / (k + rank), with ranks from 1 and a default weight of 1.
 
-    Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning
-    Methods", SIGIR 2009. `limit` keeps only that many results.
+    Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods",
+    SIGIR 2009. `limit` is the maximum number of results.
     """
 
     k: float = 60.0
@@ -59,19 +59,19 @@ class ReciprocalRank:
         if not is_finite(self.k):
             raise InvalidArgument(f"k must be a finite number, not {self.k!r}: 60 is usual")
         if self.k < 0:
-            raise InvalidArgument(f"k must not be negative, and is {self.k}")
+            raise InvalidArgument(f"k must not be negative, not {self.k}")
         checked_weights(self.weights)
 
     def depth(self, pool: int) -> int:
-        """Return the pool itself: ranks below it add next to nothing."""
+        """Return the pool size: ranks below it add next to nothing."""
         return pool
 
     def enough(self, pool: int) -> int:
-        """Return all of the pool."""
+        """Return the pool size."""
         return pool
 
     def __call__(self, table: Candidates, evidence: CandidateFacts = NO_FACTS) -> Candidates:
-        """Fuse the channels; an id missing from one gets nothing from it."""
+        """Fuse the channels; an id missing from a channel gets no addend from it. Raises `InvalidArgument`."""
         if unknown := sorted(self.weights.keys() - table.rankings.keys() - {LEXICAL, SEMANTIC}):
             raise InvalidArgument(
                 f"no channel {unknown[0]!r} to weigh; choose from {', '.join(sorted(table.rankings))}"
@@ -82,7 +82,7 @@ class ReciprocalRank:
             name: np.nan_to_num(self.weights.get(name, 1.0) / (self.k + table[f"{name}/rank"]))
             for name in table.rankings
         }
-        # Adding in the order of the names makes the sum, to the last bit, independent of the mapping's order.
+        # Adding in alphabetical order makes the sum independent of the mapping's order, to the last bit.
         scores = np.sum([addends[name] for name in sorted(addends)], axis=0)
         found = fused(table, self.name, scores, addends)
         if self.limit:
@@ -90,7 +90,7 @@ class ReciprocalRank:
         return found
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: CandidateFacts) -> float:
-        """Return the weight of the semantic channel as a share of the weights of both."""
+        """Return the semantic channel's share of both weights."""
         del rankings, evidence  # the weights are fixed
         lexical = self.weights.get(LEXICAL, 1.0)
         semantic = self.weights.get(SEMANTIC, 1.0)
@@ -100,28 +100,29 @@ class ReciprocalRank:
 
 
 for _name in ("linear", "balanced", "adaptive"):
-    declare(f"{_name}/*", "share of the score", "what a channel adds to the fused score")
+    declare(f"{_name}/*", "share of the score", "a channel's addend in the fused score")
 BM25 = f"{LEXICAL}/score"
 COSINE = f"{SEMANTIC}/score"
 
 BY_SPECIFICITY = "by-specificity"
-#: α for a specificity above each bound.
+#: α by the lower bound of the specificity that it applies above.
 _ALPHAS = ((0.5, 0.3), (0.2, 0.5), (-1.0, 0.7))
-#: How far channels are read so that a candidate of one has its score in the other.
+#: The depth to which channels are read so that most candidates of one have a score in the other.
 DEPTH = 1000
-#: How far down the ranking the best cosine is compared; with fewer candidates their confidence is not judged.
+#: The rank whose cosine is compared with the best; with fewer candidates the confidence is not estimated.
 GAP_RANK = 100
-#: The difference of these cosines in a usual question, and the candidates of each channel whose kinds are looked at.
+#: The usual difference between these cosines, and the number of candidates per channel whose kinds are looked up.
 USUAL_GAP = 0.25
 LOOKED_AT = 10
-#: How far `Adaptive` can do with, and from which rank on cosines are taken to fall with its logarithm.
+#: The depth that suffices for `Adaptive`, and the rank from which cosines are assumed to fall with the rank's
+#: logarithm.
 ENOUGH = 300
 STEADY = 30
 
 
 @dataclass(frozen=True)
 class _Weighted:
-    """The common part: candidates of either channel, scored by both."""
+    """Base of weighted fusions: candidates of either channel, scored by both."""
 
     anchored: bool = True
     name: str = ""
@@ -131,7 +132,7 @@ class _Weighted:
         return max(DEPTH, pool)
 
     def enough(self, pool: int) -> int:
-        """Return all of that: scores are scaled by the last."""
+        """Return the full depth: scores are scaled by the last entry."""
         return self.depth(pool)
 
     def __call__(self, table: Candidates, evidence: CandidateFacts = NO_FACTS) -> Candidates:
@@ -146,11 +147,11 @@ class _Weighted:
         return fused(table, self.name, addends[LEXICAL] + addends[SEMANTIC], addends)
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: CandidateFacts) -> float:
-        """Return the weight of the semantic channel in [0, 1]."""
+        """Return the weight of the semantic channel, in [0, 1]."""
         raise NotImplementedError
 
     def lexical(self, table: Candidates, evidence: CandidateFacts) -> Scores:
-        """Return BM25 as a share of the best score, which keeps a clear winner clear; 0 for what was not found."""
+        """Return BM25 divided by the best score, which preserves a clear lead; 0 for candidates without a match."""
         ranking = table.rankings.get(LEXICAL)
         best = float(ranking.scores[0]) if ranking else 0.0
         if best > 0:
@@ -158,7 +159,7 @@ class _Weighted:
         return np.zeros(len(table))
 
     def semantic(self, table: Candidates) -> Scores:
-        """Return cosines scaled so that the best of the ranking is 1 and its last 0; what is below it is 0."""
+        """Return cosines scaled so that the ranking's best is 1 and its last is 0; lower ones become 0."""
         return _scaled(table, SEMANTIC)
 
 
@@ -173,21 +174,21 @@ class Balanced(_Weighted):
         _check_share(self.weight)
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: CandidateFacts) -> float:
-        """Return the fixed weight; of a channel that is there alone, all of it."""
+        """Return the fixed weight, or 1 or 0 if only one channel is present."""
         return _of_present(self.weight, rankings)
 
     def lexical(self, table: Candidates, evidence: CandidateFacts) -> Scores:
-        """Return BM25 scaled so that the best of the ranking is 1 and its last 0."""
+        """Return BM25 scaled so that the ranking's best is 1 and its last is 0."""
         return _scaled(table, LEXICAL)
 
 
 @dataclass(frozen=True)
 class Linear(_Weighted):
-    """α · cosine + (1 - α) · keyword share, unscaled: a score that means the same for every query.
+    """α · cosine + (1 - α) · keyword share, unscaled: a score that is comparable across queries.
 
-    The keyword share is the part of the query's terms, weighted by idf, that the chunk holds. With `weights` as
-    "by-specificity", α depends on how much of the question names one thing: .3 above one half, .5 above one fifth,
-    else .7.
+    The keyword share is the idf-weighted share of the query's terms that the chunk contains. If `weights` is
+    "by-specificity", α depends on the share of the query that names a specific thing: .3 above one half, .5 above one
+    fifth, otherwise .7.
     """
 
     alpha: float = 0.7
@@ -197,10 +198,10 @@ class Linear(_Weighted):
     def __post_init__(self) -> None:
         _check_share(self.alpha)
         if self.weights not in (None, BY_SPECIFICITY):
-            raise InvalidArgument(f"no weights {self.weights!r}; leave them out, or choose {BY_SPECIFICITY!r}")
+            raise InvalidArgument(f"unknown weights {self.weights!r}; omit them, or choose {BY_SPECIFICITY!r}")
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: CandidateFacts) -> float:
-        """Return α; where only one channel is there, all for that one."""
+        """Return α, or 1 or 0 if only one channel is present."""
         alpha = self.alpha
         if self.weights is not None:
             alpha = next(weight for above, weight in _ALPHAS if evidence.specificity > above)
@@ -211,26 +212,26 @@ class Linear(_Weighted):
         return evidence.coverage(table.ids)
 
     def semantic(self, table: Candidates) -> Scores:
-        """Return the cosine, not below 0."""
+        """Return the cosine, at least 0."""
         return np.maximum(np.nan_to_num(table[COSINE]), 0.0)
 
 
 @dataclass(frozen=True)
 class Adaptive(_Weighted):
-    """The weight follows the question and its candidates: their kind, and how clearly the vectors choose.
+    """Weighted fusion that adapts to the candidates' kinds and to how clearly the vectors separate them.
 
-    `priors` are semantic weights by kind of content. In code a question's words are rarely those of the answer, in
-    conversations they mostly are, names above all; prose is in between. The prior is the mean over the first
-    `LOOKED_AT` candidates of each channel. Two things move it, on the log-odds scale: how well the vectors of this
-    index agree with its words, and their confidence in this question, which is the gap between the best cosine and the
-    hundredth, less `USUAL_GAP`, times `slope`. Gaps are told in the cosines of a usual model (`retrieve/scale.py`);
-    where nothing is known of the vectors, none is looked at.
+    `priors` are semantic weights by kind of content. A query's words rarely occur in the code that answers it; in
+    conversations they mostly do, names above all; prose is in between. The prior is the mean over the first `LOOKED_AT`
+    candidates of each channel. Two terms shift it on the log-odds scale: how well the vectors of this index agree with
+    its words, and their confidence in this query, which is the gap between the best cosine and the hundredth, minus
+    `USUAL_GAP`, times `slope`. Gaps are converted to the cosines of a usual model (`retrieve/scale.py`); without a
+    scale, neither term applies.
 
-    `explained` is how far words count for what their best match explains of the question, from 0 to 1. BM25 is scaled
-    by its best score, so a match of a word that nearly every passage holds counts like any other; with 1, it counts the
-    share of the question's terms, weighted by idf, that this match holds.
+    `explained`, from 0 to 1, sets how far BM25 scores are weighted by their best match's coverage. BM25 is divided by
+    its best score, so a match of a word that nearly every passage contains counts like any other; with 1, it counts the
+    idf-weighted share of the query's terms that this match contains.
 
-    Chosen on development collections by bench/quality/fusion.py, which also tells what leaving one out changes.
+    Chosen on development collections by bench/quality/fusion.py, which also measures each term's ablation.
     """
 
     priors: Mapping[str, float] = field(default_factory=lambda: {"code": 0.85, "message": 0.3})
@@ -244,7 +245,7 @@ class Adaptive(_Weighted):
             _check_share(share)
 
     def semantic_weight(self, rankings: Mapping[str, Ranking], evidence: CandidateFacts) -> float:
-        """Return the weight for this query."""
+        """Return the semantic weight for this query, in [0, 1]."""
         semantic = rankings.get(SEMANTIC)
         if not semantic:
             return 0.0
@@ -260,18 +261,18 @@ class Adaptive(_Weighted):
         return _share(odds + scale.trust)
 
     def weight_by(self, scale: VectorScale) -> float:
-        """Return the weight of prose before a question is looked at."""
+        """Return the semantic weight of prose for an index with the given scale, before any query."""
         prior = min(max(self.prior, 0.01), 0.99)
         return _share(math.log(prior / (1 - prior)) + scale.trust)
 
     def enough(self, pool: int) -> int:
-        """Return less than the depth for a usual pool: the missing cosines are extrapolated from how they fall."""
+        """Return less than the full depth for a usual pool: missing cosines are extrapolated."""
         if pool <= ENOUGH:
             return ENOUGH
         return self.depth(pool)
 
     def lexical(self, table: Candidates, evidence: CandidateFacts) -> Scores:
-        """Return BM25 as a share of the best score, times what that match explains of the question."""
+        """Return BM25 as a share of the best score, weighted by the coverage of the best match."""
         shares = super().lexical(table, evidence)
         if not self.explained or not shares.any():
             return shares
@@ -280,21 +281,21 @@ class Adaptive(_Weighted):
         return shares * (1 - self.explained + self.explained * coverage)
 
     def semantic(self, table: Candidates) -> Scores:
-        """Return cosines scaled from the last of the ranking (0) to its best (1); of one further down if it was cut."""
+        """Return cosines scaled from the last (0) to its best (1); the last of a cut ranking is extrapolated."""
         ranking = table.rankings.get(SEMANTIC)
         is_cut = ranking is not None and len(ranking.ids) == ENOUGH
         return _scaled(table, SEMANTIC, _extrapolated(table.rankings[SEMANTIC].scores) if is_cut else None)
 
 
 def _share(odds: float) -> float:
-    """Return the share that has these log-odds."""
+    """Return the probability with the given log-odds."""
     return 1 / (1 + math.exp(-odds))
 
 
 def _scaled(table: Candidates, channel: str, low: float | None = None) -> Scores:
-    """Return a channel's scores as their place between its last (or `low`), which is 0, and its best, which is 1.
+    """Return a channel's scores scaled linearly from its last score or `low` (0) to its best (1).
 
-    What it does not hold is 0.
+    Candidates that the channel lacks get 0.
     """
     ranking = table.rankings.get(channel)
     if not ranking:
@@ -307,14 +308,14 @@ def _scaled(table: Candidates, channel: str, low: float | None = None) -> Scores
 
 
 def _extrapolated(cosines: Scores) -> float:
-    """Return the cosine that a ranking which was cut would have at `DEPTH`."""
+    """Return the estimated cosine at `DEPTH` of a ranking that was cut."""
     steady = float(cosines[STEADY - 1])
     last = float(cosines[-1])
     return last - (steady - last) * math.log(DEPTH / len(cosines)) / math.log(len(cosines) / STEADY)
 
 
 def _of_present(weight: float, rankings: Mapping[str, Ranking]) -> float:
-    """Return the semantic weight, renormalized over the channels that there are."""
+    """Return the semantic weight, renormalized over the channels that are present."""
     if not rankings.get(SEMANTIC):
         return 0.0
     if LEXICAL in rankings:
@@ -323,16 +324,16 @@ def _of_present(weight: float, rankings: Mapping[str, Ranking]) -> float:
 
 
 def is_finite(value: object) -> bool:
-    """Return True for a number that can be reckoned with; True and False are none."""
+    """Return True for a finite number other than a bool."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _check_share(share: float) -> None:
     if not is_finite(share) or not 0 <= share <= 1:
-        raise InvalidArgument(f"a fusion weight must be from 0 to 1, and is {share}")
+        raise InvalidArgument(f"a fusion weight must be from 0 to 1, not {share}")
 
 
-#: Fusions by the name users choose them by.
+#: Fusions by the name that users select them by.
 FUSIONS: Mapping[str, Callable[[], Fuse]] = {
     "rrf": ReciprocalRank,
     "linear": Linear,
@@ -342,12 +343,12 @@ FUSIONS: Mapping[str, Callable[[], Fuse]] = {
 
 
 def dump_fusion(fusion: Fuse) -> str:
-    """Return a fusion as a JSON object: its name and its knobs."""
+    """Return a fusion as a JSON object of its name and parameters."""
     return json.dumps(asdict(cast(Any, fusion)), sort_keys=True)
 
 
 def load_fusion(text: str) -> Fuse:
-    """Return the fusion that `dump_fusion` wrote. Raises `InvalidArgument` for one that this version does not know."""
+    """Return the fusion that `dump_fusion` serialized. Raises `InvalidArgument` if this version cannot construct it."""
     try:
         knobs = json.loads(text)
         return FUSIONS[knobs["name"]](**knobs)

@@ -1,4 +1,4 @@
-"""Fusions as users write them: a name, and after colons what is to be otherwise, such as `rrf:k=10:semantic=2`.
+"""Fusions as users write them: a name, then settings after colons, such as `rrf:k=10:semantic=2`.
 
 rrf, rrf:10, rrf:k=10, rrf:lexical=1:semantic=2
 linear, linear:0.5, linear:alpha=0.5, linear:by-specificity
@@ -20,14 +20,14 @@ from rifflux.retrieve.table import LEXICAL, SEMANTIC
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:
-    """The knobs that text may set: the one a number alone means, the channels' weights, and words with a meaning."""
+    """The settings that text may change: the parameter of a bare number, the channels' weights, and special words."""
 
     knob: str
     channels: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
 
 
-#: What a channel weighs that is not named.
+#: The default weight of each channel.
 _EVEN = {LEXICAL: 1.0, SEMANTIC: 1.0}
 _SPELLINGS: Mapping[str, _Spelling] = {
     "rrf": _Spelling("k", (LEXICAL, SEMANTIC)),
@@ -38,9 +38,9 @@ _SPELLINGS: Mapping[str, _Spelling] = {
 
 
 def fusion_of(choice: str | Fuse) -> Fuse:
-    """Return the fusion that a text names, such as `rrf:k=10`; a fusion is returned as it is.
+    """Return the fusion that a text describes, such as `rrf:k=10`; a fusion is returned unchanged.
 
-    Raises `InvalidArgument` for a name or a knob that is unknown, and for a value that cannot be meant.
+    Raises `InvalidArgument` for an unknown name or parameter and for an invalid value.
     """
     if isinstance(choice, Fuse):
         return choice
@@ -54,7 +54,7 @@ def fusion_of(choice: str | Fuse) -> Fuse:
 
 
 def _set(knobs: dict[str, Any], spelling: _Spelling, part: str, choice: str) -> None:
-    """Set the knob that a part of the text is about."""
+    """Set the parameter that a part of the text names."""
     knob, equals, value = part.partition("=")
     if not equals and part in spelling.words:
         knobs["weights"] = part
@@ -70,7 +70,7 @@ def _set(knobs: dict[str, Any], spelling: _Spelling, part: str, choice: str) -> 
         allowed = ", ".join(
             (*spelling.words, f"{spelling.knob}=NUMBER", *(f"{each}=NUMBER" for each in spelling.channels))
         )
-        raise InvalidArgument(f"fusion {choice!r}: {part!r} is unknown; after the colon may follow {allowed}")
+        raise InvalidArgument(f"fusion {choice!r}: unknown setting {part!r}; choose from {allowed}")
 
 
 def _number(text: str, choice: str) -> float:

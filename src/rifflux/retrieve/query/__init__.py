@@ -1,1 +1,1 @@
-"""Understand a question: parse, classify, expand."""
+"""Query understanding: parsing, classification and expansion."""

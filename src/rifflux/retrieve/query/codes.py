@@ -1,4 +1,4 @@
-"""Other ways to write the numbers and codes of a question, as far as the index knows them: `RFC2119`, `ch. 07`."""
+"""Other spellings of a query's numbers and codes that occur in the index: `RFC2119`, `ch. 07`."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from rifflux.types import Clause, Query
 
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _SHORTENED = re.compile(r"\b([^\W\d_]{1,6})(\.?)\s?(\d+)")
-#: What codes are joined by, and how many digits a number is filled to.
+#: The signs that join the parts of a code, and the maximum width of zero-padded numbers.
 JOINTS = ("", "-", ".", ":", "/")
 WIDEST = 5
-#: The longest word that an abbreviation stands for, and for how many.
+#: The maximum length of a word that an abbreviation stands for, and the number of such words tried.
 LONGEST = 14
 MOST = 8
-#: A number that may be two, written without the sign between them, has so many digits at most.
+#: The maximum digits of a number that may be two numbers written without the sign between them.
 MOST_DIGITS = 12
-#: A question has so many numbers looked at: a pasted page must not cost seconds.
+#: The maximum number of numbers examined per query: a pasted page must not cost seconds.
 MOST_NUMBERS = 8
 
-#: A code has so many runs of letters and digits at most, its letters stand in runs of so many, and so many clauses are
-#: tried for each way to group its parts.
+#: The maximum number of runs of letters and digits in a code, of letters per run, and of clauses tried for each way to
+#: group its parts.
 MOST_PARTS = 6
 MOST_LETTERS = 4
 MOST_CLAUSES = 4
 
-#: A clause to search by, and the words and terms it stands beside.
+#: A clause to search for, with the query's words and terms that it is an alternative to.
 Way = tuple[Clause, str, Clause]
-#: In how many chunks terms occur, of those that do.
+#: Returns the number of chunks that contain each term, for terms that occur.
 Frequencies = Callable[[Sequence[str]], Mapping[str, int]]
 
 
 class NearTerms(Protocol):
-    """Count the chunks that hold each term of a beginning and length, as `Lexical.vocabulary` does."""
+    """Returns the chunk counts of terms with a prefix and a range of lengths, as `Lexical.vocabulary` does."""
 
     def __call__(
         self, start: str, shortest: int, longest: int, like: Callable[[str], bool] | None = None, /
@@ -44,9 +44,9 @@ class NearTerms(Protocol):
 
 
 def codes(query: Query, frequencies: Frequencies, is_phrase: Callable[[Clause], bool]) -> Iterator[Way]:
-    """Yield how the index writes numbers and codes of the question: parted, joined, with other zeros.
+    """Yield spellings of the query's numbers and codes that occur in the index: split, joined, or with other zeros.
 
-    `is_phrase` tells whether terms stand side by side in the index.
+    `is_phrase` returns whether terms are adjacent in the index.
     """
     numbered = [place for place, (token, _) in enumerate(query.tokens) if _has_digit(token)][:MOST_NUMBERS]
     if not numbered:
@@ -79,10 +79,10 @@ def codes(query: Query, frequencies: Frequencies, is_phrase: Callable[[Clause], 
 
 
 def spelled_code(query: Query, frequencies: Frequencies, is_phrase: Callable[[Clause], bool]) -> Clause | None:
-    """Return how the index writes the code that the whole question spells: `pii 2024 0042` as `pii-2024-0042`.
+    """Return the index's spelling of the code that the whole query spells: `pii-2024-0042` for `pii 2024 0042`.
 
-    Of a question of several words, one term of the index must join letters and digits or numbers: words stand side by
-    side for other reasons too.
+    For a query of several words, one term of the index must join letters and digits or several numbers: words are
+    adjacent for other reasons too.
     """
     parts = _PIECE.findall(fold(query.semantic_text))
     if not _is_code(parts):
@@ -97,18 +97,18 @@ def spelled_code(query: Query, frequencies: Frequencies, is_phrase: Callable[[Cl
 
 
 def _as_typed(query: Query) -> Clause:
-    """Return the terms that the tokens of a question are as a whole."""
+    """Return the first term of each of the query's tokens."""
     return tuple(terms[0] for _, terms in query.tokens if terms)
 
 
 def _is_code(parts: Sequence[str]) -> bool:
-    """Return True if the parts of a question may be one code: numbers, and some letters at least."""
+    """Return True if the parts of a query may form one code: numbers and at least some letters."""
     letters = [part for part in parts if not part.isdecimal()]
     return 1 < len(parts) <= MOST_PARTS and 0 < len(letters) < len(parts) and max(map(len, letters)) <= MOST_LETTERS
 
 
 def regroup(parts: Sequence[str], frequencies: Frequencies, is_phrase: Callable[[Clause], bool]) -> Clause | None:
-    """Return the parts of a code in the groups that the index has side by side: `30CFR75.1` as `30`, `cfr`, `75.1`."""
+    """Return the parts of a code grouped as the index has them side by side: `30CFR75.1` as `30`, `cfr`, `75.1`."""
     if len(parts) > MOST_PARTS:
         if is_phrase(tuple(parts)):
             return tuple(parts)
@@ -126,7 +126,7 @@ def regroup(parts: Sequence[str], frequencies: Frequencies, is_phrase: Callable[
 
 
 def _cut(parts: Sequence[str], frequencies: Frequencies) -> Iterator[Clause]:
-    """Yield the parts of a code whose last number is cut in two by a sign, where the index has it so: `30CFR25017`."""
+    """Yield a code with a sign inserted in its last number where the index has one: `30CFR25017`."""
     *first, last = parts
     if last.isdecimal() and len(last) <= MOST_DIGITS:
         cut = [f"{last[:place]}{sign}{last[place:]}" for place in range(1, len(last)) for sign in JOINTS[1:]]
@@ -134,7 +134,7 @@ def _cut(parts: Sequence[str], frequencies: Frequencies) -> Iterator[Clause]:
 
 
 def _runs(query: Query) -> Iterator[list[str]]:
-    """Yield the numbers that stand side by side, and those of one token."""
+    """Yield runs of adjacent numbers, and the numbers within one token."""
     run: list[str] = []
     for token, _ in (*query.tokens, ("", ())):
         if token.isdecimal():
@@ -162,7 +162,7 @@ def _bare(piece: str) -> str:
 
 
 def _filled(number: str) -> Iterator[str]:
-    """Yield a number without leading zeros, and with as many as are usual."""
+    """Yield a number without leading zeros, then padded to each usual width."""
     bare = _bare(number)
     yield bare
     yield from (bare.zfill(each) for each in range(len(bare) + 1, WIDEST + 1))
@@ -171,9 +171,10 @@ def _filled(number: str) -> Iterator[str]:
 def shortened(
     query: Query, frequencies: Frequencies, vocabulary: NearTerms, is_phrase: Callable[[Clause], bool]
 ) -> Iterator[Way]:
-    """Yield the words that one before a number is short for, with that number, where the index has both side by side.
+    """Yield the words that an abbreviation before a number stands for, if the index has both side by side.
 
-    So `ch. 7` is `chapter 7` where there is one, and no word that merely begins alike.
+    So `ch. 7` becomes `chapter 7` if the index contains that phrase; words that merely have the same prefix do not
+    qualify.
     """
     for found in islice(_SHORTENED.finditer(query.semantic_text), MOST_NUMBERS):
         word = fold(found[1])

@@ -1,4 +1,4 @@
-"""Queries with authors, venues and years: filters in any spelling, and what a question that names them asks for."""
+"""Filters by author and venue in any spelling, and queries that name authors, venues and years."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rifflux.store import Store
 from rifflux.text.people import is_venue, named, person_key, venue_keys
 from rifflux.types import AUTHORS, VENUE, Credit, Filter, Notice, Query
 
-#: Spellings of a name that are told.
+#: The maximum number of spellings listed in a notice.
 MOST_TOLD = 3
 
 
 def in_any_spelling(vocabulary: CreditVocabulary, filter: Filter) -> Filter:
-    """Return a filter whose authors and venues are as works have them, however they were given.
+    """Return the filter with its authors and venues in the spellings of the stored works.
 
-    An author is also given by an identifier: an ORCID iD, or `openalex:A5023888391`.
+    An author may also be given by an identifier: an ORCID iD, or `openalex:A5023888391`.
     """
     roles = {AUTHORS: AUTHORS, "author": AUTHORS, VENUE: VENUE}
     metadata = dict(filter.metadata)
@@ -29,7 +29,7 @@ def in_any_spelling(vocabulary: CreditVocabulary, filter: Filter) -> Filter:
         else:
             values = [given]
         if known := [name for each in values if isinstance(each, str) for name in _like(vocabulary, role, each)]:
-            # Documents that are no works may have the name as it was given.
+            # Documents that are not works may have the name exactly as given.
             if field_name == role:
                 kept = values
             else:
@@ -42,7 +42,7 @@ def in_any_spelling(vocabulary: CreditVocabulary, filter: Filter) -> Filter:
 
 
 def _like(vocabulary: CreditVocabulary, role: str, written: str) -> list[str]:
-    """Return the spellings that works have of an author or a venue as somebody writes it."""
+    """Return the stored spellings of an author or a venue as written by the user."""
     if role == VENUE:
         known = vocabulary.known(VENUE, venue_keys(written))
         return sorted({name for names in known.values() for name in names if is_venue(written, name)})
@@ -55,7 +55,7 @@ def _like(vocabulary: CreditVocabulary, role: str, written: str) -> list[str]:
 
 
 def with_credits(query: Query, read: CreditsRead, store: Store, text: str) -> Query:
-    """Return the query with those whom the question names; it wants their works alone where nothing else is left."""
+    """Return the query with the credits it names; if nothing else remains, it filters for their works."""
     if read.only:
         sure = [credit for credit in read.credits if credit.sure]
     else:
@@ -71,7 +71,7 @@ def with_credits(query: Query, read: CreditsRead, store: Store, text: str) -> Qu
 
 
 def credit_notes(credits: Sequence[Credit]) -> tuple[Notice, ...]:
-    """Return a note on each credit: its spellings, and the evidence for it."""
+    """Return a notice on each credit, with its spellings and the evidence for it."""
     notes = []
     for credit in credits:
         text = f"{credit.label} ({', '.join(_listed(credit))})"
@@ -80,7 +80,7 @@ def credit_notes(credits: Sequence[Credit]) -> tuple[Notice, ...]:
 
 
 def _listed(credit: Credit) -> list[str]:
-    """Return the spellings of a name that the notes list, and the evidence for it."""
+    """Return the spellings and the evidence to list for a credit."""
     others = [name for name in credit.names if name != credit.said]
     if len(others) > MOST_TOLD:
         more = [f"and {len(others) - MOST_TOLD} more"]

@@ -1,10 +1,10 @@
-"""Authors, venues and years that a question names, read against those of the works that are there.
+"""Recognition of authors, venues and years in a query, compared with those of the stored works.
 
-No form of a question is known here. A name is a run of words that fits the name of somebody who wrote a work of the
-index (`text.people`), and evidence says if it is meant as one: that several words of it fit, a word such as `by` before
-it, a possessive, a year behind it, a capital inside of the sentence, and that the question asks for nothing else.
-Against it speaks that texts say the word much more often than works are by somebody of that name, or say it next to the
-word that stands beside it in the question: `gray code`, `sorting by field`.
+No fixed form of query is assumed. A name is a run of words that fits the name of an author of a work in the index
+(`text.people`), and evidence decides whether it is meant as one: several matching words, a word such as `by` before it,
+a possessive, a year after it, a capital inside the sentence, or a query that contains nothing else. Evidence against
+it: texts use the word much more often than works have an author of that name, or use it next to the neighbouring word
+of the query, as in `gray code` and `sorting by field`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from rifflux.text.question_words import asks_only, written_by
 from rifflux.types import AUTHORS, VENUE, Credit
 
 YEAR = "year"
-#: Evidence of so much makes a name that lifts works, and one that nothing else can be meant by.
+#: The points at which a name lifts works, and at which it is certain to be a name.
 ENOUGH = 2
 SURE = 3
-#: Beside a name that is sure, the rest of a question is a subject if it has no more words.
+#: Next to a certain name, the rest of a query is taken as its subject if it has at most this many words.
 SHORT_SUBJECT = 6
 _JOINED = re.compile(r"\s*(?:,|&|and|or|und|et|y|e|en)\s*|\s*,\s*(?:and|or)\s*", re.IGNORECASE)
 _BESIDE_YEAR = re.compile(r"[\s,(\[]*(?:(?:in|from|of)\s+)?", re.IGNORECASE)
@@ -30,7 +30,7 @@ _BESIDE_YEAR = re.compile(r"[\s,(\[]*(?:(?:in|from|of)\s+)?", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class CreditsRead:
-    """What a question names of this sort, and the question without what is sure; `only` says that nothing is left."""
+    """The credits that a query names, and the rest of its text; `only` is True if nothing else remains."""
 
     credits: tuple[Credit, ...] = ()
     rest: str = ""
@@ -38,16 +38,16 @@ class CreditsRead:
 
 
 def read_credits(vocabulary: CreditVocabulary, text: str) -> CreditsRead:
-    """Return the authors, venues and years of works that a question names."""
+    """Return the authors, venues and years of works that a query names."""
     return _Question(vocabulary, text, MASKED.sub(lambda match: " " * len(match[0]), text)).read()
 
 
 @dataclass(frozen=True)
 class _Question(Sentence):
-    """A question, and what speaks for each of its names."""
+    """A query with the evidence for each of its names."""
 
     def read(self) -> CreditsRead:
-        """Return the names that are meant."""
+        """Return the credits with enough evidence."""
         people = self._people()
         venues = self._venues()
         years = [*YEAR_OF_WORK.finditer(self.masked)]
@@ -78,7 +78,7 @@ class _Question(Sentence):
         return CreditsRead(tuple(reversed(credits.values())), rest, only)
 
     def _by(self, mention: Mention, only: bool, found: Sequence[tuple[Credit, tuple[int, int]]]) -> dict[str, int]:
-        """Return what speaks for a name being that of an author, each with what it counts."""
+        """Return the evidence, as points by reason, that a name is an author's."""
         first = self.tokens[mention.first]
         last = self.tokens[mention.last]
         before = self.masked[: first.start]
@@ -89,7 +89,7 @@ class _Question(Sentence):
         possessive = last.written[-2:] in ("'s", "’s") or last.written[-1:] in "'’"
         follows = mention.last + 1 < len(self.tokens) and self._asks(self.tokens[mention.last + 1])
         rarity = self._rarity(mention)
-        # Societies are authors, too: of their names, words that many texts say are no name.
+        # Societies are authors too: words of their names that many texts contain are not names.
         told = {
             "a full name": (3 if rarity >= 0 else 1) if mention.quality > 2 else 0,
             "'by'": 2 * cue,
@@ -102,14 +102,14 @@ class _Question(Sentence):
         if mention.quality < 3:
             told["only a given name"] = -1 if mention.quality == 1 else 0
             told["how often texts say it"] = rarity
-            # Said of a thing and not of a person: `Hilbert spaces`, `Floyd's algorithm`, `sorting by field`.
+            # These describe a thing rather than a person: `Hilbert spaces`, `Floyd's algorithm`, `sorting by field`.
             plain = self.titled or not first.capital
             if (plain or not cue) and not joined and self._is_term(mention, over=cue):
                 told["part of a term"] = -2
         return {reason: points for reason, points in told.items() if points}
 
     def _is_term(self, mention: Mention, *, over: bool) -> bool:
-        """Return True if texts say the name next to the word beside it, or to the one before `by`."""
+        """Return True if texts contain the name next to its neighbouring word, or next to the one before `by`."""
         of_word = self.vocabulary.analyzer.of_word
         if over:
             before = mention.first - 2
@@ -131,7 +131,7 @@ class _Question(Sentence):
     # Venues and years
 
     def _in(self, mention: Mention, only: bool) -> dict[str, int]:
-        """Return what speaks for a name being that of a venue."""
+        """Return the evidence, as points by reason, that a name is a venue's."""
         first = self.tokens[mention.first]
         acronym = mention.first == mention.last and len(first.written) > 2 and first.written.isupper()
         told = {
@@ -147,7 +147,7 @@ class _Question(Sentence):
     def _of_years(
         self, years: Sequence[re.Match[str]], found: Sequence[tuple[Credit, tuple[int, int]]], only: bool
     ) -> Iterator[tuple[Credit, tuple[int, int]]]:
-        """Yield the years that works are of: behind an author or a venue, or alone."""
+        """Yield publication years: after an author or a venue, or alone."""
         for match in years:
             before = self.masked[: match.start()]
             behind = any(_BESIDE_YEAR.fullmatch(before[end:]) for _, (_, end) in found if end <= match.start())
@@ -164,7 +164,7 @@ class _Question(Sentence):
             if sum(told.values()) >= ENOUGH and self.vocabulary.store.catalog.any_passes(credit.filter):
                 yield credit, match.span()
 
-    # What is left of the question
+    # The remaining query
 
     def _credit(
         self, role: str, mention: Mention, points_by_reason: Mapping[str, int], only: bool
@@ -177,7 +177,7 @@ class _Question(Sentence):
         return Credit(role, said, mention.names, sum(points_by_reason.values()) >= SURE and cued, reasons), span
 
     def _asks_only(self, spans: Sequence[tuple[int, int]]) -> bool:
-        """Return True if the words outside of some spans only ask."""
+        """Return True if the words outside the given spans contain only question words."""
         left = [token for token in self.tokens if not any(start <= token.start < end for start, end in spans)]
         words = [re.sub(r"['’]s?\Z", "", token.written.casefold()).strip(".") for token in left]
         return (
@@ -188,7 +188,7 @@ class _Question(Sentence):
 
     @property
     def _written_by(self) -> frozenset[str]:
-        """Return the words that lead to an author in the language of the index."""
+        """Return the words that introduce an author in the language of the index."""
         return written_by(self.vocabulary.analyzer.language)
 
     def _outside(self, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
@@ -199,7 +199,7 @@ class _Question(Sentence):
         yield self.text[end:]
 
     def _without(self, spans: Sequence[tuple[int, int]]) -> str:
-        """Return the question without some spans, and without the words that led to them."""
+        """Return the query without the given spans and without the words that introduce them."""
         pieces = list(self._outside(spans))
         cues = self._written_by | APPEARED
         for place, piece in enumerate(pieces[:-1]):

@@ -1,13 +1,13 @@
-"""What else to search for: words spelt nearly like those that occur nowhere, and a user's synonyms.
+"""Query expansion: corrections of words that occur nowhere, other spellings of codes, and synonyms.
 
-Nothing here replaces a word of the question. Variants are further alternatives beside it, and each is told.
+No word of the query is replaced: variants are additional alternatives, and each is reported.
 
-A file of synonyms has one group a line, whose members stand for each other, or a rule for one direction:
+A synonyms file has one group of interchangeable phrases per line, or a one-way rule:
 
-    ttl, time to live, time-to-live     # any of them finds the others
-    k8s => kubernetes                   # k8s finds kubernetes, not the other way round
+    ttl, time to live, time-to-live     # each of them finds the others
+    k8s => kubernetes                   # k8s finds kubernetes, but not vice versa
 
-Indexes that read mathematical notation have the lexicon `text/lexicon/mathematics.txt` besides.
+Indexes that read mathematical notation also use the lexicon `text/lexicon/mathematics.txt`.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from rifflux.types import Clause, Notice, Query
 if TYPE_CHECKING:
     from rifflux.retrieve.query.codes import Frequencies, NearTerms
 
-#: A word may differ by one letter from this length on, by two from the other.
+#: The minimum word length for a correction of one letter, and for one of two letters.
 SHORTEST = 4
 SHORTEST_FOR_TWO = 8
 MOST_SPELLINGS = 3
-#: A question gets its first unknown words mended; a pasted page of another language must not cost seconds.
+#: The maximum number of unknown words corrected: a pasted page of another language must not cost seconds.
 MOST_MENDED = 4
-#: Variants of a question that are looked up in the texts, to name them as people write them.
+#: The maximum number of variants looked up in the texts to show them as people write them.
 MOST_LOOKED_UP = 8
-#: The code of the notice of what is searched besides a word.
+#: The code of the notice about variants of a word.
 VARIANTS = "query.variants"
-#: `C#` holds no comment.
+#: A comment must follow white space: the `#` of `C#` does not begin one.
 _COMMENT = re.compile(r"(?:^|\s)#.*")
-#: The lexicon that comes with a way to read mathematics.
+#: The built-in lexicon of each mathematics mode.
 LEXICONS: Mapping[str, str] = {"notation": "mathematics.txt"}
 _FORMAT = "write a group such as 'ttl, time to live', or a rule such as 'k8s => kubernetes'"
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A clause that is searched in addition to the question, and the words it stands beside, whose terms are `beside`.
+    """An additional clause to search for, with the words (`word`) and terms (`beside`) that it is an alternative to.
 
     `spelling` is how people write the clause; empty for terms of the index, which are stems.
     """
@@ -62,7 +62,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Synonyms:
-    """What stands for what: the variants of a phrase by its terms, of which it has at most `longest`."""
+    """Synonym rules: the variants of each phrase by its terms; `longest` is the longest phrase, in terms."""
 
     rules: Mapping[Clause, tuple[Variant, ...]]
     longest: int
@@ -77,10 +77,10 @@ def expand(
     is_phrase: Callable[[Clause], bool] = lambda _: False,
     elsewhere: Frequencies | None = None,
 ) -> tuple[Query, tuple[Variant, ...], tuple[Notice, ...]]:
-    """Return the query with its variants, those of words one by one, and a note on each formula.
+    """Return the query with its variants, the variants of single words, and a notice on each formula.
 
-    `is_phrase` tells whether terms stand side by side in the index, and `elsewhere` how often terms occur in other
-    stores that are searched for the same question.
+    `is_phrase` returns whether terms are adjacent in the index; `elsewhere` returns the frequencies of terms in other
+    stores that are searched with the same query.
     """
     numbered = any(map(str.isdecimal, chain(query.semantic_text, *(each[0] for each in query.tokens))))
     found = [
@@ -89,7 +89,7 @@ def expand(
         *(_numbers(query, frequencies, vocabulary, is_phrase) if numbered else ()),
     ]
     asked = {*query.clauses, *query.required, *query.excluded, *query.variants}
-    # A dictionary, because two words may lead to the same variant.
+    # A dictionary, because two words may have the same variant.
     fresh: dict[Clause, Variant] = {}
     for variant in found:
         if variant.clause not in asked:
@@ -114,7 +114,7 @@ def expand(
 def _numbers(
     query: Query, frequencies: Frequencies, vocabulary: NearTerms, is_phrase: Callable[[Clause], bool]
 ) -> Iterator[Variant]:
-    """Return other ways to write numbers and codes; what finds them is imported for questions that have some."""
+    """Yield other spellings of numbers and codes."""
     from rifflux.retrieve.query.codes import codes, shortened
 
     return starmap(
@@ -127,7 +127,7 @@ def _written(clause: Clause, word: str, beside: Clause) -> Variant:
 
 
 def variant_notes(variants: Iterable[Variant], spelled: Callable[[Clause], str]) -> Iterator[Notice]:
-    """Yield a note on each word that has variants; `spelled` returns how texts write terms."""
+    """Yield a notice for each word with variants; `spelled` returns the spelling of terms in the texts."""
     spellings_by_reason: dict[str, list[str]] = {}
     words_by_reason: dict[str, list[str]] = {}
     looked_up = 0
@@ -151,11 +151,11 @@ def variant_notes(variants: Iterable[Variant], spelled: Callable[[Clause], str])
 def spellings(
     query: Query, frequencies: Frequencies, vocabulary: NearTerms, elsewhere: Frequencies | None = None
 ) -> Iterator[Variant]:
-    """Yield near terms for each plain word that occurs neither here nor `elsewhere`, the most frequent first."""
+    """Yield similar terms, most frequent first, for each plain word that occurs neither here nor `elsewhere`."""
     asked = set(query.clauses)
     words: dict[str, str] = {}
     for word, terms in query.words.items():
-        # What holds a digit or humps is a name.
+        # Words with digits or inner capitals are names and are not corrected.
         if len(terms) == 1 and terms in asked and terms[0].isalpha() and len(terms[0]) >= SHORTEST:
             words[terms[0]] = word
     alternatives = [*zip(query.variants, query.beside, strict=True)]
@@ -163,7 +163,7 @@ def spellings(
         held = frequencies([*words, *chain.from_iterable(variant for variant, _ in alternatives)])
     else:
         held = {}
-    # A word that the texts of another language hold in its form there is not misspelt.
+    # A word whose form in another language occurs in the texts is not misspelt.
     known = {term for variant, beside in alternatives if all(held.get(each) for each in variant) for term in beside}
     unknown = [term for term in words if not held.get(term) and term not in known]
     if unknown and elsewhere:
@@ -175,9 +175,9 @@ def spellings(
 
 
 def _near(term: str, vocabulary: NearTerms) -> list[str]:
-    """Return the nearest terms with the same first letter, which is seldom mistyped; the most frequent first."""
+    """Return the nearest terms with the same first letter, which is seldom mistyped, most frequent first."""
     most = 2 if len(term) >= SHORTEST_FOR_TWO else 1
-    # Where one letter explains it, two are no explanation.
+    # If changing one letter suffices, two are not tried.
     for letters in range(1, most + 1):
         like = partial(_is_near, term, frozenset(term), letters)
         if near := vocabulary(term[0], len(term) - letters, len(term) + letters, like):
@@ -186,17 +186,18 @@ def _near(term: str, vocabulary: NearTerms) -> list[str]:
 
 
 def _is_near(term: str, letters: frozenset[str], most: int, other: str) -> bool:
-    """Return whether another word is a spelling of a term, whose `letters` are given, with at most `most` changes."""
-    # A changed letter makes a difference of two between the sets of letters, which are compared much sooner.
+    """Return True if another word is within `most` edits of a term with the given set of `letters`."""
+    # A changed letter makes a difference of at most two between the sets of letters, which are much faster to compare.
     if len(letters.symmetric_difference(other)) > 2 * most:
         return False
     return other.isalpha() and distance(term, other, most) <= most
 
 
 def distance(one: str, other: str, most: int) -> int:
-    """Letters to add, drop, change or swap with their neighbour, or `most + 1` if more than `most` are needed.
+    """Return the edit distance of two words, or `most + 1` if it is larger than `most`.
 
-    Damerau-Levenshtein distance in its restricted form: no part is changed twice.
+    Restricted Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of neighbours; no part is
+    edited twice.
     """
     if abs(len(one) - len(other)) > most:
         return most + 1
@@ -218,7 +219,7 @@ def distance(one: str, other: str, most: int) -> int:
 
 
 def _differing(one: str, other: str) -> tuple[str, str]:
-    """Return both without their common beginning and end, which their distance does not depend on."""
+    """Return both words without their common prefix and suffix, which do not affect the distance."""
     start = 0
     while start < min(len(one), len(other)) and one[start] == other[start]:
         start += 1
@@ -234,7 +235,7 @@ def _differing(one: str, other: str) -> tuple[str, str]:
 
 
 def synonyms(query: Query, known: Synonyms) -> Iterator[Variant]:
-    """Yield the synonyms of what stands in the question, except those that stand in it too."""
+    """Yield the synonyms of the query's phrases, except those that the query already contains."""
     terms = query.terms
     windows: dict[Clause, None] = {}
     for width in range(known.longest, 0, -1):
@@ -247,7 +248,7 @@ def synonyms(query: Query, known: Synonyms) -> Iterator[Variant]:
 
 
 def known_synonyms(path: str | Path | None, analyzer: Analyzer) -> Synonyms | None:
-    """Return the synonyms of a file, and those that come with the way the analyzer reads mathematics."""
+    """Return the synonyms of a file merged with the built-in lexicon of the analyzer's mathematics mode."""
     shipped = LEXICONS.get(analyzer.mathematics)
     paths = [
         *([Path(rifflux.text.__file__).with_name("lexicon") / shipped] if shipped else []),
@@ -264,12 +265,12 @@ def known_synonyms(path: str | Path | None, analyzer: Analyzer) -> Synonyms | No
 
 
 def read_synonyms(path: str | Path, analyzer: Analyzer) -> Synonyms:
-    """Read a file of synonyms. Raises `NotFound`, or `InvalidArgument` with the line that is wrong."""
+    """Read a file of synonyms. Raises `NotFound`, or `InvalidArgument` naming the invalid line."""
     path = Path(path).expanduser()
     try:
         lines = path.read_text("utf-8").splitlines()
     except FileNotFoundError:
-        raise NotFound(f"no file of synonyms at {path}: mend the setting 'synonyms', or make the file") from None
+        raise NotFound(f"no synonyms file at {path}: correct the setting 'synonyms', or create the file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidArgument(f"the synonyms in {path} cannot be read ({error}): give a text file in UTF-8") from None
     rules: dict[Clause, dict[Clause, Variant]] = {}
@@ -281,10 +282,10 @@ def read_synonyms(path: str | Path, analyzer: Analyzer) -> Synonyms:
 
 
 def _rules(line: str, place: str, analyzer: Analyzer) -> Iterator[tuple[Clause, Variant]]:
-    """Yield the rules of a line: the terms of a phrase, and a variant of it."""
+    """Yield the rules of a line: the terms of a phrase, and one of its variants."""
     sides = [_members(side, place, analyzer) for side in line.split("=>")]
     if len(sides) > 2 or (len(sides) == 1 and len(sides[0]) < 2):
-        raise InvalidArgument(f"{place}: {line!r} is no line of synonyms: {_FORMAT}")
+        raise InvalidArgument(f"{place}: {line!r} is not a line of synonyms: {_FORMAT}")
     pairs = product(*sides) if len(sides) == 2 else permutations(sides[0], 2)
     for (source, word), (target, spelling) in pairs:
         if source != target:
@@ -296,15 +297,15 @@ def _members(side: str, place: str, analyzer: Analyzer) -> list[tuple[Clause, st
     for terms, written in members:
         if not terms:
             if written:
-                problem = f"{written!r} holds no word to search for"
+                problem = f"{written!r} contains no searchable word"
             else:
                 problem = "an entry is empty"
             raise InvalidArgument(f"{place}: {problem}: {_FORMAT}")
     return members
 
 
-#: Terms of a formula that is searched as a phrase, neighboring tokens that are searched as a piece of it, and the most
-#: pieces of one question. Shorter ones stand in too many texts that have another formula.
+#: The minimum number of terms for a formula to be searched as a phrase, the number of neighbouring tokens per piece,
+#: and the maximum number of pieces per query. Shorter phrases occur in too many texts with another formula.
 LEAST_TERMS = 3
 WIDTH = 4
 MOST_PIECES = 16
@@ -316,7 +317,7 @@ _NAMES = frozenset(
 
 
 def formulas(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, list[Clause]]]:
-    """Yield each formula of a question as its tokens, with the phrases to search it by: whole, then its pieces."""
+    """Yield each formula of a query as its tokens, with the phrases to search for: the whole, then its pieces."""
     if analyzer.mathematics != "notation":
         return
     for run in _runs(query.tokens):
@@ -329,7 +330,7 @@ def formulas(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, list[Claus
 
 
 def _runs(tokens: Iterable[tuple[str, Clause]]) -> Iterator[list[tuple[str, Clause]]]:
-    """Yield the longest runs of tokens without an ordinary word, each token with its terms."""
+    """Yield the longest runs of tokens, with their terms, that contain no ordinary word."""
     run: list[tuple[str, Clause]] = []
     for token, terms in tokens:
         if _is_word(token):

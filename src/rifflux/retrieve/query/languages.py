@@ -1,8 +1,8 @@
-"""Questions about content in several languages.
+"""Queries over content in several languages.
 
-A document is analyzed in its own language, so a word of the question may be another term in each. The question is read
-in one language, the one that most of its function words belong to; what other languages make of its words is searched
-as alternatives of equal worth.
+A document is analyzed in its own language, so a word of the query may have a different term in each. The query is read
+in the language of most of its function words; its terms in other languages are searched as equally weighted
+alternatives.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _EDGES = ".,;:!?()[]{}'\"-*"
 
 
 def of_question(text: str, analyzers: Sequence[Analyzer]) -> Analyzer:
-    """Return the analyzer to read a question with: that of most of its function words, of equals the first.
+    """Return the analyzer for a query: the language of most of its function words, or the first of equals.
 
-    A language in which the question has nothing but function words is not meant: "war" is about war.
+    A language in which the query consists only of function words is ruled out: "war" is about war.
     """
     words = [word.strip(_EDGES) for word in text.casefold().split()]
     telling = [each for each in analyzers if each.terms(text)] or analyzers
@@ -35,9 +35,9 @@ def in_other_languages(
     excluded: Sequence[str],
     prefixes: Sequence[str],
 ) -> Query:
-    """Return a question with what other languages make of its words, its phrases, its exclusions and its prefixes.
+    """Return the query with the other languages' forms of its words, phrases, exclusions and prefixes.
 
-    `phrases` are the required ones as text with their terms.
+    `phrases` are the required phrases as text with their terms.
     """
     variants: dict[Clause, Clause] = {}
     stands_for: dict[str, dict[str, str]] = {}
@@ -74,9 +74,9 @@ def in_other_languages(
 
 
 def _pairs(terms: Clause, others: Clause) -> list[tuple[str, str]]:
-    """Return terms of another language, each with the term of the question that it stands for.
+    """Return the terms of another language, each paired with the query's term that it corresponds to.
 
-    A word that is several terms in one language and not as many in the other has no counterparts.
+    A word with different numbers of terms in the two languages has no pairs.
     """
     if len(terms) != len(others):
         return []

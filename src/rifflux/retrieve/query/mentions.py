@@ -1,4 +1,4 @@
-"""Runs of words in a question that fit the name of an author or of a venue that works have."""
+"""Runs of words in a query that fit the name of an author or a venue of stored works."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ from rifflux.text.people import Named, Word, is_particle, is_venue, named, spoke
 from rifflux.text.question_words import asks_only
 from rifflux.types import AUTHORS, VENUE, Clause
 
-#: Whether the facts of a work of a namespace under a license are told.
+#: Returns whether the facts of a work, given its namespace and license, may be disclosed.
 Tells = Callable[[str, str | None], bool]
-#: A pasted page names nobody: so many words are looked up.
+#: The maximum number of words examined: a pasted page names nobody.
 MOST_WORDS = 64
-#: No name has more words; of a venue more.
+#: The maximum number of words in a person's name, and in a venue's.
 LONGEST_NAME = 6
 LONGEST_VENUE = 9
-#: A word that stands for an initial is in no text, or in not more of them where it is written as a name.
+#: The maximum share of texts that contain a word written as a name, for it to match an initial; other words must not
+#: occur.
 COMMON = 0.05
-#: So many spellings of a name are searched for.
+#: The maximum number of spellings of a name to search for.
 MOST_NAMES = 2_000
 MASKED = re.compile(r'"[^"]*"|“[^”]*”|(?<!\S)-\S+|(?<!\S)\w+:\S+')
 GAP = re.compile(r"[\s.]*")
 _COMMA = re.compile(r"[\s.]*,\s*")
-#: Stand before the venue or the year that works appeared in.
+#: Words that precede the venue or the year of works.
 APPEARED = frozenset(("in", "from", "of", "im", "aus", "dans", "en", "nel", "em"))
 
 
 @dataclass(frozen=True, slots=True)
 class NameToken:
-    """A word of a question: where it stands, as it is written, and what it says in a name."""
+    """A token of a query: its span, its text, and its words as parts of a name."""
 
     start: int
     end: int
@@ -45,18 +46,18 @@ class NameToken:
 
     @property
     def capital(self) -> bool:
-        """Return True if it is written with a capital."""
+        """Return True if it begins with a capital."""
         return self.written[:1].isupper()
 
     @property
     def initials(self) -> bool:
-        """Return True for letters that stand for words: `E.`, `E.W.`, a capital `E`."""
+        """Return True if it consists of initials: `E.`, `E.W.`, or a capital `E`."""
         return all(word.is_initial for word in self.words) and (self.capital or "." in self.written)
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A run of tokens that is a name: the spellings that it fits, and the works that have them."""
+    """A run of tokens that matches names: the matching spellings, and the number of works that have them."""
 
     first: int
     last: int
@@ -67,9 +68,9 @@ class Mention:
 
 @dataclass(frozen=True)
 class CreditVocabulary:
-    """The authors and venues in a store; `tells` says of which works they may be disclosed.
+    """The authors and venues in a store; `tells` returns whether a work's credits may be disclosed.
 
-    `frequencies` tells how many chunks hold a term, `held` if terms stand side by side.
+    `frequencies` returns how many chunks contain each term, `held` whether terms are adjacent.
     """
 
     store: Store
@@ -80,16 +81,16 @@ class CreditVocabulary:
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
-        """Return how many documents and chunks there are."""
+        """Return the numbers of documents and chunks."""
         return self.store.counts()
 
     @property
     def chunks(self) -> int:
-        """Return how many chunks there are."""
+        """Return the number of chunks."""
         return self.counts["chunks"]
 
     def known(self, role: str, keys: Collection[str]) -> Mapping[str, Mapping[str, int]]:
-        """Return the names by the keys that they are looked up by, each with its works."""
+        """Return the names by lookup key, each with its number of works."""
         found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for each in self.store.catalog.credited(role, sorted(keys)) if keys else ():
             if self.tells(each.namespace, each.license):
@@ -99,7 +100,7 @@ class CreditVocabulary:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A question as tokens, those of `used` being of a name; what is quoted or a facet is masked."""
+    """A tokenized query; `used` are the tokens already assigned to a name, and quotations and facets are masked."""
 
     vocabulary: CreditVocabulary
     text: str
@@ -117,7 +118,7 @@ class Sentence:
 
     @cached_property
     def titled(self) -> bool:
-        """Whether capitals say nothing, since most words have one: a title, or a text in capitals."""
+        """Return True if capitals carry no information: a title, or a text in capitals."""
         words = [
             token for token in self.tokens[1:] if len(token.written) > 3 and token.written.casefold() not in self.stop
         ]
@@ -131,7 +132,7 @@ class Sentence:
         )
 
     def _people(self) -> list[Mention]:
-        """Return the names of people, from left to right; no word is of two."""
+        """Return the names of people from left to right, without overlaps."""
         keys = {form for token in self.tokens if self._may_name(token) for word in token.words for form in word.forms}
         known = self.vocabulary.known(AUTHORS, {key for key in keys if len(key) > 1})
         if not known:
@@ -146,11 +147,11 @@ class Sentence:
         return found
 
     def _may_name(self, token: NameToken) -> bool:
-        """Return True unless a word only makes a sentence."""
+        """Return True unless a word is a mere function word."""
         return token.written.casefold() not in self.stop or (token.capital and token is not self.tokens[0])
 
     def _around(self, place: int) -> Iterator[tuple[int, int]]:
-        """Yield the runs of words around one, the longest first."""
+        """Yield the runs of tokens around one, longest first."""
         for size in range(LONGEST_NAME, 0, -1):
             for first in range(max(0, place - size + 1), place + 1):
                 last = first + size - 1
@@ -162,7 +163,7 @@ class Sentence:
                     yield first, last
 
     def _is_run(self, first: int, last: int) -> bool:
-        """Return True if words stand side by side, with one comma at most: before given names or initials."""
+        """Return True if tokens are adjacent, with at most one comma, as before given names or initials."""
         commas = 0
         for one, other in pairwise(self.tokens[first : last + 1]):
             between = self.masked[one.end : other.start]
@@ -172,7 +173,7 @@ class Sentence:
         return commas <= 1
 
     def _fitting(self, first: int, last: int, known: Mapping[str, Mapping[str, int]]) -> Mention | None:
-        """Return the name that a run of words is, if it is one."""
+        """Return the name that a run of tokens matches, or None."""
         tokens = self.tokens[first : last + 1]
         said = Named(tuple(word for token in tokens for word in token.words))
         names: dict[str, int] = {}
@@ -188,7 +189,7 @@ class Sentence:
         return Mention(first, last, tuple(chosen), sum(names[each] for each in chosen), max(fits.values()))
 
     def _is_name(self, tokens: Sequence[NameToken], names: Iterable[str]) -> bool:
-        """Return True if all words of a run can be meant as a name: initials are, and what a spelling has in full."""
+        """Return True if all words of a run can belong to a name, as initials or as words of a full spelling."""
         if any(token.written in self.stop and not is_particle(token.words[-1]) for token in (tokens[0], tokens[-1])):
             return False
         full = {form for name in names for word in named(name).words if not word.is_initial for form in word.forms}
@@ -198,7 +199,7 @@ class Sentence:
                 continue
             if len(min(written, key=len)) == 1 or token.written.casefold() in self.stop or self._asks(token):
                 return False
-            # A given name stands before the family name, or behind a comma.
+            # A given name precedes the family name, or follows a comma.
             if token is tokens[-1] and "," not in self.masked[tokens[0].start : token.start]:
                 return False
             capital = token.capital and not self.titled
@@ -207,13 +208,13 @@ class Sentence:
         return True
 
     def _in_texts(self, token: NameToken) -> int:
-        """Return how many passages say a word."""
+        """Return the number of chunks that contain a word."""
         terms = [term for word in token.words for term in self.vocabulary.analyzer.of_word(word.forms[0])]
         found = self.vocabulary.frequencies(terms)
         return min((found.get(term, 0) for term in terms), default=0)
 
     def _venues(self) -> list[Mention]:
-        """Return the names of venues; one word is one where it stands by itself behind `in`, or in capitals."""
+        """Return the names of venues; a single word qualifies on its own after `in`, or capitalized."""
         runs: dict[tuple[int, int], str] = {}
         for first, token in enumerate(self.tokens):
             if first in self.used or not (token.capital or self._before(first) & APPEARED):
@@ -251,7 +252,7 @@ class Sentence:
         return -2
 
     def _asks(self, token: NameToken) -> bool:
-        """Return True for a word that only asks for works: `papers`, `published`."""
+        """Return True for a word that only requests works: `papers`, `published`."""
         return asks_only([token.written.casefold()], self.vocabulary.analyzer.language)
 
     def _before(self, place: int) -> set[str]:
@@ -261,9 +262,9 @@ class Sentence:
 
 
 def of_one_word(fits: Mapping[str, int], works: Mapping[str, int]) -> dict[str, int]:
-    """Return the names that a single word means: it is a family name where some have it last.
+    """Return the names that a single word means: family names if any name has it last.
 
-    Of names that begin with it, as those of `Wang Xiaoyun` do, all are meant unless it is a given name more often.
+    Names that begin with the word, such as `Wang Xiaoyun`, are included unless it is more often a given name.
     """
     family = {name: quality for name, quality in fits.items() if quality == 2}
     given = {name: quality for name, quality in fits.items() if quality == 1}

@@ -1,11 +1,11 @@
-"""Names as people write them: a title is recognized in the question, whatever its case, order, punctuation and zeros.
+"""Recognition of titles named in a query, regardless of case, order, punctuation and leading zeros.
 
-A text becomes atoms: its words as stems, and its numbers as values, each bound to the word before it. `Chapter 07`,
-`chapter-7` and `7 Chapter` have the same. No form of a name is known here: what counts is what the titles of the
-candidates hold, weighed by how rare it is among them.
+A text becomes atoms: its words as stems and its numbers as values, each bound to the word before it. `Chapter 07`,
+`chapter-7` and `7 Chapter` have the same atoms. No fixed form of name is assumed: titles are matched by their words,
+weighted by rarity among the candidates' titles.
 
-A title is named by a question if some beginning of it says what the question says (`AGREEMENT` of the idf of both), or
-if it stands in the question whole, or up to its number, as it is written.
+A query names a title if some beginning of the title matches it (`AGREEMENT` of the idf of both), or if the query
+contains the title literally, in full or up to its number.
 """
 
 from __future__ import annotations
@@ -27,21 +27,22 @@ _LETTERS = re.compile(r"[^\W\d_]+|\d+")
 _TERM = attrgetter("term")
 _NUMBER = attrgetter("number")
 MOST_DIGITS = 18
-#: A title agrees with a question that has so much in common with a beginning of it, where the titles know so much of
-#: the question; of titles that stand in a question, so many may be meant.
+#: The minimum overlap of a query and the beginning of a title, the minimum share of the query that the titles know, and
+#: the maximum number of titles contained in a query that may all be meant.
 AGREEMENT = 0.8
 KNOWN = 0.6
 MOST_STANDING = 3
 WHOLE = 1 - 1e-9
-#: Titles begin with a number by which they are known if so many do: `Chapter 7`, and no `interleukin 2`.
+#: The minimum number of titles that begin with a number in the same way for it to identify them: `Chapter 7`, but not
+#: `interleukin 2`.
 SCHEME = 3
-#: A beginning of a title is looked for among so many atoms.
+#: The maximum number of atoms in a beginning of a title.
 LONGEST = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A word, or a number with the word that it belongs to; `written` is the word as typed, in small letters."""
+    """A word, or a number with the word it belongs to; `written` is the word as typed, in lower case."""
 
     term: str
     written: str = ""
@@ -49,7 +50,7 @@ class Atom:
 
 
 def atoms(text: str, of_piece: Callable[[str], Sequence[Atom]]) -> list[Atom]:
-    """Return the atoms of a text in order, given what reads its words (see `of_word`); stop words are none."""
+    """Return the atoms of a text in order, without stop words; `of_piece` analyzes its words (see `of_word`)."""
     found: list[Atom] = []
     term = written = ""
     for piece in _PIECE.findall(text):
@@ -63,7 +64,7 @@ def atoms(text: str, of_piece: Callable[[str], Sequence[Atom]]) -> list[Atom]:
 
 
 def of_word(terms_of: Callable[[str], Clause], piece: str) -> tuple[Atom, ...]:
-    """Return the atoms of a word, given what makes its terms; `FindPath` is read as `find path`."""
+    """Return the atoms of a word from its terms; `FindPath` is read as `find path`."""
     if piece.isalpha():
         word = piece
     else:
@@ -78,7 +79,7 @@ def of_word(terms_of: Callable[[str], Clause], piece: str) -> tuple[Atom, ...]:
 
 
 def with_codes_parted(query: Query) -> str:
-    """Return the question with its codes parted as the index has them, where that is one way: `30 CFR 250.17`."""
+    """Return the query text with codes split as in the index if there is only one way: `30 CFR 250.17`."""
     text = query.semantic_text
     for token, terms in query.tokens if query.variants else ():
         if len(terms) > 1 and any(each.isdecimal() for each in token):
@@ -89,15 +90,15 @@ def with_codes_parted(query: Query) -> str:
 
 
 def letters_of(text: str) -> str:
-    """Return the words and numbers of a text in small letters, whatever stands between them and however they begin."""
+    """Return the words and numbers of a text in lower case, without punctuation and leading zeros."""
     return " ".join(piece.lstrip("0") or "0" for piece in _LETTERS.findall(fold(text)))
 
 
 def likeness(question: Sequence[Atom], title: Sequence[Atom], weight: Callable[[Atom], float]) -> tuple[float, float]:
-    """Return how well a title matches a question, and how much of the question stands anywhere in it; both in [0, 1].
+    """Return how well a title matches a query, and the share of the query found anywhere in it; both in [0, 1].
 
-    The first is the lesser of the shares that both have in common, by weight. A title with a number need only begin so:
-    what follows tells of what is numbered. It is 0 where a number that was asked is missing.
+    The first is the smaller of the two overlap shares, by weight. A title with a number need only match up to it: the
+    rest describes what is numbered. It is 0 if a number of the query is missing.
     """
     question = spelt_out(question, title)
     total = sum(weight(each) for each in question)
@@ -128,7 +129,7 @@ def likeness(question: Sequence[Atom], title: Sequence[Atom], weight: Callable[[
 
 
 def matching_width(title: Sequence[Atom], question: Sequence[Atom]) -> int:
-    """Return how many atoms a title begins with that stand so in the question: all, or up to a number; else 0."""
+    """Return the number of leading atoms of a title found in sequence in the query: all, up to a number, or 0."""
     for width in range(min(len(title), LONGEST), 1, -1):
         name = title[:width]
         if width == len(title) or (name[-1].number is not None and title[width].number is None):
@@ -144,7 +145,7 @@ def matching_width(title: Sequence[Atom], question: Sequence[Atom]) -> int:
 
 
 def spelt_out(question: Sequence[Atom], title: Sequence[Atom]) -> Sequence[Atom]:
-    """Return the question with words before numbers as the title has them, where they begin so: `ch. 7`."""
+    """Return the query with abbreviations before numbers expanded as in the title: `ch. 7`."""
     labelled = [atom for atom in question if atom.number is not None and atom.written]
     if not labelled:
         return question
@@ -161,9 +162,9 @@ def spelt_out(question: Sequence[Atom], title: Sequence[Atom]) -> Sequence[Atom]
 
 
 def _same(atom: Atom, title: Atom, titled: set[str], question_terms: set[str]) -> bool:
-    """Return True if an atom of the question is that of the title; a number is nothing without its word.
+    """Return True if an atom of the query equals one of the title; numbers must also agree on their word.
 
-    A number before all words may belong to any of them; a word that the title lacks says nothing of the number.
+    A number before all words may belong to any of them; a word missing from the title does not affect the number.
     """
     if atom.number is None or title.number is None:
         return atom.number == title.number and atom.term == title.term
@@ -177,25 +178,25 @@ def _same(atom: Atom, title: Atom, titled: set[str], question_terms: set[str]) -
 
 
 class Title(tuple[Atom, ...]):
-    """A title as atoms, with what is needed of it again and again worked out once."""
+    """A title as atoms, with cached derived values."""
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Return its words and numbers."""
+        """Return the title's words and numbers."""
         return frozenset(_key(each) for each in self)
 
     @cached_property
     def scheme(self) -> tuple[int, str] | None:
-        """Return where it has its first number, and the word of that."""
+        """Return the position of the first number and the word it belongs to."""
         return next(((place, atom.term) for place, atom in enumerate(self) if atom.number is not None), None)
 
 
 @dataclass(frozen=True)
 class Titles:
-    """The titles of candidates as atoms, each of which says more the fewer of them hold it.
+    """The titles of candidates as atoms, weighted by rarity among them.
 
-    `idf` is that of the question's words among all chunks; a word of many titles says no more than it does there.
-    `wholes` are the titles of documents, others those of their parts. `spelt` has other terms for those of no title.
+    `idf` is the idf of the query's words among all chunks and bounds the weight of words. `wholes` are the titles of
+    documents, the others those of their parts. `spelt` maps words found in no title to other terms.
     """
 
     read: Mapping[str, Title]
@@ -206,16 +207,16 @@ class Titles:
 
     @cached_property
     def count(self) -> Counter[str]:
-        """Return how many titles hold each word and each number."""
+        """Return the number of titles that contain each word and each number."""
         return Counter(chain.from_iterable(title.keys for title in self.read.values()))
 
     @cached_property
     def schemes(self) -> Counter[tuple[int, str] | None]:
-        """Return how many titles are numbered in the same way: the word of their first number and its place."""
+        """Return the number of titles per numbering scheme: the position of the first number and its word."""
         return Counter(title.scheme for title in self.read.values())
 
     def weight(self, atom: Atom) -> float:
-        """Return what an atom says: its idf among the titles, for a word at most that among the chunks."""
+        """Return the weight of an atom: its idf among the titles, for a word at most its idf among the chunks."""
         key = atom.term if atom.number is None else atom.number
         known = self._weights.get(key)
         if known is None:
@@ -225,10 +226,10 @@ class Titles:
         return known
 
     def named(self, question: Sequence[Atom], text: str) -> tuple[Collection[str], bool]:
-        """Return the titles that a question names, and True if they are the question rather than stand in it.
+        """Return the titles that a query names, and True if they are the whole query rather than contained in it.
 
-        They are it if they agree with it, or have its letters. `question` are the atoms of what is asked for, `text` is
-        the question as it was typed.
+        They are the whole query if they match its atoms or its letters. `question` are the atoms of the query's
+        subject, `text` is the query as typed.
         """
         question = [*(self._known(each) for each in question)]
         agreeing, holding = self._agreeing(question)
@@ -237,7 +238,7 @@ class Titles:
         found = [*dict.fromkeys((*agreeing, *same))]
         whole = bool(found)
         found = found or [*(self._written(text) or self._standing(question))]
-        # What is called so as a whole is meant before parts of others that are.
+        # Titles of documents take precedence over titles of parts.
         found = [name for name in found if name in self.wholes] or found
         for order in (str, _sorted) if len(found) > 1 else ():
             if same := [name for name in found if order(letters_of(name)) == order(spelt)]:
@@ -245,7 +246,7 @@ class Titles:
         return [name for name in found if f" {letters_of(name)} " in f" {spelt} "] or found, whole
 
     def _known(self, atom: Atom) -> Atom:
-        """Return a word that no title has as one of them spells it."""
+        """Return the atom, respelt as in some title if no title contains it."""
         if atom.number is not None or self.count[atom.term]:
             return atom
         near = next(filter(self.count.__getitem__, self.spelt.get(atom.term, ())), None)
@@ -254,7 +255,7 @@ class Titles:
         return atom
 
     def _agreeing(self, question: Sequence[Atom]) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the titles that match the question as a name, and those that hold most of its words."""
+        """Return the titles that match the query as a name, and those that contain most of its words."""
         labels = {atom.written for atom in question if atom.number is not None}
         known = list[Atom]()
         unknown = 0.0
@@ -263,7 +264,7 @@ class Titles:
             if atom.number is not None or self.count[atom.term] or (label and self._is_short(atom.written)):
                 known.append(atom)
             elif not label:
-                # What stands before a number may be called otherwise here: `section 250.1725`.
+                # The word before a number may be called something else here: `section 250.1725`.
                 unknown += self.weight(atom)
         if sum(map(self.weight, known)) < KNOWN / (1 - KNOWN) * unknown:
             return (), ()
@@ -271,20 +272,20 @@ class Titles:
         likenesses = {name: likeness(known, self.read[name], self.weight) for name in near}
         holding = [name for name, (_, held) in likenesses.items() if held >= AGREEMENT]
         sizes = [len(self.read[name]) for name, (like, _) in likenesses.items() if like >= AGREEMENT]
-        # A title that holds it and is no longer than one that agrees says no less.
+        # A title that contains the query and is no longer than a matching one counts as matching.
         longest = max(sizes, default=0)
         agreeing = [name for name in likenesses if likenesses[name][0] >= AGREEMENT]
         agreeing += [name for name in holding if name not in agreeing and len(self.read[name]) <= longest]
         if same := [name for name in holding if likenesses[name][0] >= WHOLE]:
             return same, holding
-        # Where many more titles hold what was asked, it is their subject and nobody's name.
+        # If many more titles contain the query, it is their subject and not a name.
         if not sizes or 2 * len(agreeing) < len(holding):
             return (), holding
-        # Those that lack a word of it give way to those that have all.
+        # Titles with all of the query's words take precedence over those that lack one.
         return [name for name in agreeing if likenesses[name][1] >= WHOLE] or agreeing, holding
 
     def _near(self, question: Sequence[Atom]) -> Collection[str]:
-        """Return the titles that share enough words with the question to match it; the others need not be compared."""
+        """Return the titles that share enough words with the query to match it; others need not be compared."""
         weights: dict[str, float] = {}
         for atom in question:
             weights[_key(atom)] = weights.get(_key(atom), 0.0) + self.weight(atom)
@@ -295,32 +296,32 @@ class Titles:
         ]
 
     def _is_short(self, word: str) -> bool:
-        """Return True if a title has a word that begins so."""
+        """Return True if a title contains a word with the given prefix."""
         return any(atom.written.startswith(word) for title in self.read.values() for atom in title)
 
     def _written(self, text: str) -> Sequence[str]:
-        """Return the titles that stand in a sentence with their capitals, between words that have none."""
+        """Return the capitalized titles that occur in a sentence between lower-case words."""
         found = [name for name in self.read if name in text and name[:1].isupper() and _stands_out(name, text)]
-        # Of `Path` and `Find the Path` the latter is meant.
+        # Of `Path` and `Find the Path`, the longer is meant.
         found = [name for name in found if not any(name != other and name in other for other in found)]
         if len(found) <= MOST_STANDING:
             return found
         return ()
 
     def _standing(self, question: Sequence[Atom]) -> Sequence[str]:
-        """Return the titles of which most stands in the question as it is written, if no others hold that too."""
+        """Return the titles mostly contained in the query in sequence, unless other titles contain that part too."""
         said = {*(_key(each) for each in question)}
         labels = {atom.written for atom in question if atom.number is not None}
         names: dict[tuple[Atom, ...], list[str]] = {}
         for name, title in self.read.items():
             if not title:  # of signs alone
                 continue
-            # A title that stands in the question begins there.
+            # The first atom of a contained title must occur in the query.
             begun = _key(title[0]) in said or any(title[0].written.startswith(label) for label in labels)
             width = matching_width(title, question) if begun else 0
             if width and (width == len(title) or self.schemes[title.scheme] >= SCHEME):
                 names.setdefault(title[:width], []).append(name)
-        # Of `path` and `find the path` the latter is meant; two that stand apart are both.
+        # Of `path` and `find the path` the longer is meant; if they occur apart, both are.
         longest = [each for each in names if not any(each != other and _stands_in(each, other) for other in names)]
         found = [name for each in longest for name in names[each]]
         if len(found) > MOST_STANDING:
@@ -328,13 +329,13 @@ class Titles:
         return [name for each in longest if self._holding(each) <= len(names[each]) for name in names[each]]
 
     def _holding(self, standing: Sequence[Atom]) -> int:
-        """Return how many titles have atoms side by side."""
+        """Return the number of titles that contain the given atoms in sequence."""
         keys = frozenset(_key(each) for each in standing)
         return sum(_stands_in(standing, title) for title in self.read.values() if keys <= title.keys)
 
 
 def _stands_in(name: Sequence[Atom], text: Sequence[Atom]) -> bool:
-    """Return True if all atoms of a name stand side by side in others."""
+    """Return True if all atoms of a name occur in sequence in a text."""
     return matching_width(name, text) == len(name)
 
 
@@ -343,7 +344,7 @@ def _sorted(words: str) -> str:
 
 
 def _stands_out(name: str, text: str) -> bool:
-    """Return True if a name stands in a text between words in small letters."""
+    """Return True if a name occurs in a text between lower-case words."""
     before, _, after = text.partition(name)
     left = _WORD.findall(before)[-1:]
     right = _WORD.findall(after)[:1]

@@ -1,13 +1,13 @@
-"""Reading a question: it is parsed, analyzed, classified and expanded here, each once, and travels as a `Query`.
+"""Query parsing, analysis and classification. The result is a `Query`.
 
-    "exact phrase"   must occur, its words next to each other; in a longer question that only mentions one
-                     (more words outside quotes than inside), it counts extra instead
+    "exact phrase"   must occur, its words adjacent; in a longer query that only mentions it
+                     (more words outside quotes than inside), it raises the score instead
     -word  -"a b"    must not occur
-    start*           any word that begins so
+    start*           any word with this prefix
     field:value      for the facets the profile declares, kind, path and collection; anything else with a colon is
                      plain words
 
-Everything that is not clearly one of these is plain words. No input is an error.
+Everything else is plain words. No input is an error.
 """
 
 from __future__ import annotations
@@ -31,36 +31,35 @@ if TYPE_CHECKING:
     from rifflux.retrieve.query.codes import Frequencies
 
 
-#: The facet that names what a caller has or reads, and not what a document says of itself.
+#: The facet that selects a caller's collections rather than a property of documents.
 COLLECTION = "collection"
 
 
 @dataclass(slots=True)
 class KnownFrequencies:
-    """How many chunks hold a term. Each is looked up once, the `first` together with those of the first call."""
+    """The number of chunks that contain each term, cached; `first` are looked up with the terms of the first call."""
 
     store: Store
     first: Sequence[str]
     known: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, terms: Sequence[str]) -> Mapping[str, int]:
-        """Return the frequencies of those terms that occur."""
+        """Return the frequencies of the terms that occur."""
         missing = [*filterfalse(self.known.__contains__, dict.fromkeys((*self.first, *terms)))]
         if missing:
             self.known |= dict.fromkeys(missing, 0) | dict(self.store.lexical.document_frequencies(missing))
         return dict(filter(itemgetter(1), zip(terms, (self.known[term] for term in terms), strict=True)))
 
 
-#: What may stand around a word; and around one that is excluded.
+#: Characters that may surround a word, and an excluded word.
 _EDGES = ".,;:!?()[]{}'"
 _MARKS = ".,;:!?()[]{}'-"
 
 
 class Words(dict[str, Clause]):
-    """The terms of the words of one question, as they were typed; no word is tokenized twice.
+    """The terms of a query's words as typed; no word is tokenized twice.
 
-    A part of the question is looked up word by word. One with words that are unknown, such as a piece of a formula, is
-    analyzed.
+    A part of the query is looked up word by word; a part with unknown words, such as a piece of a formula, is analyzed.
     """
 
     def __init__(self, analyzer: Analyzer) -> None:
@@ -68,7 +67,7 @@ class Words(dict[str, Clause]):
         self._analyzer = analyzer
 
     def read(self, text: str) -> list[tuple[str, Clause]]:
-        """Tokenize a text, note the terms of its words, and return its tokens with theirs."""
+        """Tokenize a text, record the terms of its words, and return its tokens with their terms."""
         read: list[tuple[str, Clause]] = []
         for word, tokens in self._analyzer.words(text):
             found = list(zip(tokens, (self._analyzer.terms_of(token) for token in tokens), strict=True))
@@ -94,7 +93,7 @@ class Words(dict[str, Clause]):
 
 
 def _joined(read: Iterable[tuple[str, Clause]]) -> Clause:
-    """Return the terms of tokens."""
+    """Return the concatenated terms of tokens."""
     return tuple(chain.from_iterable(each[1] for each in read))
 
 
@@ -109,25 +108,25 @@ _PIECE = re.compile(
     re.VERBOSE,
 )
 
-#: A facet's value that is a number may be stored as one.
+#: Numeric values of facets may be stored as numbers.
 _WHOLE = re.compile(r"-?\d{1,18}\Z")
 _DECIMAL = re.compile(r"-?\d{1,15}\.\d{1,15}\Z")
-#: How a part of a question is searched: word by word, as adjacent words, as the beginning of a word.
+#: The ways to search for a part of a query: word by word, as a phrase, or as a prefix.
 WORDS = "words"
 PHRASE = "phrase"
 PREFIX = "prefix"
-#: How soon a word stops counting more for being said again, and how long a word is for that.
+#: How quickly the weight of a repeated word saturates, and the minimum length of such a word.
 K3 = 8.0
 SHORTEST_WORD = 3
-#: From so many times on it counts no more: each count that words of a question have is one more statement.
+#: The maximum number of repetitions that count: each distinct count of a query's words costs another statement.
 MOST_REPEATS = 5
-#: A question without these is plain words.
+#: A query without these characters is plain words.
 _SYNTAX = frozenset('"-:*')
 
 
 @dataclass
 class _Reading:
-    """The parts of a question by what is meant with them; `meaning` is what is searched for, in its order."""
+    """The parts of a query by purpose; `meaning` are the parts to search for, in order."""
 
     meaning: list[tuple[str, str]] = field(default_factory=list)
     excluded: list[str] = field(default_factory=list)
@@ -144,10 +143,10 @@ def understand(
     is_phrase: Callable[[Clause], bool] = lambda _: False,
     others: Sequence[Analyzer] = (),
 ) -> Query:
-    """Analyze a question. `facets` are the metadata fields that `field:value` may name, beyond kind and path.
+    """Parse and analyze a query. `facets` are the metadata fields that `field:value` may name beyond kind and path.
 
-    `others` are the analyzers of further languages of the content. `is_phrase` tells whether terms stand side by side
-    in the index: words that close a question may belong to its subject.
+    `others` are the analyzers of further languages of the content. `is_phrase` returns whether terms are adjacent in
+    the index: words at the end of a query may belong to its subject.
     """
     text = _comparable(text)
     reading = _read(text, {*facets, "kind", "path"})
@@ -166,7 +165,7 @@ def understand(
     body, limits = _halves(text, reading)
     query = Query(
         text=text,
-        # Every word by itself, those of a phrase that is mentioned too, and that phrase whole.
+        # Every single word, including those of a mentioned phrase, then the phrases themselves.
         clauses=tuple(dict.fromkeys([*zip(chain(plain, *beside), strict=True), *beside])),
         worths=_worths(plain),
         required=() if mentioned else phrases,
@@ -194,7 +193,7 @@ def understand(
 def _subject(
     meaning: Sequence[tuple[str, str]], words: Words, language: str, is_phrase: Callable[[Clause], bool]
 ) -> tuple[str, Sequence[tuple[str, str]]]:
-    """Return the words that only ask, and the parts of a question without them."""
+    """Return the question words, and the parts of a query without them."""
     if len(meaning) != 1 or meaning[0][0] != WORDS:
         return "", meaning
     found = framed(meaning[0][1], language)
@@ -206,14 +205,14 @@ def _subject(
 
 
 def collections_in(text: str) -> tuple[str, ...]:
-    """Return the collections that a question names as `collection:wiki`."""
+    """Return the collections that a query names as `collection:wiki`."""
     if COLLECTION in text:
         return tuple(_read(_comparable(text), {COLLECTION}).facets.get(COLLECTION, ()))
     return ()
 
 
 def parted(text: str, facets: Collection[str] = ()) -> tuple[str, str]:
-    """Return what a question asks for, and its exclusions and facets; each half is read as in the whole."""
+    """Split a query into the text to search for and its exclusions and facets; each parses as in the whole."""
     text = _comparable(text)
     return _halves(text, _read(text, {*facets, "kind", "path"}))
 
@@ -225,14 +224,14 @@ def _halves(text: str, reading: _Reading) -> tuple[str, str]:
 
 
 def _comparable(text: str) -> str:
-    """Replace halves of surrogate pairs, as a broken terminal may send: nothing can store or compare them."""
+    """Replace unpaired surrogates, which a broken terminal may send and which cannot be stored or compared."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _worths(words: Sequence[str]) -> Mapping[Clause, float]:
-    """Return what each word counts that the question says n times: (k3 + 1) n / (k3 + n), as Okapi's BM25 has it.
+    """Return the weight of each word that the query repeats n times: (k3 + 1) n / (k3 + n), as in Okapi BM25.
 
-    Robertson et al., "Okapi at TREC-3", 1994. Letters and numbers are repeated without meaning more.
+    Robertson et al., "Okapi at TREC-3", 1994. Repeated letters and numbers carry no additional meaning.
     """
     worths: dict[Clause, float] = {}
     for word, count in Counter(filter(str.isalpha, words)).items():
@@ -263,7 +262,7 @@ def _read(text: str, facets: Collection[str]) -> _Reading:
 
 
 def within(query: Query, filter: Filter) -> Query:
-    """Return a question that was read without a filter, within one."""
+    """Return a query, parsed without a filter, restricted by one."""
     typed = query.filter
     kinds = (*filter.kinds, *typed.kinds)
     paths = (*filter.paths, *typed.paths)
@@ -273,7 +272,7 @@ def within(query: Query, filter: Filter) -> Query:
 
 
 def _limits(facets: dict[str, list[str]]) -> Filter:
-    """Return the facets of a question as a filter."""
+    """Return the facets of a query as a filter."""
     metadata = {
         name: [each for value in values for each in _readings(value)]
         for name, values in facets.items()
@@ -283,7 +282,7 @@ def _limits(facets: dict[str, list[str]]) -> Filter:
 
 
 def _readings(value: str) -> Iterator[str | int | float]:
-    """Yield a facet's value as it was typed, and as the number that it may be stored as."""
+    """Yield a facet's value as typed, and as the number it may be stored as."""
     yield value
     if _WHOLE.match(value):
         yield int(value)
@@ -291,15 +290,15 @@ def _readings(value: str) -> Iterator[str | int | float]:
         yield float(value)
 
 
-#: Above this share of identifiers among the words that mean something, a question is for one thing.
+#: Above this share of identifiers among its meaningful words, a query is for one thing.
 IDENTIFIER_SHARE = 0.5
-#: Above this share it is a question about one thing.
+#: Above this share, it is a query about one thing.
 MIXED_SHARE = 0.2
-#: A word in at most this share of the chunks, or in this many, is rare enough to be a name.
+#: A word in at most this share or number of chunks is rare enough to be a name.
 RARE_SHARE = 0.002
 RARE_COUNT = 2
 _QUOTED = re.compile(r'"([^"]+)"')
-#: Hahn–Banach is found where Hahn Banach is written, too.
+#: A query for Hahn–Banach also finds Hahn Banach.
 _DASH = re.compile(r"(?<=[^\W\d_])\s?(?:--?|[‐‑–—−])\s?(?=[^\W\d_])")
 
 
@@ -310,15 +309,15 @@ def classify(
     documents: int,
     is_phrase: Callable[[Clause], bool] = lambda _: False,
 ) -> Understanding:
-    """Classify a question; `frequencies` tells in how many of the `documents` chunks terms occur in this very index.
+    """Classify a query; `frequencies` returns how many of the index's `documents` chunks contain each term.
 
-    `is_phrase` tells whether terms stand side by side in it.
+    `is_phrase` returns whether terms are adjacent in the index.
     """
     rest = _QUOTED.sub(" ", query.text)
     terms = query.words
-    # A single word in quotes is mostly meant ironically or as a word; alone, it is what is looked for.
+    # A single quoted word is mostly meant ironically or as a word; alone, it is the search term.
     quoted = [each for each in _QUOTED.findall(query.text) if len(terms[each]) > 1 or not rest.strip()]
-    # Anchors too, and yet words like others: a theorem is also described without its name.
+    # Named results are anchors but also count as ordinary words: a theorem may be described without its name.
     if analyzer.mathematics == "notation":
         results = named_results(rest)
     else:
@@ -330,7 +329,7 @@ def classify(
         word = written.strip(_EDGES)
         if word and not searched.isdisjoint(terms[word]):
             words.append(word)
-    # A single word is a name, too, and so is one that is written as a name inside the question.
+    # A single word counts as a name, and so does a capitalized word inside the query.
     single = len(words) == 1 and not codes and not quoted
     names = [word for place, word in enumerate(words) if single or (place and word[0].isupper())]
     if names:
@@ -357,7 +356,7 @@ def classify(
 
 
 def _spelled_code(query: Query, frequencies: Frequencies, is_phrase: Callable[[Clause], bool]) -> Understanding | None:
-    """Return what a question is that spells one code of the index in another way; None for any other."""
+    """Return the classification of a query that spells a single code of the index differently, or None."""
     from rifflux.retrieve.query.codes import spelled_code
 
     spelled = spelled_code(query, frequencies, is_phrase)
@@ -369,7 +368,7 @@ def _spelled_code(query: Query, frequencies: Frequencies, is_phrase: Callable[[C
 
 
 def _codes(text: str, analyzer: Analyzer) -> tuple[list[str], str]:
-    """Return the identifiers in a text, each once, and the text without them."""
+    """Return the distinct identifiers in a text, and the text without them."""
     codes = []
     for find in (numbered_results, labelled) if analyzer.mathematics == "notation" else (labelled,):
         for written, code in list(find(text)):
@@ -379,17 +378,17 @@ def _codes(text: str, analyzer: Analyzer) -> tuple[list[str], str]:
 
 
 def _rare(words: Sequence[str], terms: Mapping[str, Clause], frequencies: Frequencies, documents: int) -> list[str]:
-    """Return the words that are rare in this index, but not unknown."""
+    """Return the words that occur in the index but rarely."""
     known = frequencies([*chain.from_iterable(terms[word] for word in words)])
     most = max(RARE_COUNT, RARE_SHARE * documents)
     return [word for word in words if 0 < max(known.get(term, 0) for term in terms[word]) <= most]
 
 
 def as_typed(query: Query) -> Mapping[str, str]:
-    """Return the words of a question by the term that each becomes; names, which become several, are left out."""
+    """Return the query's words by term, without words of several terms."""
     return {terms[0]: word for word, terms in query.words.items() if len(terms) == 1}
 
 
 def in_typed_words(clause: Clause, typed: Mapping[str, str]) -> str:
-    """Return a clause in the words that were typed."""
+    """Return a clause in the words as typed."""
     return " ".join(typed.get(term, term) for term in clause)
