@@ -213,9 +213,17 @@ class MissingExtra(RiffluxError):
 
 
 class Unreadable(RiffluxError):
-    """One file could not be read; its message is the reason for the user."""
+    """One file could not be read; its message is the reason for the user, and its `kind` the sort of reason.
+
+    Kinds are `broken` (cut off, damaged, or not what its name says), `empty`, `encrypted`, `no-text` (images only),
+    `encoding` (binary data, or no known encoding), `large` (too much text, passages or memory) and `slow`.
+    """
 
     code = "unreadable"
+
+    def __init__(self, message: str = "", *, kind: str = "broken", cure: Cure | None = None, **data: object) -> None:
+        super().__init__(message, cure=cure, **data)
+        self.kind = kind
 
 
 class ModelError(RiffluxError):

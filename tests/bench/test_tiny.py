@@ -78,6 +78,7 @@ ARGUMENTS: dict[str, str] = {
     "calls": "--kills 6 --files 4 --only index --only restore --only salvage",
     "kill": "--kills 2 --files 4",
     "hostile": "--scale 0.0001 --only deep. --only blank --only root",
+    "vault": "DATA/docs --uploads 4 --keep TMP",
     "switch": "INDEX --questions 3",
     "fuzz": "--examples 1 --only /facets --role user",
     "page": "INDEX DATA/scifact --questions 2",

@@ -209,12 +209,16 @@ class TestUploading:
 
 
 class TestRemoving:
-    def test_a_file_of_a_folder_is_not_removed_here(self, index: Index, tmp_path: Path) -> None:
-        (tmp_path / "bird.md").write_text("heron")
-        index.add(tmp_path)
-        with pytest.raises(InvalidArgument, match="remove it there"):
-            index.documents.remove("bird.md")
-        assert len(listed(index)) == 1
+    def test_a_file_of_a_folder_stays_removed(self, index: Index, tmp_path: Path) -> None:
+        folder = tmp_path / "birds"
+        folder.mkdir()
+        for name in ("bird.md", "owl.md"):
+            (folder / name).write_text("heron")
+        index.add(folder)
+        assert index.documents.remove("bird.md") == 1
+        index.sync(force=True)
+        assert names(listed(index)) == ["library/owl.md"]
+        assert index.status().removed == {str(folder): ("/bird.md",)}
 
     def test_only_the_exact_key_and_only_in_the_collection_that_is_named(self, index: Index) -> None:
         ann = of(index, "ann")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import random
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from typer.testing import CliRunner
@@ -13,6 +15,7 @@ from typer.testing import CliRunner
 import rifflux
 from rifflux import Finder, IndexReport
 from rifflux.ingest.sync import spans
+from rifflux.ingest.walk.inside import Place
 from rifflux.surfaces.cli import index as _index  # noqa: F401 (the command)
 from rifflux.surfaces.cli.app import app
 
@@ -71,6 +74,38 @@ def test_every_file_is_accounted_for_in_each_run(tmp_path: Path, folder: Path) -
         assert again.skipped_kinds == first.skipped_kinds == index.status().left_out
         status = index.status()
         assert status.files + sum(status.left_out.values()) == first.found_files
+        assert first.failed_kinds == again.failed_kinds == status.failed_kinds == {"broken": 1}
+
+
+def test_failed_files_are_counted_by_the_kind_of_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    for name, content in {
+        "a.md": b"Herons fish.",
+        "empty.docx": b"",
+        "broken.pdf": b"%PDF-1.7",
+        "noise.txt": b"\x01\x02\x03" * 999,
+        "mixed.jsonl": b'{"text": "Owls hoot."}\n{\n',
+        "closed.md": b"Nobody may read this.",
+    }.items():
+        (folder / name).write_bytes(content)
+    opened = Place.open
+
+    def refuse(place: Place) -> BinaryIO:
+        if place.path == "closed.md":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(place)
+
+    monkeypatch.setattr(Place, "open", refuse)
+    with rifflux.open(tmp_path / "i.db", model="hash") as index:
+        for report in (index.add(folder, embed=False), index.sync(embed=False)):
+            assert report.found_files == accounted(report) == 6
+            assert {"broken", "empty", "permission"} <= report.failed_kinds.keys()
+            assert sum(report.failed_kinds.values()) == report.failed_files
+            status = index.status()
+            assert status.failed_kinds == report.failed_kinds
+            reasons = {Path(each.path).name: each.reason for each in status.unreadable_files}
+            assert reasons["closed.md"] == "cannot be read: Permission denied"
 
 
 def test_the_command_line_counts_the_same(tmp_path: Path, folder: Path) -> None:

@@ -208,7 +208,7 @@ class TestDocuments:
 
     def test_removing_takes_keys_and_paths(self, index: Index, folder: Path) -> None:
         index.add(Document("a", "text"), folder)
-        assert index.remove("a", "cache.md", str(folder / "birds/heron.txt")) == 3
+        assert index.remove("a", "cache.md", str(folder / "birds/heron.txt")).documents == 3
         assert [hit.path for hit in index.search("text cache heron falcon")] == ["birds/falcon.txt"]
 
     def test_one_unknown_key_removes_nothing(self, index: Index) -> None:
@@ -294,3 +294,26 @@ class TestUnchangedDocuments:
     def test_of_two_with_one_key_the_later_counts(self, index: Index) -> None:
         index.add(self.NOTE, replace(self.NOTE, text="An egret."))
         assert index.document("note").text == "An egret."
+
+
+def test_a_file_written_anew_with_its_former_size_and_time_is_read(index: Index, folder: Path) -> None:
+    index.add(folder, embed=False)
+    note = folder / "birds" / "heron.txt"
+    before = note.stat()
+    for text in ("The kingfish dives in a river.", "The cormoran dives in a river."):
+        if text.startswith("The c"):  # in place of the file, and not into it
+            (folder / "new").write_text(text)
+            (folder / "new").replace(note)
+        else:
+            note.write_text(text)
+        os.utime(note, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert note.stat().st_size == before.st_size
+        assert index.add(folder, embed=False).indexed_files == 1
+        assert index.document("birds/heron.txt").text == text
+
+
+def test_a_file_whose_rights_changed_is_not_parsed_again(index: Index, folder: Path) -> None:
+    index.add(folder, embed=False)
+    (folder / "cache.md").chmod(0o640)
+    report = index.add(folder, embed=False)
+    assert (report.indexed_files, report.chunks, report.unchanged_files) == (0, 0, 3)

@@ -222,8 +222,11 @@ class Documents:
     def remove(self, key: str, *, collection: str = "") -> int:
         """Remove a document, or all of an upload, by its key; return the number of removed documents.
 
-        Raises `NotFound`, `OutOfScope` for a read-only document, and `InvalidArgument` for a file of an indexed folder.
+        A file of an indexed folder stays removed until it is named itself again. Raises `NotFound`, and `OutOfScope`
+        for a read-only document.
         """
+        from rifflux.ingest.sync import leave_out, pattern_of
+
         reader = Reader(self._view, [collection] if collection else ())
         places = reader.places_of(key, exactly=True)
         if len({namespace for namespace, _ in places}) > 1 or parted(places[0][0])[0] != f"{DOCUMENTS}/{key}":
@@ -231,15 +234,14 @@ class Documents:
         namespace, owner = parted(places[0][0])
         if owner is None:
             owner = reader.store.owner
-        if PurePath(namespace).is_absolute():
-            folder = visible_namespace(namespace, owned=reader.view.owns(owner))
-            raise InvalidArgument(
-                f"{key!r} is a file of {folder}, which is indexed as a folder: remove it there, or the folder from its "
-                "collection"
-            )
         target = self._view.rights.writable(reader.view.labels[owner])
         store = self._view.session.store.of(target.owner)
-        return store.catalog.remove(namespace, [name for _, name in places])
+        name = places[0][1]
+        if name not in store.catalog.files(namespace, below=name):
+            return store.catalog.remove(namespace, [name for _, name in places])
+        with store.transaction():
+            leave_out(store, namespace, [pattern_of(name)])
+            return store.catalog.remove_files(namespace, [name])
 
     @takes(DocumentsRequest)
     def list(self, request: DocumentsRequest) -> DocumentPage:

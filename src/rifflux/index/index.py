@@ -13,6 +13,7 @@ from rifflux.errors import Cure, OutOfScope
 from rifflux.requests import QuestionRequest, StreamRequest, takes
 from rifflux.session.profile import Profile
 from rifflux.session.reading import Feedback, Reader
+from rifflux.session.removing import Remover
 from rifflux.session.searching import Searcher
 from rifflux.session.session import IndexView, ValueCache, delegated
 from rifflux.session.writing import Writer
@@ -114,7 +115,7 @@ class Index:
 
     add = delegated(Writer, Writer.add)
     sync = delegated(Writer, Writer.sync)
-    remove = delegated(Writer, Writer.remove)
+    remove = delegated(Remover, Remover.remove)
     search = delegated(Searcher, Searcher.search)
     classify = delegated(Searcher, Searcher.classify)
     why = delegated(Searcher, Searcher.why)

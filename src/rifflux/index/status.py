@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rifflux.errors import Cure
 from rifflux.index.collections import CollectionInfo, Collections
-from rifflux.ingest.sync import Languages, exclusions
+from rifflux.ingest.sync import Languages, exclusions, removed
 from rifflux.retrieve.fuse import Adaptive
-from rifflux.session.freshness import left_out_kinds
+from rifflux.session.freshness import left_out_kinds, unopened_files
 from rifflux.session.maintenance import Maintenance
 from rifflux.session.policies import Policies
 from rifflux.session.session import IndexView
@@ -48,8 +48,10 @@ class Status:
     `memories` are the user's, or in no scope those of all users; documents do not count them. `state` is the file that
     keeps what users do where the index is only read; empty without one, and in a scope. `language` is that of the
     index, `languages` are those of its documents, and `root_languages` those that folders and files were given.
+    `unreadable_files` are those that could not be read, with the reason, and `failed_kinds` counts them by its kind.
     `left_out` counts the files of the caller's own folders that are not read, by their kind, as of the last run that
-    looked at all of a folder; `exclusions` are the patterns of what is left out of each of them.
+    looked at all of a folder; `exclusions` are the patterns of what is left out of each of them, and `removed` those of
+    what was removed from the index and stays out of it until it is named again.
     """
 
     path: str
@@ -67,6 +69,7 @@ class Status:
     bytes: int
     read_only: bool
     unreadable_files: tuple[Failure, ...]
+    failed_kinds: Mapping[str, int]
     switching: Generation | None = None
     vectors: VectorReport | None = None
     freshness: Freshness | None = None
@@ -80,6 +83,7 @@ class Status:
     root_languages: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
     exclusions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    removed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def personal_counts_of(view: IndexView) -> Mapping[str, int]:
@@ -113,6 +117,12 @@ def status_of(view: IndexView) -> Status:
     roots = store.catalog.roots()
     states = [(root, state) for root in roots for state in store.catalog.files(root).values() if state.problem]
     embedder = model or view.embedder
+    own_stores = [view.session.store.of(owner) for owner in store.owners if view.owns(owner)]
+    unreadable = [
+        Failure(f"{view.visible_roots([root])[0]}/{state.path}", state.problem or "", kind=state.problem_kind)
+        for root, state in states
+    ]
+    unreadable += unopened_files(own_stores)
     return Status(
         path=view.session.path,
         documents=counts["documents"],
@@ -132,9 +142,8 @@ def status_of(view: IndexView) -> Status:
         bytes=0 if scope else _bytes(view.session.path),
         read_only=store.read_only,
         state="" if scope else view.session.store.state,
-        unreadable_files=tuple(
-            Failure(f"{view.visible_roots([root])[0]}/{state.path}", state.problem or "") for root, state in states
-        ),
+        unreadable_files=tuple(unreadable),
+        failed_kinds=dict(Counter(each.kind for each in unreadable)),
         vectors=vector_report(view),
         switching=None if scope else Maintenance(replace(view, store=own)).switching(),
         freshness=freshness,
@@ -145,13 +154,9 @@ def status_of(view: IndexView) -> Status:
             *store.notices(),
         ),
         collections=tuple(Collections(view).list()),
-        left_out=left_out_kinds(view.session.store.of(each) for each in store.owners if view.owns(each)),
-        exclusions={
-            root: tuple(patterns)
-            for owner in store.owners
-            if view.owns(owner)
-            for root, patterns in exclusions(view.session.store.of(owner)).items()
-        },
+        left_out=left_out_kinds(own_stores),
+        exclusions={root: tuple(patterns) for each in own_stores for root, patterns in exclusions(each).items()},
+        removed={root: tuple(patterns) for each in own_stores for root, patterns in removed(each).items()},
         **personal_counts_of(replace(view, store=own)),
     )
 

@@ -86,7 +86,7 @@ class Chunker:
                 seen[key] += 1
                 chunks.append(Chunk(number, len(chunks), text, span, headings, page))
                 if most is not None and len(chunks) > most:
-                    raise Unreadable(f"has more than {most:,} passages: split it")
+                    raise Unreadable(f"has more than {most:,} passages: split it", kind="large")
         return chunks
 
 

@@ -157,22 +157,20 @@ def is_current(hash: str, language: str = "") -> bool:
     return hash.startswith(fingerprint("", language))
 
 
-def given_up(job: ReadJob | Given, reason: str, limits: str = "") -> JobResult:
-    """Return the outcome of a job that could not be finished.
+def given_up(job: ReadJob | Given, reason: str, kind: str, limits: str = "") -> JobResult:
+    """Return the outcome of a job that could not be finished, for a reason of some kind.
 
     With `limits`, which it exceeded, a file is not tried again until it changes, or they do.
     """
     if isinstance(job, Given):
-        return JobResult(failures=(Failure(job.name, reason),))
-    found = job.found
+        return JobResult(failures=(Failure(job.name, reason, kind=kind),))
     if job.lines:
-        state = FileState(found.path, found.size, found.mtime_ns, UNFINISHED)
-        return JobResult(FileChange(state), (Failure(f"{job.name}:{job.lines.first}", reason),))
-    failures = (Failure(job.name, reason),)
+        failure = Failure(f"{job.name}:{job.lines.first}", reason, kind=kind)
+        return JobResult(FileChange(job.found.state(UNFINISHED)), (failure,))
+    failures = (Failure(job.name, reason, kind=kind),)
     if not limits:
         return JobResult(failures=failures)
-    state = FileState(found.path, found.size, found.mtime_ns, fingerprint(limits, job.language), reason)
-    return JobResult(FileChange(state), failures)
+    return JobResult(FileChange(job.found.state(fingerprint(limits, job.language), reason, kind)), failures)
 
 
 def exceeded(hash: str) -> str:
@@ -194,7 +192,7 @@ def finished(job: ReadJob | Given, outcome: JobResult, prepare: Preparer) -> Job
 def _file(job: ReadJob, prepare: Preparer | None) -> JobResult:
     found = job.found
     if job.unchanged:
-        return JobResult(FileChange(FileState(found.path, found.size, found.mtime_ns, job.known)))
+        return JobResult(FileChange(found.state(job.known)))
     try:
         with found.place.open() as file:
             head = file.read(HEAD_BYTES)
@@ -205,9 +203,9 @@ def _file(job: ReadJob, prepare: Preparer | None) -> JobResult:
             if len(data) > SMALL and not job.all_files and (kind := machine_made(found.path, data)):
                 return JobResult(left_out=LeftOut(job.name, reason_of(kind), kind))
     except OSError as error:
-        return JobResult(failures=(Failure(job.name, f"cannot be read: {error.strerror}"),))
+        return JobResult(failures=(Failure(job.name, f"cannot be read: {error.strerror}", kind="permission"),))
     hash = fingerprint(blake2b(data, digest_size=16).hexdigest(), job.language)
-    state = FileState(found.path, found.size, found.mtime_ns, hash)
+    state = found.state(hash)
     if job.known == hash:
         return JobResult(FileChange(state))
     try:
@@ -217,7 +215,7 @@ def _file(job: ReadJob, prepare: Preparer | None) -> JobResult:
     except Exception as error:
         # What an earlier, readable state of the file gave stays findable until the file is mended or gone.
         failure = failure_of(job.name, error)
-        return JobResult(FileChange(replace(state, problem=failure.reason)), (failure,))
+        return JobResult(FileChange(found.state(hash, failure.reason, failure.kind)), (failure,))
     return _result(job, state, [(0, part) for part in parts], prepare)
 
 
@@ -227,7 +225,7 @@ def _lines(job: ReadJob, lines: Lines, prepare: Preparer | None) -> JobResult:
     parts: list[tuple[int, Parsed | Failure]]
     if lines.too_long:
         reason = f"is longer than the {LONGEST_LINE // 2**20} MB that a line may have: split it"
-        parts = [(lines.first, Failure(f"{found.path}:{lines.first}", reason))]
+        parts = [(lines.first, Failure(f"{found.path}:{lines.first}", reason, kind="large"))]
     else:
         try:
             parts = read_lines(file, lines.first)
@@ -235,8 +233,7 @@ def _lines(job: ReadJob, lines: Lines, prepare: Preparer | None) -> JobResult:
             raise
         except Exception as error:
             parts = [(lines.first, failure_of(f"{found.path}:{lines.first}", error))]
-    state = FileState(found.path, found.size, found.mtime_ns, UNFINISHED)
-    return _result(job, state, parts, prepare)
+    return _result(job, found.state(UNFINISHED), parts, prepare)
 
 
 def _result(job: ReadJob, state: FileState, parts: NumberedParts, prepare: Preparer | None) -> JobResult:
@@ -272,7 +269,8 @@ def _result(job: ReadJob, state: FileState, parts: NumberedParts, prepare: Prepa
     if job.lines:
         return JobResult(FileChange(state, documents), tuple(failures), tuple(numbers))
     if failures and not documents:
-        return JobResult(FileChange(replace(state, problem=failures[0].reason)), tuple(failures))
+        first = failures[0]
+        return JobResult(FileChange(replace(state, problem=first.reason, problem_kind=first.kind)), tuple(failures))
     keys = [change.document.key for _, change in documents]
     return JobResult(FileChange(state, documents, keys), tuple(failures))
 
@@ -281,7 +279,7 @@ def failure_of(path: str, error: Exception) -> Failure:
     """Return the failure of a file that an error of any kind ended."""
     if isinstance(error, RiffluxError):
         return Failure.of(path, error)
-    return Failure(path, f"it cannot be indexed: {type(error).__name__}: {error}")
+    return Failure(path, f"it cannot be indexed: {type(error).__name__}: {error}", kind="error")
 
 
 # JSON Lines files too large to hold: their lines, some at a time
@@ -381,7 +379,8 @@ def assembled(records: Records, job: ReadJob, outcome: JobResult) -> JobResult:
     try:
         failures = records.all_failures()
     except Unreadable as error:
-        return JobResult(FileChange(replace(state, problem=str(error))), (Failure.of(job.name, error),))
+        state = replace(state, problem=str(error), problem_kind=error.kind)
+        return JobResult(FileChange(state), (Failure.of(job.name, error),))
     return JobResult(replace(change, state=state, keep=records.lines.keys()), tuple(failures))
 
 

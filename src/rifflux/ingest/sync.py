@@ -91,12 +91,15 @@ class SyncTally:
     indexed: int = 0
     unchanged: int = 0
     deleted: int = 0
-    unreadable: int = 0
     chunks: int = 0
     left_out: list[LeftOut] = field(default_factory=list)
     #: The number of files and folders that a rule leaves out, by its name.
     by_rule: Counter[str] = field(default_factory=Counter)
     failed: list[Failure] = field(default_factory=list)
+    #: The number of files that failed, by the kind of the reason.
+    failed_kinds: Counter[str] = field(default_factory=Counter)
+    #: Failed files that were not even opened, so that nothing is remembered of them.
+    unopened: list[Failure] = field(default_factory=list)
     remarks: list[Notice] = field(default_factory=list)
     #: The paths that are gone from each root, and the number of files that are new there.
     gone: dict[Path, set[str]] = field(default_factory=dict)
@@ -215,8 +218,8 @@ GROUP = 1024
 class Sync:
     """Reads what changed below a target and stores it, each document in one transaction.
 
-    A file of the same size and modification time is not opened; one with the same content is not parsed, unless
-    `force`. `remove_gone` removes from the index what is gone from the targets; nothing outside them is touched. With
+    A file of the same size, times and inode is not opened; one with the same content is not parsed, unless `force`.
+    `remove_gone` removes from the index what is gone from the targets; nothing outside them is touched. With
     `prune` all of it goes, without it nothing, and by default (None) all but what is gone by accident, as it seems.
     """
 
@@ -236,9 +239,10 @@ class Sync:
             below = target.within.relative_to(target.root).as_posix()
         known = self.store.catalog.files(str(target.root), below=below)
         finder = self.finder
-        if recorded := self.store.registry.setting(_EXCLUSIONS):
-            patterns = json.loads(recorded).get(str(target.root), ())
-            finder = replace(finder, exclude=(*finder.exclude, *patterns))
+        for setting in (_EXCLUSIONS, _REMOVED):
+            if recorded := self.store.registry.setting(setting):
+                patterns = json.loads(recorded).get(str(target.root), ())
+                finder = replace(finder, exclude=(*finder.exclude, *patterns))
         items = list(finder.within(target.root, target.within, noticed=target.noticed, links=tally.links))
         tally.found += len(items)
         unread = self._store(str(target.root), self._due(items, target, known, tally), tally, progress)
@@ -260,8 +264,9 @@ class Sync:
             place = target.root / item.path
             if isinstance(item, Skipped):
                 if item.failed:
-                    tally.failed.append(Failure(str(place), item.reason))
-                    tally.unreadable += 1
+                    tally.unopened.append(Failure(str(place), item.reason, kind=item.kind))
+                    tally.failed.append(tally.unopened[-1])
+                    tally.failed_kinds[item.kind] += 1
                 elif item.kind in RULES:
                     tally.by_rule[item.kind] += 1
                 else:
@@ -277,7 +282,8 @@ class Sync:
             if state is None or self.force:
                 due.append(ReadJob(str(target.root), item, language=language, all_files=self.finder.all_files))
             elif (
-                (state.size, state.mtime_ns) != (item.size, item.mtime_ns)
+                (state.size, state.mtime_ns, state.inode, state.ctime_ns)
+                != (item.size, item.mtime_ns, item.inode, item.ctime_ns)
                 or not is_current(state.hash, language)
                 or exceeded(state.hash) not in ("", self.reading.limits.key)
             ):
@@ -285,8 +291,8 @@ class Sync:
                 hash = "" if state.problem else state.hash
                 due.append(ReadJob(str(target.root), item, hash, language=language, all_files=self.finder.all_files))
             elif state.problem:
-                tally.failed.append(Failure(str(place), state.problem))
-                tally.unreadable += 1
+                tally.failed.append(Failure(str(place), state.problem, kind=state.problem_kind))
+                tally.failed_kinds[state.problem_kind] += 1
             else:
                 tally.unchanged += 1
         return due
@@ -312,7 +318,8 @@ class Sync:
                 tally.left_out.append(outcome.left_out)
                 unread.add(job.found.path)
             elif not outcome.change:
-                tally.unreadable += 1
+                tally.failed_kinds[outcome.failures[0].kind] += 1
+                tally.unopened += outcome.failures
             if change := outcome.change:
                 chunks = 0
                 for _, document in change.documents:
@@ -323,7 +330,7 @@ class Sync:
                 if change.keep is not None:
                     tally.indexed += 1
                 elif change.state.problem:
-                    tally.unreadable += 1
+                    tally.failed_kinds[change.state.problem_kind] += 1
                 elif change.state.hash != UNFINISHED:
                     tally.unchanged += 1
                 waiting.append(change)
@@ -358,6 +365,9 @@ class Sync:
         except Exception as error:
             if len(changes) == 1:
                 tally.failed.append(failure_of(f"{root}/{changes[0].state.path}", error))
+                tally.unopened.append(tally.failed[-1])
+                tally.failed_kinds["error"] += 1
+                tally.indexed -= changes[0].keep is not None
             else:
                 for change in changes:
                     self._put(root, [change], tally)
@@ -373,7 +383,8 @@ class Sync:
             if gone and self.prune is None and (loss := self._loss(root, gone, tally.added[root], devices)):
                 data = {"root": str(root), "files": len(gone)}
                 reason = f"{loss}: what was indexed of it stays"
-                tally.failed.append(Failure(str(root), reason, code="root.lost", cure=Cure.PRUNE, data=data))
+                lost = Failure(str(root), reason, code="root.lost", cure=Cure.PRUNE, data=data, kind="lost")
+                tally.failed.append(lost)
                 continue
             if gone:
                 self.store.catalog.remove_files(str(root), sorted(gone))
@@ -499,27 +510,44 @@ def _forget_languages(store: Store, gone: Path) -> None:
         store.registry.set(_LANGUAGES, json.dumps(kept, ensure_ascii=False, sort_keys=True))
 
 
-# What is left out of a folder: patterns as in .gitignore, and the files that were removed from the index by name
+# What is left out of a folder: patterns as in .gitignore that were given, and those of what was removed from the index
 
 
 _EXCLUSIONS = "exclusions"
+_REMOVED = "removed"
 #: What means something in a pattern.
 _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
 
 
 def exclusions(store: Store) -> dict[str, list[str]]:
-    """Return the patterns of what is left out of each folder."""
-    known = store.registry.setting(_EXCLUSIONS)
+    """Return the patterns that were given of what is left out of each folder."""
+    return _patterns(store, _EXCLUSIONS)
+
+
+def removed(store: Store) -> dict[str, list[str]]:
+    """Return the patterns of what was removed of each folder, and stays out of it until it is named again."""
+    return _patterns(store, _REMOVED)
+
+
+def _patterns(store: Store, setting: str) -> dict[str, list[str]]:
+    known = store.registry.setting(setting)
     return json.loads(known) if known else {}
 
 
 def set_exclusions(store: Store, root: str, patterns: Sequence[str]) -> None:
-    """Record what is left out of a folder from now on."""
-    known = exclusions(store)
-    current = {**known, root: [*dict.fromkeys(filter(None, patterns))]}
+    """Record what is left out of a folder from now on; without any pattern, what was removed is taken again too."""
+    patterns = [*filter(None, patterns)]
+    _set_patterns(store, _EXCLUSIONS, root, patterns)
+    if not patterns:
+        _set_patterns(store, _REMOVED, root, ())
+
+
+def _set_patterns(store: Store, setting: str, root: str, patterns: Sequence[str]) -> None:
+    known = _patterns(store, setting)
+    current = {**known, root: [*dict.fromkeys(patterns)]}
     current = {each: patterns for each, patterns in current.items() if patterns}
     if current != known:
-        store.registry.set(_EXCLUSIONS, json.dumps(current, ensure_ascii=False, sort_keys=True))
+        store.registry.set(setting, json.dumps(current, ensure_ascii=False, sort_keys=True))
 
 
 def pattern_of(path: str) -> str:
@@ -527,23 +555,29 @@ def pattern_of(path: str) -> str:
     return "/" + _SPECIAL.sub(r"\\\1", path)
 
 
-def leave_out(store: Store, root: str, paths: Iterable[str]) -> None:
-    """Leave files out of a folder that was added as a whole, until they are named again."""
+def leave_out(store: Store, root: str, patterns: Iterable[str]) -> None:
+    """Leave what was removed out of a folder that was added as a whole, until it is named again."""
     if root in folders(store):
-        set_exclusions(store, root, [*exclusions(store).get(root, ()), *map(pattern_of, paths)])
+        _set_patterns(store, _REMOVED, root, [*removed(store).get(root, ()), *patterns])
 
 
 def take_again(store: Store, target: Target) -> None:
-    """Have a file or folder that is named itself read by later runs too."""
-    patterns = exclusions(store).get(str(target.root))
-    if not patterns or target.within == target.root:
+    """Have a file or folder that is named itself read by later runs too, with all of it that was removed before."""
+    if target.within == target.root:
         return
+    root = str(target.root)
     path = target.within.relative_to(target.root).as_posix()
     named = pattern_of(path)
-    kept = [each for each in patterns if each != named]
-    if Ignores().under("", kept)(path, folder=target.within.is_dir()):
-        kept.append(f"!{named}")
-    set_exclusions(store, str(target.root), kept)
+    for setting in (_EXCLUSIONS, _REMOVED):
+        patterns = _patterns(store, setting).get(root)
+        if not patterns:
+            continue
+        kept = [each for each in patterns if each.rstrip("/") != named]
+        if setting == _REMOVED:
+            kept = [each for each in kept if not f"/{each.lstrip('/')}".startswith(f"{named}/")]
+        if Ignores().under("", kept)(path, folder=target.within.is_dir()):
+            kept.append(f"!{named}")
+        _set_patterns(store, setting, root, kept)
 
 
 def remember(store: Store, target: Target) -> None:
@@ -586,7 +620,7 @@ def forget(store: Store, path: Path) -> int | None:
             store.catalog.remove_files(root, names)
         _set_folders(store, [folder for folder in folders(store) if not _at(path, Path(folder))])
         _forget_languages(store, path)
-        for root in exclusions(store):
+        for root in {**exclusions(store), **removed(store)}:
             if _at(path, Path(root)):
                 set_exclusions(store, root, ())
     return sum(map(len, gone.values()))

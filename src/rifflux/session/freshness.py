@@ -6,23 +6,28 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from rifflux.errors import RiffluxError
 from rifflux.store import EARLIEST_NS, LATEST_NS, Store
-from rifflux.types import Freshness
+from rifflux.types import Failure, Freshness
 
-#: The settings that hold the moments of looks at whole roots, what was left out of them, and how refreshing went.
+#: The settings that hold the moments of looks at whole roots, what was left out of them and what could not be opened
+#: there, and how refreshing went.
 _SYNCED = "synced"
 _LEFT_OUT = "left_out"
+_UNOPENED = "unopened"
 _REFRESHES = "refreshes"
 #: Files checked each time, and for `status`.
 FEW = 50
 MANY = 1000
+#: The most files of a root that are remembered as ones that could not be opened.
+MOST_UNOPENED = 1000
 #: Seconds between two checks.
 PAUSE = 5.0
 #: A check starts this many seconds after the search that caused it, which should be done by then.
@@ -109,18 +114,34 @@ def look(store: Store, number: int) -> Freshness:
     )
 
 
-# The number of skipped files of each root at its last complete check, by kind
+# The files of each root that were not even opened at its last complete check: those left out, by kind, and failed ones
 
 
-def note_left_out(store: Store, root: str, counts: Mapping[str, int]) -> None:
-    """Record the numbers of files that were left out of a root, by their kinds."""
-    known = _recorded(store)
-    kinds = dict(counts)
-    if known.get(root, {}) == kinds:
-        return
-    current = {each: counts for each, counts in known.items() if Path(each).exists()}
-    current[root] = kinds
-    store.registry.set(_LEFT_OUT, json.dumps(current, ensure_ascii=False), content=False)
+def note_unread(store: Store, root: str, left_out: Mapping[str, int], failed: Sequence[Failure]) -> None:
+    """Record the numbers of files that were left out of a root, by their kinds, and the files that failed to open."""
+    _note(store, _LEFT_OUT, root, dict(left_out))
+    _note(store, _UNOPENED, root, [[each.path, each.reason, each.kind] for each in failed[:MOST_UNOPENED]])
+
+
+def _note(store: Store, setting: str, root: str, value: object) -> None:
+    known = _recorded(store, setting)
+    if (known.get(root) or None) != (value or None):
+        current = {each: noted for each, noted in known.items() if Path(each).exists()}
+        current[root] = value
+        store.registry.set(setting, json.dumps(current, ensure_ascii=False), content=False)
+
+
+def unopened_files(stores: Iterable[Store]) -> list[Failure]:
+    """Return the files of the roots that the stores still hold that could not be opened."""
+    from rifflux.ingest.sync import folders
+
+    found: list[Failure] = []
+    for store in stores:
+        roots = {*store.catalog.roots(), *folders(store)}
+        for root, failed in _recorded(store, _UNOPENED).items():
+            if root in roots:
+                found += [Failure(path, reason, kind=kind) for path, reason, kind in failed]
+    return found
 
 
 def left_out_kinds(stores: Iterable[Store]) -> Mapping[str, int]:
@@ -131,14 +152,14 @@ def left_out_kinds(stores: Iterable[Store]) -> Mapping[str, int]:
     for store in stores:
         # A folder of which nothing is read is no root of any file.
         roots = {*store.catalog.roots(), *folders(store)}
-        for root, counts in _recorded(store).items():
+        for root, counts in _recorded(store, _LEFT_OUT).items():
             if root in roots:
                 total.update(counts)
     return dict(total)
 
 
-def _recorded(store: Store) -> dict[str, dict[str, int]]:
-    recorded: dict[str, dict[str, int]] = json.loads(store.registry.setting(_LEFT_OUT) or "{}")
+def _recorded(store: Store, setting: str) -> dict[str, Any]:
+    recorded: dict[str, Any] = json.loads(store.registry.setting(setting) or "{}")
     return recorded
 
 

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from rifflux.errors import Cure, ModelError, NotFound, OutOfScope, RiffluxError
 from rifflux.service.collections import is_collection, user_of
 from rifflux.session.arguments import checked_document, checked_path, document_of_fields
-from rifflux.session.freshness import note_left_out, note_synced, record_refresh
+from rifflux.session.freshness import note_synced, note_unread, record_refresh
 from rifflux.session.places import refuse_twice
-from rifflux.session.reading import Reader
 from rifflux.session.session import IndexView
 from rifflux.session.vectors import confirm, info_of, read_all_vectors
 from rifflux.store import DocumentChange, Placed
-from rifflux.types import Document, Failure, IndexReport, Notice, Progress, parted, together
+from rifflux.types import Document, Failure, IndexReport, Notice, Progress, together
 
 if TYPE_CHECKING:
     from rifflux.ingest.sync import SyncTally, Target, Turns
@@ -63,7 +62,7 @@ class Indexing:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Adds to a view of an index and removes from it."""
+    """Adds to a view of an index, and brings it up to date with its files."""
 
     view: IndexView
 
@@ -93,8 +92,8 @@ class Writer:
         analyzed again, and the report's `remarks` say so. Without one, a path keeps that of the folder around it, and
         else has that of the index. Raises `InvalidArgument` for an unknown one.
         `exclude` are patterns as in `.gitignore` of what is left out of the given folders, in this run and in later
-        ones, instead of those that were given before; an empty list takes all again. A path that is named itself is
-        taken, and is no longer left out.
+        ones, instead of those that were given before; an empty list takes all again, also what was removed. A path
+        inside a folder that is named itself is taken, and is no longer left out.
         `embed=False` leaves the vectors to a later run. `force` reads even unchanged files. What is gone from
         the given folders is removed, and a given path that is gone itself; but a folder that is empty now, lies on
         another device, or has lost most of its files at once keeps them and fails, unless `prune` is true. With
@@ -230,9 +229,10 @@ class Writer:
             indexed_files=tally.indexed,
             unchanged_files=tally.unchanged,
             skipped_files=tally.unchanged + left_out.total(),
-            failed_files=tally.unreadable,
+            failed_files=tally.failed_kinds.total(),
             deleted_files=tally.deleted,
             failed=tuple(tally.failed),
+            failed_kinds=dict(tally.failed_kinds),
             skipped=tuple(tally.left_out),
             skipped_kinds=dict(left_out),
             chunks=tally.chunks,
@@ -284,6 +284,7 @@ class Writer:
                     begun = time.time()
                     before = len(tally.left_out)
                     rules = Counter(tally.by_rule)
+                    unopened = len(tally.unopened)
                     remember(store, target)
                     if how.exclude is not None and target.within == target.root:
                         set_exclusions(store, str(target.root), how.exclude)
@@ -293,7 +294,8 @@ class Writer:
                     if target.within == target.root:
                         note_synced(store, [str(target.root)], begun)
                         kinds = Counter(each.kind for each in tally.left_out[before:])
-                        note_left_out(store, str(target.root), kinds + (tally.by_rule - rules))
+                        kinds += tally.by_rule - rules
+                        note_unread(store, str(target.root), kinds, tally.unopened[unopened:])
                 sync.remove_gone(tally)
         except (RiffluxError, OSError):
             record_refresh(store, succeeded=False)
@@ -398,7 +400,7 @@ class Writer:
         report = self._add(found, (), how, tally or SyncTally())
         for _ in gone:
             record_refresh(self.view.store, succeeded=False)
-        lost = (Failure(path, "it is gone", "gone", Cure.FORGET, {"path": path}) for path in gone)
+        lost = (Failure(path, "it is gone", "gone", Cure.FORGET, {"path": path}, "gone") for path in gone)
         return replace(report, failed=(*report.failed, *lost))
 
     def _targets(self, paths: Iterable[Path], how: Indexing, tally: SyncTally) -> list[Target]:
@@ -488,29 +490,3 @@ class Writer:
             self.view.store.semantic.use_model(info)
 
         self.view.again_if_switched(use)
-
-    def remove(self, *keys: str) -> int:
-        """Remove documents by key, path or absolute path; returns how many.
-
-        A file of a folder stays removed until it is named itself again. Raises `NotFound`, or `OutOfScope` for what may
-        only be read, before removing any.
-        """
-        from rifflux.ingest.sync import leave_out
-
-        reader = Reader(self.view)
-        writable = {each.owner for each in self.view.rights.visible() if each.writable}
-        found = []
-        for name in keys:
-            namespace, key = reader.place_of(name)
-            namespace, owner = parted(namespace)
-            if owner is None:
-                owner = reader.store.owner
-            if owner != self.view.store.owner and owner not in writable:
-                label = reader.view.labels[owner]
-                raise OutOfScope(f"{name!r} is in {label}, which is read-only: ask its owner to remove it")
-            found.append((owner, namespace, key))
-        store = self.view.session.store
-        with store.transaction():
-            for owner, namespace, key in found:
-                leave_out(store.of(owner), namespace, [key])
-            return sum(store.of(owner).catalog.remove(namespace, [key]) for owner, namespace, key in found)

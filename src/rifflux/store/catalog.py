@@ -87,13 +87,20 @@ LATEST_NS = 9_214_646_400 * 10**9 - 1
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What is remembered of a file, to see later whether it changed. `problem` says why it could not be read."""
+    """What is remembered of a file, to see later whether it changed.
+
+    `inode` and `ctime_ns` change where size and modification time do not: another file took its place, or it was
+    written and dated back. `problem` says why it could not be read, and `problem_kind` is the sort of reason.
+    """
 
     path: str
     size: int
     mtime_ns: int
     hash: str
     problem: str | None = None
+    problem_kind: str = ""
+    inode: int = 0
+    ctime_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,18 +171,24 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file that was not indexed, with the reason for its owner; `code`, `cure` and `data` are those of a `Notice`."""
+    """A file that was not indexed, with the reason for its owner; `code`, `cure` and `data` are those of a `Notice`.
+
+    `kind` is the kind of reason: one of `Unreadable`, `permission`, `gone`, `lost` (its folder seems to have lost its
+    files by accident), or `error` for anything unexpected.
+    """
 
     path: str
     reason: str
     code: str = Unreadable.code
     cure: Cure | None = None
     data: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    kind: str = "broken"
 
     @classmethod
     def of(cls, path: str, error: RiffluxError) -> Failure:
         """Return a failure with the code, message and cure of an error."""
-        return cls(path, str(error), error.code, error.cure, error.data)
+        kind = error.kind if isinstance(error, Unreadable) else "error"
+        return cls(path, str(error), error.code, error.cure, error.data, kind)
 
     @classmethod
     def of_json(cls, record: Mapping[str, Any]) -> Failure:
@@ -219,10 +225,10 @@ class IndexReport:
     left out on purpose. `skipped_kinds` counts the last by kind: too large, an image, generated (`lock`, `minified`,
     `dump` ...), or matched by a rule (`hidden`, `ignored`, `excluded`, `tool`; a folder counts once). Those that match
     no rule are listed in `skipped` with the reason. `skipped_files` are those unchanged or left out. `failed` lists
-    what could not be read, with the reason, including parts of files. `waited_for` names the other processes whose work
-    on the same index had to finish first. `degraded` says why stored chunks have no vector yet, so that only word
-    search finds them. `remarks` name files with very many passages, pages without text, and other actions such as
-    analyzing files in another language.
+    what could not be read, with the reason, including parts of files; `failed_kinds` counts the failed files by the
+    kind of reason (see `Failure`). `waited_for` names the other processes whose work on the same index had to finish
+    first. `degraded` says why stored chunks have no vector yet, so that only word search finds them. `remarks` name
+    files with very many passages, pages without text, and other actions such as analyzing files in another language.
     """
 
     found_files: int = 0
@@ -232,6 +238,7 @@ class IndexReport:
     failed_files: int = 0
     deleted_files: int = 0
     failed: tuple[Failure, ...] = ()
+    failed_kinds: Mapping[str, int] = field(default_factory=dict)
     skipped: tuple[LeftOut, ...] = ()
     skipped_kinds: Mapping[str, int] = field(default_factory=dict)
     chunks: int = 0

@@ -218,11 +218,11 @@ def test_an_index_of_a_newer_version_is_refused(path: Path) -> None:
 
 def test_an_index_of_a_version_that_cannot_be_migrated_is_refused_as_it_is(path: Path) -> None:
     with closing(apsw.Connection(str(path))) as connection:
-        connection.pragma("user_version", SCHEMA_VERSION - 1)
+        connection.pragma("user_version", 1)
     with pytest.raises(UnusableIndex, match="index your files again"):
         SqliteStore.open(str(path))
     with closing(apsw.Connection(str(path))) as connection:
-        assert connection.pragma("user_version") == SCHEMA_VERSION - 1
+        assert connection.pragma("user_version") == 1
 
 
 class TestMigration:
@@ -308,6 +308,25 @@ def test_an_index_of_every_version_is_brought_up_to_date(kept: Path, tmp_path: P
         assert [hit.key for hit in ann.search("marmot", mode="lexical")] == ["c"]
         assert [memory.text for memory in ann.memories.all()] == ["ann drinks tea"]
         assert [hit.message.text for hit in ann.conversations.search("kingfisher")] == ["A kingfisher dives."]
+
+
+def test_files_of_an_index_without_their_inodes_are_opened_once_more(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("Herons fish.")
+    path = tmp_path / "index.db"
+    with rifflux.open(path, model="hash:32") as index:
+        index.add(folder)
+    with closing(apsw.Connection(str(path))) as connection:
+        for column in ("problem_kind", "inode", "ctime_ns"):
+            connection.execute(f"alter table file drop column {column}")
+        connection.pragma("user_version", 2)
+    with rifflux.open(path, model="hash:32") as index:
+        assert index.search("herons", mode="lexical")[0].key == "a.md"
+        report = index.sync()
+        assert (report.unchanged_files, report.indexed_files, report.embedded_chunks) == (1, 0, 0)
+        assert index.admin.check() == []
+    assert path.with_name("index.db.schema-2").exists()
 
 
 def test_tables_change_only_together_with_their_number(tmp_path: Path) -> None:

@@ -157,12 +157,12 @@ def _answer_of(path: Path, limits: ReaderLimits, request: Mapping[str, Any]) -> 
         try:
             process.communicate(json.dumps(request).encode() + b"\n", timeout=limits.seconds)
         except subprocess.TimeoutExpired:
-            raise Unreadable(late(limits.seconds)) from None
+            raise Unreadable(late(limits.seconds), kind="slow") from None
         finally:
             process.kill()
             process.wait()
     if LATE is not None and process.returncode == LATE:
-        raise Unreadable(late(limits.processor_s))
+        raise Unreadable(late(limits.processor_s), kind="slow")
     if answer_file.stat().st_size > limits.answer_mb * MB:
         return None
     with suppress(ValueError, RecursionError):

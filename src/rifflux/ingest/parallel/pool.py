@@ -188,11 +188,11 @@ class WorkerPool:
 
     def _failed(self, job: ReadJob | Given, status: int) -> JobResult:
         if status == LATE:
-            return given_up(job, late(self._limits.processor_s), self._limits.key)
+            return given_up(job, late(self._limits.processor_s), "slow", self._limits.key)
         if status == OUT_OF_MEMORY:
-            return given_up(job, too_large(self._limits.memory_mb), self._limits.key)
+            return given_up(job, too_large(self._limits.memory_mb), "large", self._limits.key)
         # By any other signal it has ended itself, and will again.
-        return given_up(job, LOST, self._limits.key if status < 0 and status != KILLED else "")
+        return given_up(job, LOST, "broken", self._limits.key if status < 0 and status != KILLED else "")
 
     def _instead_of(self, worker: Worker) -> Worker:
         worker.kill()

@@ -154,9 +154,9 @@ def _check(file: File, kind: str) -> None:
     head = file.data[:8192]
     suffix = PurePosixPath(file.path).suffix
     if not head.strip() and kind not in _MAY_BE_EMPTY:
-        raise Unreadable("is empty")
+        raise Unreadable("is empty", kind="empty")
     if file.data.startswith(OLE) and is_encrypted_office(file.data):
-        raise Unreadable("is encrypted: save a copy without the password")
+        raise Unreadable("is encrypted: save a copy without the password", kind="encrypted")
     if kind == "pdf":
         fits = b"%PDF-" in head[:1024]  # readers accept some bytes before it
     elif kind in _ARCHIVES:

@@ -38,11 +38,13 @@ def open_archive(data: bytes) -> io.BytesIO:
     unpacked = sum(part.file_size for part in parts)
     if text > MAX_TEXT_BYTES:
         raise Unreadable(
-            f"would unpack to {text >> 20:,} MB of text, over the limit of {MAX_TEXT_BYTES >> 20}: split it"
+            f"would unpack to {text >> 20:,} MB of text, over the limit of {MAX_TEXT_BYTES >> 20}: split it",
+            kind="large",
         )
     if unpacked > MAX_UNPACKED_BYTES:
         raise Unreadable(
-            f"would unpack to {unpacked >> 20:,} MB, over the limit of {MAX_UNPACKED_BYTES >> 20}: split it"
+            f"would unpack to {unpacked >> 20:,} MB, over the limit of {MAX_UNPACKED_BYTES >> 20}: split it",
+            kind="large",
         )
     stream.seek(0)
     return stream

@@ -260,7 +260,7 @@ def decode(data: bytes) -> str:
         sample = data[:_SAMPLE]
         printable = len(sample.translate(None, _CONTROLS))
         if data.count(0) * _LEAST_PER_ZERO > len(data) or printable * 10 < len(sample) * 7:
-            raise Unreadable("binary data, not text")
+            raise Unreadable("binary data, not text", kind="encoding")
         data = data.replace(b"\0", b" ")
         try:
             text = data.decode()
@@ -286,7 +286,7 @@ def _detected(data: bytes) -> str:
     matches = from_bytes(data[: 4 * _SAMPLE], cp_isolation=_ENCODINGS)
     best = matches.best()
     if best is None:
-        raise Unreadable("not text in any known encoding; save it as UTF-8")
+        raise Unreadable("not text in any known encoding; save it as UTF-8", kind="encoding")
     usual = any(
         _USUAL in match.could_be_from_charset
         and match.coherence >= best.coherence

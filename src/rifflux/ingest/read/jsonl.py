@@ -135,7 +135,8 @@ class Records:
         """Return the first failures, and how many more there are. Raises `Unreadable` if nothing else was found."""
         if self.failures and not self.lines:
             line = self.failures[0].path.rpartition(":")[2]
-            raise Unreadable(f"has no line that holds a document; line {line} is {self.failures[0].reason}")
+            first = self.failures[0]
+            raise Unreadable(f"has no line that holds a document; line {line} is {first.reason}", kind=first.kind)
         more = self.failed - len(self.failures)
         return [*self.failures, *([Failure(self.path, f"{more} more lines could not be read")] if more else [])]
 

@@ -52,7 +52,7 @@ def read(file: File) -> Iterator[Parsed]:
                 build.add(text, kind=kind)
         facts = properties(pdf)
     if not written:
-        raise Unreadable(NO_TEXT)
+        raise Unreadable(NO_TEXT, kind="no-text")
     said: dict[str, object] = {name: facts[name] for name in ("author", "keywords", "subject") if name in facts}
     if images:
         said[PAGES_WITHOUT_TEXT] = images
@@ -71,7 +71,7 @@ def open_pdf(data: bytes) -> pypdfium2.PdfDocument:
         return pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower() or "security" in str(error).lower():
-            raise Unreadable("is encrypted: save a copy without the password") from error
+            raise Unreadable("is encrypted: save a copy without the password", kind="encrypted") from error
         raise Unreadable("is no complete PDF: it is broken or cut off") from error
 
 

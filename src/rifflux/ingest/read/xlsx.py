@@ -34,7 +34,7 @@ def read(file: File) -> Iterator[Parsed]:
     try:
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(file.data))
     except python_calamine.PasswordError as error:
-        raise Unreadable("is encrypted: save a copy without the password") from error
+        raise Unreadable("is encrypted: save a copy without the password", kind="encrypted") from error
     build = TextBuilder()
     for sheet in book.sheets_metadata:
         if sheet.typ == python_calamine.SheetTypeEnum.WorkSheet:
@@ -52,7 +52,8 @@ def _check_extent(archive: io.BytesIO) -> None:
             height = max((int(row) for _, row in cells), default=0)
             width = max((_column(column) for column, _ in cells), default=0)
             if height * width > MAX_CELLS:
-                raise Unreadable(f"has a sheet of {height:,} rows and {width:,} columns: delete its stray cells")
+                what = f"has a sheet of {height:,} rows and {width:,} columns: delete its stray cells"
+                raise Unreadable(what, kind="large")
 
 
 def _column(letters: bytes) -> int:

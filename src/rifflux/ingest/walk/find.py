@@ -20,7 +20,7 @@ from pathlib import Path
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.ingest.walk.ignore import IGNORE_FILES, Ignores, lines_in, read_lines
 from rifflux.ingest.walk.inside import Place, Root, open_root
-from rifflux.store import EARLIEST_NS, LATEST_NS, database_of, is_database
+from rifflux.store import EARLIEST_NS, LATEST_NS, FileState, database_of, is_database
 
 #: Links that were met, by the places that they lead to.
 Links = dict[Path, set[Path]]
@@ -41,6 +41,9 @@ MAX_COLLECTION_BYTES = 512 * 2**20
 #: The content that marks a folder as a cache: https://bford.info/cachedir/
 CACHE_SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
 
+#: Numbers as large as a database keeps.
+_63_BITS = 2**63 - 1
+
 #: The folder that an index lies in unless another place is named.
 OWN_FOLDER = ".rifflux"
 #: The kind of what an index keeps beside its database.
@@ -60,7 +63,8 @@ class FoundFile:
     """A file to index. `path` is relative to the root, with forward slashes; `size` is in bytes.
 
     `place` is where it really lies, and what it is opened by. `misdated` is true if its time was outside the years that
-    are recorded, and `mtime_ns` is the nearest one inside.
+    are recorded, and `mtime_ns` is the nearest one inside. `inode` and `ctime_ns`, the time at which the system last
+    changed anything of it, have 63 bits.
     """
 
     path: str
@@ -70,6 +74,12 @@ class FoundFile:
     place: Place
     birth_ns: int | None = None
     misdated: bool = False
+    inode: int = 0
+    ctime_ns: int = 0
+
+    def state(self, hash: str, problem: str | None = None, kind: str = "") -> FileState:
+        """Return what is remembered of the file."""
+        return FileState(self.path, self.size, self.mtime_ns, hash, problem, kind, self.inode, self.ctime_ns)
 
     @property
     def updated_at(self) -> str:
@@ -468,8 +478,17 @@ class _Walk:
                 birth_ns = int(birth * 1e9)
             place = Place(str(self.real_root), self.inside.identity, "/".join(real))
             mtime_ns = min(max(status.st_mtime_ns, EARLIEST_NS), LATEST_NS)
-            misdated = mtime_ns != status.st_mtime_ns
-            yield FoundFile(path, self.root / path, status.st_size, mtime_ns, place, birth_ns, misdated)
+            yield FoundFile(
+                path,
+                self.root / path,
+                status.st_size,
+                mtime_ns,
+                place,
+                birth_ns,
+                misdated=mtime_ns != status.st_mtime_ns,
+                inode=status.st_ino & _63_BITS,
+                ctime_ns=status.st_ctime_ns & _63_BITS,
+            )
 
 
 def belongs_to_index(path: Path) -> bool:

@@ -142,10 +142,10 @@ def _counts(done: IndexReport) -> str:
     left_out = done.skipped_files - done.unchanged_files
     parts = [f"{done.indexed_files:,} indexed", f"{done.unchanged_files:,} unchanged"]
     if left_out:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(done.skipped_kinds.items()))
-        parts.append(f"{left_out:,} left out ({kinds})")
+        parts.append(f"{left_out:,} left out ({show.kinds(done.skipped_kinds)})")
     if done.failed:
-        parts.append(f"{done.failed_files or len(done.failed):,} failed")
+        kinds = f" ({show.kinds(done.failed_kinds)})" if done.failed_kinds else ""
+        parts.append(f"{done.failed_files or len(done.failed):,} failed{kinds}")
     if done.deleted_files:
         parts.append(f"{done.deleted_files:,} removed")
     made = f"{done.chunks:,} chunks, {done.embedded_chunks:,} embedded"

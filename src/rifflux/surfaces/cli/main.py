@@ -30,6 +30,7 @@ COMMANDS = (
     "chat",
     "everything",
     "get",
+    "remove",
     "status",
     "config",
     "why",

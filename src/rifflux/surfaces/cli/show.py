@@ -129,6 +129,11 @@ def failures(word: str, found: Sequence[Failure], style: str) -> None:
         errors.print(f"{word}: {len(found) - MOST_LISTED} more (--json lists all)", style=style)
 
 
+def kinds(counts: Mapping[str, int]) -> str:
+    """Return the numbers of files of each kind on a line."""
+    return ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+
+
 def left_out(found: Sequence[LeftOut]) -> None:
     """Print deliberately skipped files to standard error, grouped by reason."""
     errors = console(error=True)

@@ -37,7 +37,9 @@ def _rows(state: Status) -> Iterator[tuple[str, str]]:
         yield "state", state.state
     yield "documents", f"{state.documents:,} from {show.counted(state.files, 'file')}"
     if state.left_out:
-        yield "left out", ", ".join(f"{count:,} {kind}" for kind, count in sorted(state.left_out.items()))
+        yield "left out", show.kinds(state.left_out)
+    if state.failed_kinds:
+        yield "failed", show.kinds(state.failed_kinds)
     yield "chunks", f"{state.chunks:,}"
     yield "embedded", f"{state.embedded_chunks:,}{share} by {state.embedding_model} ({state.embedding_backend})"
     if state.conversations:
@@ -52,11 +54,13 @@ def _rows(state: Status) -> Iterator[tuple[str, str]]:
         yield "synced", state.freshness.synced_at
     yield "language", ", ".join(dict.fromkeys((state.language, *state.languages)))
     yield "facets", ", ".join(state.facets) or "none"
-    for root in state.roots:
+    for root in dict.fromkeys((*state.roots, *state.exclusions, *state.removed)):
         language = state.root_languages.get(root)
         yield "root", f"{root}  ({language})" if language else root
         if patterns := state.exclusions.get(root):
             yield "excluded", ", ".join(patterns)
+        if patterns := state.removed.get(root):
+            yield "removed", ", ".join(patterns)
     if len(state.collections) > 1:
         yield from (
             ("collection", f"{each.name}: {show.counted(each.documents, 'document')}") for each in state.collections

@@ -72,8 +72,10 @@ class StatusOut(Shape):
     roots: list[str]
     freshness: FreshnessOut | None
     unreadable_files: list[FailureOut]
+    failed_kinds: dict[str, int] = Field(description="Files that could not be read, by the kind of reason")
     left_out: dict[str, int] = Field(description="Files of your folders that are not read, by kind")
     exclusions: dict[str, list[str]] = Field(description="Patterns of what is left out of your folders")
+    removed: dict[str, list[str]] = Field(description="Patterns of what was removed of your folders, and stays out")
     degraded: list[NoticeShape] = Field(description="What degrades answers")
 
 

@@ -61,7 +61,7 @@ class Desk:
 
     def failures(self, found: Sequence[Failure], most: int) -> list[FailureShape]:
         """Return the first `most` failures, each with a cure that the caller can follow."""
-        return [FailureShape(path=each.path, reason=self.sentence(each)) for each in found[:most]]
+        return [FailureShape(path=each.path, reason=self.sentence(each), kind=each.kind) for each in found[:most]]
 
     @property
     def caller(self) -> str:

@@ -44,8 +44,10 @@ class StatusOutput(Shape):
     degraded: list[str] = Field(description="Why answers are not what they could be, such as files that changed")
     unreadable: int = Field(description="Files that could not be read")
     unreadable_files: list[FailureShape] = Field(description="The first of them, with the reason")
+    failed_kinds: dict[str, int] = Field(description="All of them by the kind of reason")
     left_out: dict[str, int] = Field(description="Unread files by kind")
     exclusions: dict[str, list[str]] = Field(description="Patterns of what is left out of folders")
+    removed: dict[str, list[str]] = Field(description="Patterns of what was removed of folders, and stays out")
     switching: JsonObject | None = Field(description="Vectors of another model that is being switched to")
     notes: ReplyNotes
 

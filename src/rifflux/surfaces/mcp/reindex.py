@@ -35,6 +35,7 @@ class ReindexNotes(Shape):
     seconds: float
     failed_files: int = Field(description="Files that could not be read")
     failed: list[FailureShape] = Field(default=[], description="The first failures, with the reason")
+    failed_kinds: dict[str, int] = Field(default={}, description="All failed files, by the kind of reason")
     left_out: list[FailureShape] = Field(default=[], description="The first files left out, with the reason")
     left_out_kinds: dict[str, int] = Field(default={}, description="All files left out, by kind")
     degraded: list[str] = Field(default=[], description="Why it can only be found by words for now")
@@ -90,15 +91,17 @@ def places_of_call(desk: Desk, path: str | None, paths: Sequence[str] | None) ->
 def report_output(desk: Desk, path: str, report: IndexReport, *, several: bool) -> ReindexOutput:
     """Return the report of a run on the index at `path`; `several` for a list of locations."""
     done = asdict(report)
-    left_out = [FailureShape(path=each.path, reason=each.reason) for each in report.skipped[:MOST_NOTED]]
+    skipped = report.skipped[:MOST_NOTED]
+    left_out = [FailureShape(path=each.path, reason=each.reason, kind=each.kind) for each in skipped]
     lists: dict[str, object] = {
         "failed": desk.failures(report.failed, MOST_NOTED),
+        "failed_kinds": report.failed_kinds,
         "left_out": left_out,
         "left_out_kinds": report.skipped_kinds,
         "degraded": [desk.sentence(each) for each in report.degraded],
         "remarks": [desk.sentence(each) for each in report.remarks],
     }
-    for name in ("failed", "skipped", "skipped_kinds", "degraded", "remarks"):
+    for name in ("failed", "failed_kinds", "skipped", "skipped_kinds", "degraded", "remarks"):
         del done[name]
     few = {name: each for name, each in lists.items() if each}
     notes = ReindexNotes.of(done | few, warning=UNTRUSTED, index=path)

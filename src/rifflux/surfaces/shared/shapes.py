@@ -31,6 +31,7 @@ class FailureShape(Shape):
 
     path: str
     reason: str
+    kind: str = Field(description="The sort of reason, such as broken, encrypted, no-text, large or permission")
 
 
 class StepShape(Shape):

@@ -203,10 +203,11 @@ DROP_CHUNK = "delete from chunk where id = ?"
 DROP_STALE_VECTOR = "delete from vector where chunk = ?"
 
 PUT_FILE = """
-insert into file (owner, root, path, size, mtime_ns, hash, problem)
-values (:owner, :root, :path, :size, :mtime_ns, :hash, :problem)
+insert into file (owner, root, path, size, mtime_ns, hash, problem, problem_kind, inode, ctime_ns)
+values (:owner, :root, :path, :size, :mtime_ns, :hash, :problem, :problem_kind, :inode, :ctime_ns)
 on conflict (owner, root, path) do update set
-    size = excluded.size, mtime_ns = excluded.mtime_ns, hash = excluded.hash, problem = excluded.problem
+    size = excluded.size, mtime_ns = excluded.mtime_ns, hash = excluded.hash, problem = excluded.problem,
+    problem_kind = excluded.problem_kind, inode = excluded.inode, ctime_ns = excluded.ctime_ns
 returning id"""
 
 FILE_ID = "select id from file where owner = :owner and root = :root and path = :path"
@@ -220,26 +221,26 @@ DROP_DOCUMENT = "delete from document where owner = :owner and namespace = :name
 
 DROP_FILE = "delete from file where owner = :owner and root = :root and path = :path"
 
-FILES = "select path, size, mtime_ns, hash, problem from file where owner = :owner and root = :root"
+_STATE = "path, size, mtime_ns, hash, problem, problem_kind, inode, ctime_ns"
+
+FILES = f"select {_STATE} from file where owner = :owner and root = :root"
 
 FILES_BELOW = f"{FILES} and path >= :path and path < :end and (path = :path or path >= :first)"
 
 FILE_COUNT = "select count(*) from file where owner = :owner"
 
-ALL_FILES = """
-select root, path, size, mtime_ns, hash, problem from file where owner = :owner order by root, path limit :number"""
+ALL_FILES = f"select root, {_STATE} from file where owner = :owner order by root, path limit :number"
 
 # A user's files are few. How many others have must not show in the sample.
-SOME_OWN_FILES = """
-select root, path, size, mtime_ns, hash, problem from file where owner = :owner order by random() limit :number"""
+SOME_OWN_FILES = f"select root, {_STATE} from file where owner = :owner order by random() limit :number"
 
 # A place in the table for each, and the file that follows it: the table is never read as a whole.
-SOME_FILES = """
+SOME_FILES = f"""
 with recursive place (number, id) as (
     select 1, abs(random()) % (select max(id) from file)
     union all select number + 1, abs(random()) % (select max(id) from file) from place where number < :number
 )
-select distinct root, path, size, mtime_ns, hash, problem
+select distinct root, {_STATE}
 from place cross join file on file.id = (select min(later.id) from file as later where later.id > place.id)
 where file.owner = :owner"""
 

@@ -40,10 +40,22 @@ from rifflux.types.temporary import partial, sweep
 
 #: Written into the file's header, so that a database of something else is recognised: "RFLX".
 APPLICATION_ID = 0x52464C58
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+
+
+def _add_file_columns(connection: apsw.Connection) -> None:
+    """Make room for the inode and change time of a file, and for the sort of reason why it could not be read.
+
+    Neither is known yet, so that each file is opened once more by the next run.
+    """
+    connection.execute("alter table file add column problem_kind text not null default ''")
+    connection.execute("alter table file add column inode integer not null default 0")
+    connection.execute("alter table file add column ctime_ns integer not null default 0")
+
+
 #: What changes the tables of a version into those of the next one, by the version that it starts from. It runs in the
 #: transaction that writes the new version, with references unchecked. A version without an entry cannot be read.
-MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {}
+MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {2: _add_file_columns}
 #: The engine's way to files without locks, and without checksums of pages.
 UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
 #: What a page leaves free at its end for its checksum, in bytes; the extension knows its files by this number.

@@ -49,6 +49,9 @@ create table if not exists file (
     mtime_ns integer not null,
     hash text not null,
     problem text,
+    problem_kind text not null default '',
+    inode integer not null default 0,
+    ctime_ns integer not null default 0,
     unique (owner, root, path)
 );
 

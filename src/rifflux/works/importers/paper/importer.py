@@ -60,7 +60,7 @@ def _entry(source: WorkSource, data: bytes) -> Entry:
         pages = read_pages(pdf)
         facts = properties(pdf)
     if not pages.lines:
-        raise Unreadable(NO_TEXT)
+        raise Unreadable(NO_TEXT, kind="no-text")
     notes = Problems()
     paper = _recognized(pages, facts)
     stamp = stamp_of(pages, paper.lists)
