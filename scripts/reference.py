@@ -189,6 +189,7 @@ SPECIAL = {
     "rifflux.index.salvage": "Restored",
     "rifflux.session.maintenance": "Copied Repaired Switched",
     "rifflux.session.policies": "Policies",
+    "rifflux.session.removing": "Removed",
     "rifflux.session.profile": "Profile",
     "rifflux.store": "Erased Event Generation Grant LogEntry ModelInfo Problem Registry State Store",
     "rifflux.works": "Passage",

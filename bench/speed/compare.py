@@ -6,7 +6,9 @@ Both checkouts index the same documents of DATA (collections in BEIR's layout), 
 and answer the same questions on the latter, each in a process of its own that stays. In every round one question after
 the other is asked of both, and the one that begins changes each time, so that what else the machine does falls on both.
 Printed are medians of this checkout and of the other, and their ratio: for searches milliseconds (a question counts by
-the least of its rounds), for indexing seconds of processor time and of the clock.
+the least of its rounds), for indexing seconds of processor time and of the clock, and megabytes that a fresh process
+takes for it together with those that it starts, what they share counted once (Linux only); for opening the index, the
+milliseconds of the fastest time.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -28,8 +31,16 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 NAMES = ("scifact", "cacm", "cosqa")
 MODES = ("lexical", "hybrid")
-#: Rounds of indexing: each takes many times what a round of searches does.
+#: Rounds of indexing: each takes many times what a round of searches does; and of opening, which takes little.
 INDEXED = 3
+OPENED = 30
+#: Indexes a file by words in two processes, as the command line does.
+INDEXING = """
+import gc, sys, rifflux
+gc.set_threshold(50_000, 20, 50)
+with rifflux.open(sys.argv[1]) as index:
+    index.add(sys.argv[2], embed=False, processes=2)
+"""
 
 
 def main() -> None:
@@ -56,6 +67,8 @@ def main() -> None:
             _Side(tree, arguments, Path(folder) / name) for tree, name in ((ROOT, "here"), (arguments.base, "base"))
         ]
         _indexing(sides, corpus, INDEXED)
+        _memory(sides, corpus, INDEXED)
+        _opening(sides, OPENED)
         _searching(sides, questions, arguments.rounds)
         for side in sides:
             side.end()
@@ -105,6 +118,18 @@ def _indexing(sides: Sequence[_Side], corpus: Path, rounds: int) -> None:
             _tell(f"indexing, {what}, {figure} s", *(statistics.median(each[figure] for each in one) for one in found))
 
 
+def _memory(sides: Sequence[_Side], corpus: Path, rounds: int) -> None:
+    if not Path("/proc/self/smaps_rollup").exists():
+        return
+    found = _in_turns(sides, rounds, partial(_Side.__call__, fill=str(corpus)))
+    _tell("indexing, words, memory MB", *(statistics.median(each["mb"] for each in one) for one in found))
+
+
+def _opening(sides: Sequence[_Side], rounds: int) -> None:
+    found = _in_turns(sides, rounds, partial(_Side.__call__, open=True))
+    _tell("opening, ms", *(min(each["ms"] for each in one) for one in found))
+
+
 def _searching(sides: Sequence[_Side], questions: Sequence[str], rounds: int) -> None:
     for mode in MODES:
         least: list[list[float]] = [[], []]
@@ -151,10 +176,42 @@ def _serve(folder: Path) -> None:
             print(json.dumps({"seconds": time.perf_counter() - start, "cpu": _cpu() - cpu}), flush=True)
             searched = index
             continue
+        if "fill" in task:
+            command = [sys.executable, "-c", INDEXING, str(folder / f"{number}.db"), task["fill"]]
+            print(json.dumps({"mb": _most_memory(subprocess.Popen(command))}), flush=True)
+            continue
         assert searched
         start = time.perf_counter()
+        if "open" in task:
+            rifflux.open(searched.path, create=False).close()
+            print(json.dumps({"ms": (time.perf_counter() - start) * 1000}), flush=True)
+            continue
         searched.search(task["search"], mode=task["mode"])
         print(json.dumps({"ms": (time.perf_counter() - start) * 1000}), flush=True)
+
+
+def _most_memory(process: subprocess.Popen[bytes]) -> float:
+    """Return the most memory that a process and its children ever take together, in MB."""
+    most = 0.0
+    while process.poll() is None:
+        taken = 0
+        for pid in (process.pid, *_children(process.pid)):
+            with suppress(OSError):
+                lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+                taken += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        most = max(most, taken / 1024)
+        time.sleep(0.05)
+    if process.returncode:
+        raise RuntimeError("indexing failed")
+    return most
+
+
+def _children(parent: int) -> list[int]:
+    found: list[int] = []
+    for thread in Path(f"/proc/{parent}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, thread.read_text().split())
+    return found
 
 
 def _cpu() -> float:

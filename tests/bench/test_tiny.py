@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -79,6 +80,7 @@ ARGUMENTS: dict[str, str] = {
     "kill": "--kills 2 --files 4",
     "hostile": "--scale 0.0001 --only deep. --only blank --only root",
     "vault": "DATA/docs --uploads 4 --keep TMP",
+    "disks": "--sizes 2 --only search --only remove --only index",
     "switch": "INDEX --questions 3",
     "fuzz": "--examples 1 --only /facets --role user",
     "page": "INDEX DATA/scifact --questions 2",
@@ -116,10 +118,24 @@ def test_it_runs(name: str, places: dict[str, Path], tmp_path: Path) -> None:
         pytest.skip("no Chromium: run scripts/browser.sh")
     if name == "calls" and (sys.platform != "linux" or shutil.which("cc") is None):
         pytest.skip("a library is compiled and loaded before the system's")
+    if name == "disks" and not _may_mount(tmp_path):
+        pytest.skip("a disk in memory is mounted")
     maker, made = READS.get(name, ("corpus", "INDEX"))
     if name != maker and not places[made].exists():
         _run(maker, places)
     _run(name, places | {"TMP": tmp_path})
+
+
+def _may_mount(folder: Path) -> bool:
+    """Return True if a disk in memory can be mounted, as the program does."""
+    if sys.platform != "linux":
+        return False
+    place = folder / "mounted"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "none", str(place)], check=False, capture_output=True)
+    if mounted.returncode == 0:
+        subprocess.run(["umount", str(place)], check=True)
+    return mounted.returncode == 0
 
 
 def _run(name: str, places: dict[str, Path]) -> None:

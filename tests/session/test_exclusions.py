@@ -129,6 +129,6 @@ def test_the_command_line_removes(tmp_path: Path, folder: Path) -> None:
     planned = CliRunner().invoke(app, ["remove", "*.log", "--dry-run", *common]).stdout
     assert planned.splitlines()[-1] == "1 document would be removed"
     done = json.loads(CliRunner().invoke(app, ["remove", "b.log", "archive/", "--json", *common]).stdout)
-    assert done == {"documents": 2, "names": [f"{folder}/b.log", f"{folder}/archive/c.md"], "dry_run": False}
+    assert done == {"documents": 2, "names": [f"{folder}/archive/c.md", f"{folder}/b.log"], "dry_run": False}
     status = CliRunner().invoke(app, ["status", *common]).stdout
     assert "/b.log, /archive/" in status

@@ -119,15 +119,13 @@ def look(store: Store, number: int) -> Freshness:
 
 def note_unread(store: Store, root: str, left_out: Mapping[str, int], failed: Sequence[Failure]) -> None:
     """Record the numbers of files that were left out of a root, by their kinds, and the files that failed to open."""
-    _note(store, _LEFT_OUT, root, dict(left_out))
-    _note(store, _UNOPENED, root, [[each.path, each.reason, each.kind] for each in failed[:MOST_UNOPENED]])
-
-
-def _note(store: Store, setting: str, root: str, value: object) -> None:
-    known = _recorded(store, setting)
-    if (known.get(root) or None) != (value or None):
-        current = {each: noted for each, noted in known.items() if Path(each).exists()}
-        current[root] = value
+    unopened = [[each.path, each.reason, each.kind] for each in failed[:MOST_UNOPENED]]
+    for setting, noted in ((_LEFT_OUT, dict(left_out)), (_UNOPENED, unopened)):
+        known = _recorded(store, setting)
+        if known.get(root, type(noted)()) == noted:
+            continue
+        current = {each: value for each, value in known.items() if Path(each).exists()}
+        current[root] = noted
         store.registry.set(setting, json.dumps(current, ensure_ascii=False), content=False)
 
 
