@@ -29,6 +29,7 @@ import rifflux
 from bench.shared import questions, sample
 from rifflux import Document, Index
 from rifflux.session.searching import Searcher
+from rifflux.session.removing import Remover
 from rifflux.session.writing import Writer
 from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.lexical import words_index
@@ -162,9 +163,8 @@ def _behind(index: Index, asked: Sequence[str], documents: Sequence[Document]) -
     kept = [
         view.store.catalog.document(*place) for each in chosen for place in view.store.catalog.find_documents(each.key)
     ]
-    writer = Writer(view)
-    writer.remove(*(each.key for each in chosen))
-    writer.add(*(each for each in kept if each))
+    Remover(view).remove(*(each.key for each in chosen))
+    Writer(view).add(*(each for each in kept if each))
     return answers(index, asked)
 
 

@@ -140,7 +140,7 @@ def _writes(disk: Disk) -> Mapping[str, Callable[[], bool]]:
     return {
         "index": lambda: changed("index", disk.notes, "--no-embed", "--force"),
         "index --embed": lambda: changed("index"),
-        "remove": lambda: changed("remove", "1.md", holds=lambda: disk.run("get", "get", "1.md")[0] != 0),
+        "remove": lambda: changed("remove", "1.md", holds=lambda: "1.md" in listed("status")),
         "memories add": lambda: changed(
             "memories", "add", "Ann drinks tea", holds=lambda: "tea" in listed("memories", "list")
         ),
