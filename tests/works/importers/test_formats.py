@@ -159,7 +159,7 @@ def test_one_work_told_by_all_formats_is_one(index: Index, write: Any) -> None:
         ("x.bib", "no entry at all", "no BibTeX entry"),
         ("x.pdf", "%PDF-1.4 broken", "PDF"),
         ("x.json", json.dumps([{**ARXIV, "title": ""}]), "no title"),
-        ("x.json", json.dumps([{**OPENALEX, "id": "W"}]), "no OpenAlex identifier"),
+        ("x.json", json.dumps([{**OPENALEX, "id": "W"}]), "not an OpenAlex identifier"),
     ],
 )
 def test_what_cannot_be_read_is_told(index: Index, write: Any, name: str, text: str, reason: str) -> None:
@@ -176,7 +176,7 @@ def test_a_file_that_is_too_large_is_told_and_not_read(
         file.truncate(200 * 2**20)
     monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("the file was read"))
     report = index.works.import_files(path, embed=False)
-    assert report.failed[0].reason == f"is 200 MB large: at most {base.LARGEST // 2**20} MB are read, so split it"
+    assert report.failed[0].reason == f"is 200 MB and over the limit of {base.LARGEST // 2**20} MB: split it"
 
 
 def test_a_pdf_shows_title_abstract_and_stamp(index: Index, tmp_path: Path) -> None:

@@ -125,15 +125,15 @@ def test_what_does_not_balance_is_told_with_its_place_and_the_rest_goes_on(index
     assert report.added == 1
     told = [note.reason for note in report.noted]
     for expected in (
-        "bad.tex:9: the input 'missing' is not there",
+        "bad.tex:9: the input 'missing' is missing",
         r"bad.tex:4: \begin{proof} is still open where a \section begins",
         r"bad.tex:3: \begin{theorem} is still open where a \section begins",
-        r"bad.tex:6: \end{lemma} ends nothing that is open",
+        r"bad.tex:6: \end{lemma} has no matching \begin",
         r"bad.tex:7: \end{lemma} comes before the end of \begin{equation} at bad.tex:7",
         r"\end{document} is missing",
-        r"bad.tex:3: a brace '{' has no partner",
-        r"\ref{none} refers to no label",
-        r"\cite{nobody} cites what no bibliography",
+        r"bad.tex:3: unmatched brace '{'",
+        r"\ref{none} does not match a label",
+        r"\cite{nobody} does not match an entry of the document's bibliographies",
     ):
         assert any(expected in reason for reason in told), (expected, told)
     kinds = [passage.kind for passage in index.works.get("bad:bad").work.passages]
@@ -248,7 +248,7 @@ def test_citations_find_the_bibliography_that_has_them_or_what_latex_made_of_it(
     cited = {Link("a:k1"), Link("b:k2"), Link("doi:10.2307/1969915")}
     assert set(index.works.get("ms:ms").work.citations) == cited
     assert [note.reason for note in report.noted] == [
-        r"ms.tex:2: \cite{k4} cites what no bibliography of the document has"
+        r"ms.tex:2: \cite{k4} does not match an entry of the document's bibliographies"
     ]
 
 

@@ -58,7 +58,7 @@ def test_bibtex_that_is_wrong_is_told_with_its_place_and_reason(write: Any) -> N
     assert (entries["runon"].work.title, entries["runon"].work.authors) == ("Missing comma", ("A. Foo",))
     assert entries["runon"].notes == ("a comma is missing after its 'title'",)
     assert (entries["twice"].work.year, len(entries["twice"].notes)) == (2020, 2)
-    assert (entries["after"].work.year, entries["after"].notes) == (1999, ("its crossref 'nobody' is not there",))
+    assert (entries["after"].work.year, entries["after"].notes) == (1999, ("its crossref 'nobody' does not exist",))
     (unclosed,) = failed
     assert unclosed.path.endswith("refs.bib:10")
     assert "closing" in unclosed.reason

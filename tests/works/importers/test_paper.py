@@ -186,8 +186,8 @@ def test_what_is_not_recognized_is_told(tmp_path: Path) -> None:
     assert (work.title, work.authors, work.abstract, work.year, work.citations) == ("memo_7", (), "", None, ())
     assert [each.headings for each in work.passages] == [("page 1",)]
     assert entry.notes == (
-        "not recognized: title (named by its file, 'memo_7'), authors (found by no name), abstract, "
-        "sections (its passages stand under their pages alone), references (it cites nothing)",
+        "not recognized: title (using its file name, 'memo_7'), authors (cannot be found by name), abstract, "
+        "sections (its passages have page numbers only), references (no citations)",
     )
 
 

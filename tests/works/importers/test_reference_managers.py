@@ -126,10 +126,10 @@ def test_answers_of_crossref_are_read(index: Index, write: Write, message: objec
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("a.ris", "nothing", "no record of RIS"),
-        ("a.rdf", "<a>", "no well-formed XML"),
-        ("a.rdf", "<a/>", "no item of Zotero"),
-        ("a.rdf", '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>', "no item of Zotero"),
+        ("a.ris", "nothing", "no RIS record"),
+        ("a.rdf", "<a>", "not well-formed XML"),
+        ("a.rdf", "<a/>", "no Zotero item"),
+        ("a.rdf", '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>', "no Zotero item"),
     ],
 )
 def test_what_is_no_such_file_is_told(index: Index, write: Write, name: str, text: str, reason: str) -> None:

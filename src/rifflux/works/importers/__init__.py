@@ -1,4 +1,4 @@
-"""Importers of research works: one module for each format, found by suffix and by what a file holds."""
+"""Importers of research works, one module per format, chosen by file suffix and content."""
 
 from rifflux.works.importers.formats import FORMATS, TEXTS, read_works
 

@@ -1,4 +1,4 @@
-"""arXiv's metadata: the records of its snapshot, one a line, and of its OAI feed as JSON.
+"""arXiv metadata: the records of its snapshot, one per line, and of its OAI feed as JSON.
 
 id · title · abstract · authors, or authors_parsed: [[family, given, suffix]] · categories: "math.AG math.NT"
 msc-class · acm-class · doi · journal-ref · license · versions: [{version, created}] · update_date · comments
@@ -18,14 +18,14 @@ from rifflux.works.importers.readable import readable
 
 _AUTHORS = re.compile(r"\s*,\s*and\s+|\s*,\s*|\s+and\s+")
 _AFFILIATION = re.compile(r"\s*\([^()]*\)")
-#: What a record says that has these fields of another sort, too.
+#: Fields that records of other formats have and arXiv's do not.
 _OTHERS = frozenset(
     ("text", "cites", "references", "passages", "sections", "license", "metadata", "tags", "identifiers")
 )
 
 
 def shows(record: Record) -> bool:
-    """Return True if a record has the fields that only arXiv's have."""
+    """Return True if a record has the fields specific to arXiv metadata."""
     if "id" not in record or "categories" not in record:
         return False
     named = parse_identifier(str(record["id"]))
@@ -34,13 +34,13 @@ def shows(record: Record) -> bool:
 
 
 def arxiv_entry(placed: Placed) -> Entry | Failure:
-    """Return the work of a record, or why it is none."""
+    """Convert a record to a work. Returns a `Failure` without a title or arXiv identifier."""
     place, record = placed
     notes = Problems()
     title = readable(_line(record.get("title")))
     own = notes.identifiers("arxiv", record.get("id"))
     if not title or not own:
-        return Failure(place, "it has no title" if own else f"{record.get('id')!r} is no arXiv identifier")
+        return Failure(place, "it has no title" if own else f"{record.get('id')!r} is not an arXiv identifier")
     date = notes.date(_first_version(record))
     work = Work(
         title=title,
@@ -50,7 +50,7 @@ def arxiv_entry(placed: Placed) -> Entry | Failure:
         ),
         year=int(date[:4]) if date else None,
         venue=readable(_line(record.get("journal-ref"))),
-        # The field may hold the DOIs of several printed versions.
+        # The field may contain the DOIs of several published versions.
         identifiers=(*own, *notes.identifiers("doi", _line(record.get("doi")).split())),
         tags=(
             *notes.tags("arxiv", _line(record.get("categories")).split()),
@@ -70,12 +70,12 @@ def _line(value: object) -> str:
 
 
 def _listed(authors: str) -> list[str]:
-    """Return the names of `A. One (MIT), B. Two and C. Three`."""
+    """Split an author line such as `A. One (MIT), B. Two and C. Three`, dropping affiliations."""
     return [each for each in _AUTHORS.split(_AFFILIATION.sub("", authors)) if each]
 
 
 def _first_version(record: Record) -> str | None:
-    """Return the day of the first version: `Mon, 2 Apr 2007 19:18:42 GMT`."""
+    """Return the date of the first version, given as `Mon, 2 Apr 2007 19:18:42 GMT`; unparsable dates as they are."""
     versions = record.get("versions")
     if isinstance(versions, list) and versions:
         created = versions[0].get("created")

@@ -1,4 +1,4 @@
-"""The sources that importers take, and the entries they give."""
+"""The input and output types of importers, checks of dates and identifiers, and reading of JSON records."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from rifflux.works import Work, identify, tagged
 
 Record = Mapping[str, Any]
 Noun = TypeVar("Noun")
-#: Works announced for next year are printed with its number already.
+#: Works announced for next year already carry its number.
 YEARS_AHEAD = 1
-#: The day that an issue is dated to may lie so far ahead.
+#: The maximum lead of an issue date over today.
 AHEAD = timedelta(days=366)
 EARLIEST_YEAR = 1000
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _CODES = re.compile(r"(?:[\s,;()]|\b(?:primary|secondary|msc|(?:19|20)\d\d)\b(?!-):?)+", re.IGNORECASE)
-#: A file that is read as a whole may have so many bytes; JSON Lines may have any number.
+#: The size limit in bytes of files that are read whole; JSON Lines have none.
 LARGEST = 100 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class WorkSource:
-    """A file of works. Its keys are stored under the scheme `name`; `name_of` gives that of another file.
+    """A file of works. Its keys are stored under the scheme `name`; `name_of` returns the scheme of another file.
 
-    Of one that is `alone` no other file is looked for: what it names is not its writer's to know of.
+    For an `alone` source, such as an upload, no other file is opened, because its author may not have access to it.
     """
 
     path: Path
@@ -47,9 +47,9 @@ class WorkSource:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A work as a source describes it, with the source's `key` for it and its `place` there.
+    """A work as described by a source, with the source's `key` and its `place` in the file.
 
-    `notes` are the faults of parts that were left out.
+    `notes` describe the invalid parts that were left out.
     """
 
     place: str
@@ -58,15 +58,15 @@ class Entry:
     notes: tuple[str, ...] = ()
 
 
-#: Gives the works of a source in its order, and a `Failure` for each that could not be read.
+#: Yields the works of a source in order, and a `Failure` for each entry that could not be read.
 Reader = Callable[[WorkSource], Iterator[Entry | Failure]]
 
 
 class Problems(list[str]):
-    """The problems with parts of one work; each check returns the part without them."""
+    """Problems found in parts of one work; each check returns the valid values and records the others."""
 
     def identifiers(self, scheme: str, values: object) -> tuple[Identifier, ...]:
-        """Return the identifiers of a scheme; `values` is one or a list, and may lack."""
+        """Return the identifiers of a scheme from one value or a list; empty values are ignored."""
         if isinstance(values, list | tuple):
             given = values
         else:
@@ -74,7 +74,7 @@ class Problems(list[str]):
         return self._checked(identify, scheme, [value for value in given if value not in (None, "")])
 
     def tags(self, scheme: str, values: object) -> tuple[Tag, ...]:
-        """Return the tags of a scheme; `values` is one or a list."""
+        """Return the tags of a scheme from one value or a list."""
         return self._checked(tagged, scheme, values if isinstance(values, list | tuple) else [values])
 
     def _checked(self, make: Callable[[str, str], Noun], scheme: str, values: Sequence[object]) -> tuple[Noun, ...]:
@@ -87,12 +87,12 @@ class Problems(list[str]):
         return tuple(found)
 
     def year(self, value: object) -> int | None:
-        """Return a year that can be, from a number or a text that names one: `1955`, `c. 1900`, `May 2020`."""
+        """Return a plausible year from a number or a text that contains one: `1955`, `c. 1900`, `May 2020`."""
         if value in (None, ""):
             return None
         named = _YEAR.search(str(value))
         if named is None:
-            self.append(f"its year {value!r} is no year of four digits")
+            self.append(f"its year {value!r} is not a four-digit year")
             return None
         year = int(named[0])
         if self._can_be(_moment(named[0]), value):
@@ -100,7 +100,7 @@ class Problems(list[str]):
         return None
 
     def date(self, value: object) -> str | None:
-        """Return a date that can be, as ISO 8601; of one whose day or month cannot, what is left of it."""
+        """Return a plausible date as ISO 8601; an invalid day or month is dropped."""
         if value in (None, ""):
             return None
         text = str(value).strip()
@@ -110,18 +110,18 @@ class Problems(list[str]):
             return None
         year = _YEAR.search(text)
         kept = next((each for each in (text[:7], year[0] if year else "") if _moment(each)), None)
-        self.append(f"its date {text!r} is no date: {f'{kept} is kept of it' if kept else 'write it as 2024-05-01'}")
+        self.append(f"its date {text!r} is not a date: {f'{kept} was used' if kept else 'write it as 2024-05-01'}")
         if kept and self._can_be(_moment(kept), value):
             return kept
         return None
 
     def _can_be(self, moment: datetime | None, given: object) -> bool:
-        """Return True if a year, given as such or as a day, has come or is about to."""
+        """Return True for a moment from 1000 until next year, where a day may be at most a year ahead."""
         now = datetime.now(UTC)
         is_year = moment and (moment.month, moment.day) == (1, 1)
         if moment and EARLIEST_YEAR <= moment.year <= now.year + YEARS_AHEAD and (is_year or moment <= now + AHEAD):
             return True
-        self.append(f"its date {str(given)!r} lies in the future, or before {EARLIEST_YEAR}: left out")
+        self.append(f"its date {str(given)!r} is in the future or before {EARLIEST_YEAR} and was left out")
         return False
 
 
@@ -133,7 +133,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def month_of(text: str) -> int:
-    """Return the month that a number or an English name says; 0 if it says none."""
+    """Return the month, 1 to 12, of a number or an English name; 0 if it is neither."""
     text = text.strip("{} ").lower()
     if text.isdecimal():
         number = int(text)
@@ -147,48 +147,49 @@ def month_of(text: str) -> int:
 
 
 def codes(text: str) -> list[str]:
-    """Return the codes in a text of a subject classification: `14F05 (14A15)`, `Primary: 14F05; secondary: 14A15`."""
+    """Split the codes of a subject classification: `14F05 (14A15)`, `Primary: 14F05; secondary: 14A15`."""
     return [code for code in _CODES.split(text) if code]
 
 
 def content(path: Path) -> bytes:
-    """Return the bytes of a file. Raises `Unreadable` for one that is too large or cannot be read."""
+    """Read a file into memory. Raises `Unreadable` if it is too large or cannot be read."""
     try:
         size = path.stat().st_size
         if size > LARGEST:
-            raise Unreadable(f"is {size / 2**20:.0f} MB large: at most {LARGEST // 2**20} MB are read, so split it")
+            raise Unreadable(f"is {size / 2**20:.0f} MB and over the limit of {LARGEST // 2**20} MB: split it")
         return path.read_bytes()
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
 
 
 def local_link(source: str, key: str, kind: str = "cites") -> Link:
-    """Return a link to what a source calls `key`."""
+    """Return a link to the work that a source calls `key`."""
     return Link(f"{source}:{key}", kind)
 
 
-# Works as JSON: the records of a file, one a line or in a list, read without holding a large file in memory
+# Works as JSON: the records of a file, one per line or in a list; files of lines are never loaded whole
 
 
-#: What holds a record a line, whatever its lines look like.
+#: Suffixes of files with one record per line, whatever the lines look like.
 LINES = (".jsonl", ".ndjson")
-#: So many lines of another file show whether it does.
+#: The number of lines inspected to recognize such a file by content.
 LOOKED_AT = 50
-#: Under which names a JSON object may hold its list of records.
+#: The names under which a JSON object may contain its list of records.
 _LISTS = ("results", "documents", "works", "items", "data", "references")
 
-#: A record has these, and may have lists of others: what it cites.
+#: Fields that identify an object as a record rather than a container: a record may contain lists, such as its
+#: citations.
 _IS_WORK = frozenset(("title", "paperId"))
 
-#: Where a record stands, and the record.
+#: The place of a record in its file, and the record.
 Placed = tuple[str, dict[str, Any]]
 
 
 def records(path: Path) -> Iterator[Placed | Failure]:
-    """Yield the place and the object of each record: `works.jsonl:12` by line, `works.json:12` by number in the list.
+    """Yield the place and object of each record: `works.jsonl:12` by line, `works.json:12` by position in the list.
 
-    A file of lines is read line by line, one that is a single JSON value as a whole; what ends in `.gz` is compressed.
-    What is no object gives a `Failure`. Raises `Unreadable` if the file is neither.
+    Files of lines are streamed, a single JSON value is read whole, and `.gz` files are decompressed. Anything but an
+    object yields a `Failure`. Raises `Unreadable` if the file has neither form.
     """
     try:
         yield from _by_line(path) if _has_lines(path) else _from_list(path)
@@ -206,7 +207,7 @@ def _opened(path: Path) -> Iterator[IO[str]]:
 
 
 def _has_lines(path: Path) -> bool:
-    """Return True if each line is a record: by the name, or if the first of several or half of them are objects."""
+    """Return True if each line is a record: by suffix, or if the first of several lines or half are objects."""
     if any(suffix in LINES for suffix in path.suffixes):
         return True
     with _opened(path) as file:
@@ -239,13 +240,13 @@ def _from_list(path: Path) -> Iterator[Placed | Failure]:
         except (ValueError, RecursionError) as error:
             raise Unreadable(f"is not valid JSON: {error}") from None
     if isinstance(value, dict) and isinstance(value.get("message"), dict):
-        value = value["message"]  # so Crossref answers
+        value = value["message"]  # the form of Crossref's answers
     if isinstance(value, dict) and not _IS_WORK & value.keys():
         value = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), [value])
     if isinstance(value, dict):
         value = [value]
     if not isinstance(value, list):
-        raise Unreadable(f"holds no list of works: give one, or an object that has it as one of {', '.join(_LISTS)}")
+        raise Unreadable(f"contains no list of works: give one, or an object with one under any of {', '.join(_LISTS)}")
     yield from (_placed(f"{path}:{number}", each) for number, each in enumerate(value, start=1))
 
 
@@ -255,5 +256,5 @@ def _placed(place: str, value: object) -> Placed | Failure:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        return Failure(place, "holds half a character (a surrogate without its pair): mend the text")
+        return Failure(place, "contains an unpaired surrogate: fix the text")
     return place, value

@@ -1,4 +1,4 @@
-"""The entries of a `.bib` file, their fields resolved (`@string`, `#`, `crossref`), and what is not well-formed."""
+"""The entries of a `.bib` file with resolved fields (`@string`, `#`, `crossref`), and failures for malformed ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from bibtexparser.model import Entry as RawEntry
     from bibtexparser.model import String
 
-#: What an entry has from its `crossref`. Never what names the other one: a chapter has not the DOI of its book.
+#: Fields that an entry inherits from its `crossref`. Identifiers are excluded: the DOI of a book is not that of a
+#: chapter.
 _INHERITED = (
     "author",
     "year",
@@ -34,18 +35,18 @@ _INHERITED = (
     "school",
 )
 
-#: An entry with more slips is no entry.
+#: The maximum number of missing commas to repair in an entry.
 MOST_SLIPS = 20
 
 _MARK = re.compile(r"(?<!\\)[{}\"]|#")
 _BLANKS = re.compile(r"\s+")
-#: A field that follows without a comma.
+#: A field that follows another without a comma.
 _RUN_ON = re.compile(r"\s*([A-Za-z][\w-]*)\s*=\s*(.+)", re.DOTALL)
 
 
 @dataclass
 class BibEntry:
-    """An entry: the line it begins in, its fields by lower-case name, and what was wrong with them."""
+    """An entry: its first line, its fields by lower-case name, and notes on what was wrong with them."""
 
     line: int
     key: str
@@ -55,7 +56,7 @@ class BibEntry:
 
 
 def entries(path: Path) -> Iterator[BibEntry | Failure]:
-    """Yield the entries of a file, in order, then a failure for each that is not well-formed."""
+    """Yield the entries of a file in order, then a failure for each malformed one."""
     from bibtexparser.model import DuplicateFieldKeyBlock
 
     library = _parsed(path)
@@ -66,7 +67,7 @@ def entries(path: Path) -> Iterator[BibEntry | Failure]:
         if isinstance(block, DuplicateFieldKeyBlock):
             names = ", ".join(sorted(block.duplicate_keys))
             found.append(_resolved(block.ignore_error_block, macros))
-            found[-1].notes.append(f"it has several fields {names}: the first of each holds")
+            found[-1].notes.append(f"it has several fields {names}: the first of each was used")
         else:
             failed.append(Failure(f"{path}:{block.start_line + 1}", _reason(block.error)))
     _inherit(found)
@@ -75,16 +76,16 @@ def entries(path: Path) -> Iterator[BibEntry | Failure]:
 
 
 def _parsed(path: Path) -> Library:
-    """Return the blocks of a file, their values as they stand there."""
+    """Parse a file into blocks with unresolved values."""
     text = decode(content(path))
     with needed("BibTeX"):
         import bibtexparser
 
-    # What is wrong with an entry is in the library object too.
+    # Errors in entries are in the library object too, so the log adds nothing.
     logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)
     library = bibtexparser.parse_string(text, parse_stack=[])
     if not library.entries and not library.failed_blocks:
-        raise Unreadable("holds no BibTeX entry")
+        raise Unreadable("contains no BibTeX entry")
     return library
 
 
@@ -108,7 +109,7 @@ def _resolved(entry: RawEntry, macros: Mapping[str, str]) -> BibEntry:
 
 
 def _set(entry: BibEntry, name: str, written: str, macros: Mapping[str, str]) -> None:
-    """Resolve a field, and those that run on where a comma is missing; the first of equal names holds."""
+    """Resolve a field and any that follow it without a comma; the first of equal names wins."""
     value, wrong = _joined(written, macros)
     while len(entry.notes) < MOST_SLIPS and (following := _RUN_ON.fullmatch(wrong)):
         entry.notes.append(f"a comma is missing after its {name!r}")
@@ -117,13 +118,13 @@ def _set(entry: BibEntry, name: str, written: str, macros: Mapping[str, str]) ->
         value, wrong = _joined(following[2], macros)
     if wrong:
         entry.notes.append(
-            f"its {name!r} says {_BLANKS.sub(' ', wrong)[:60]!r}, which is no @string and stands in no braces"
+            f"its {name!r} contains {_BLANKS.sub(' ', wrong)[:60]!r}, which is neither an @string nor in braces"
         )
     entry.fields.setdefault(name, value.strip())
 
 
 def _joined(written: str, macros: Mapping[str, str]) -> tuple[str, str]:
-    """Resolve a value, `jams # " Journal"`, and return the pieces that stand for nothing with it."""
+    """Resolve a value such as `jams # " Journal"`; return it with the first piece that could not be resolved."""
     value = []
     wrong = []
     for piece in _pieces(written):
@@ -139,7 +140,7 @@ def _joined(written: str, macros: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _pieces(written: str) -> list[str]:
-    """Split a value at each `#` outside of braces and quotes."""
+    """Split a value at each `#` outside braces and quotes."""
     pieces = []
     start = 0
     depth = 0
@@ -158,7 +159,7 @@ def _pieces(written: str) -> list[str]:
 
 
 def _closed(piece: str) -> int:
-    """Return where the text in braces or quotes ends that a piece begins with; 0 if it begins with none."""
+    """Return the end of the braced or quoted text at the start of a piece, or 0 if there is none."""
     if piece[:1] not in ("{", '"'):
         return 0
     depth = 0
@@ -170,14 +171,14 @@ def _closed(piece: str) -> int:
 
 
 def _inherit(found: list[BibEntry]) -> None:
-    """Give entries what they lack from the entry that their `crossref` names; its title is where they stand."""
+    """Fill missing fields from the `crossref` entry, whose title becomes the book title."""
     whole = {entry.key.lower(): dict(entry.fields) for entry in found}
     for entry in found:
         named = entry.fields.get("crossref", "").lower()
         if not named or named == entry.key.lower():
             continue
         if named not in whole:
-            entry.notes.append(f"its crossref {entry.fields['crossref']!r} is not there")
+            entry.notes.append(f"its crossref {entry.fields['crossref']!r} does not exist")
             continue
         parent = whole[named]
         for name in _INHERITED:

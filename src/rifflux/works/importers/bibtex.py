@@ -1,4 +1,4 @@
-"""BibTeX and BibLaTeX: the entries of a bibliography."""
+"""BibTeX and BibLaTeX bibliographies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rifflux.works.importers.readable import readable
 _VENUE = ("journal", "journaltitle", "booktitle", "series", "publisher", "school", "institution")
 _IDENTIFIERS = {"doi": "doi", "mrnumber": "mr", "zblnumber": "zbl", "zbl": "zbl", "pmid": "pmid", "isbn": "isbn"}
 _IDENTIFIERS |= {"openalex": "openalex", "arxiv": "arxiv", "arxivid": "arxiv"}
-#: Where an arXiv number may stand besides a field of its own: as the whole of it, or among words.
+#: Fields that may contain an arXiv number besides the dedicated ones: as the whole value, or within text.
 _NAMED = ("eprint", "journal", "url", "note", "howpublished", "number")
 _MENTIONS = ("journal", "volume", "url", "howpublished", "note")
 
@@ -27,7 +27,7 @@ Fields = Mapping[str, str]
 
 
 def read(source: WorkSource) -> Iterator[Entry | Failure]:
-    """Yield the works of a `.bib` file, and a failure with its line for an entry that is not well-formed."""
+    """Yield the works of a `.bib` file, and a failure with its line for each malformed entry."""
     for each in entries(source.path):
         yield each if isinstance(each, Failure) else _entry(source, each)
 
@@ -59,21 +59,21 @@ def _entry(source: WorkSource, entry: BibEntry) -> Entry | Failure:
 
 
 def _license(fields: Fields) -> str | None:
-    """Return the license of an entry; `rights` and `copyright` mostly tell whose it is, and seldom a license."""
+    """Return the license of an entry; `rights` and `copyright` mostly name the owner and seldom a license."""
     told = [license_of(readable(fields.get(name, ""))) for name in ("license", "rights", "copyright")]
     known = (each for each in told if permission_of(each))
     return told[0] or next(known, None) or next(filter(None, told), None)
 
 
 def _authors(text: str) -> tuple[str, ...]:
-    """Return the people of a field; braces keep the names of groups together: `{Barnes and Noble}`."""
+    """Return the people of a field; braces keep group names together, as in `{Barnes and Noble}`."""
     from bibtexparser.middlewares.names import split_multiple_persons_names
 
     return tuple(map(readable, people([_one(each) for each in split_multiple_persons_names(text)])))
 
 
 def _one(name: str) -> str:
-    """Return a name; a comma inside of braces separates nothing."""
+    """Remove the braces of a group name, whose commas separate nothing."""
     if name.startswith("{") and name.endswith("}") and "{" not in name[1:]:
         return name[1:-1].replace(",", " ")
     return name
@@ -84,7 +84,7 @@ def _split(text: str) -> list[str]:
 
 
 def _date(fields: Fields, notes: Problems) -> str | None:
-    """Return the date of BibLaTeX, or BibTeX's year and month."""
+    """Return BibLaTeX's date, or BibTeX's year and month."""
     if given := fields.get("date"):
         return notes.date(given.partition("/")[0].rstrip("~?%"))
     year = notes.year(fields.get("year", "").strip("{}() "))

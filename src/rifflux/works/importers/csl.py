@@ -1,10 +1,10 @@
-"""CSL-JSON, which Zotero, Mendeley and pandoc exchange: a list of items.
+"""CSL-JSON, the exchange format of Zotero, Mendeley and pandoc: a list of items.
 
 id · title · abstract · author · issued: {date-parts: [[2020, 5, 1]]} · container-title · publisher
-DOI · ISBN · PMID · arxiv, number, URL or note that name an arXiv paper · keyword · type · license, rights
+DOI · ISBN · PMID · arxiv, number, URL or note with an arXiv number · keyword · type · license, rights
 
-Crossref's records are read too, whose `license` is a list of addresses: from which day (`start`) each holds, and for
-which version (`content-version`). One for mining (`tdm`) or for the manuscript (`am`) is none of the published text.
+Crossref records are read too. Their `license` is a list of URLs, each with its first day (`start`) and the version that
+it covers (`content-version`); licenses for text mining (`tdm`) or the manuscript (`am`) don't cover the published text.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from rifflux.works.importers.names import people_known
 from rifflux.works.importers.readable import unmarked
 from rifflux.works.model import WORK
 
-#: What Crossref calls the version that a reader has.
+#: Crossref's names for the published version.
 _PUBLISHED = ("vor", "unspecified", None)
 
 
 def shows(record: Record) -> bool:
-    """Return True if a record has the fields that only CSL-JSON's have."""
+    """Return True if a record has the fields specific to CSL-JSON."""
     issued = record.get("issued")
     return "container-title" in record or (isinstance(issued, dict) and ("date-parts" in issued or "raw" in issued))
 
 
 def csl_entry(placed: Placed) -> Entry | Failure:
-    """Return the work of an item, or why it is none."""
+    """Convert an item to a work. Returns a `Failure` without a title."""
     place, record = placed
     title = _text(record, "title")
     if not title:
@@ -60,7 +60,7 @@ def csl_entry(placed: Placed) -> Entry | Failure:
 
 
 def _citations(record: Record, notes: Problems) -> Iterator[Link]:
-    """Yield what a record of Crossref cites, as far as it names a DOI."""
+    """Yield the references of a Crossref record that have a DOI."""
     listed = record.get("reference")
     for cited in listed if isinstance(listed, list) else ():
         if isinstance(cited, dict) and cited.get("DOI"):
@@ -68,7 +68,7 @@ def _citations(record: Record, notes: Problems) -> Iterator[Link]:
 
 
 def _license(record: Record) -> str | None:
-    """Return the license of an item; of Crossref's list, those in force for the published version together."""
+    """Return the license of an item; of Crossref's list, the combined licenses in force for the published version."""
     listed = record.get("license")
     if not isinstance(listed, list) or not any(isinstance(each, dict) for each in listed):
         return license_of(_text(record, "license") or _text(record, "rights"))
@@ -78,7 +78,7 @@ def _license(record: Record) -> str | None:
 
 
 def _starts(license: Record) -> str:
-    """Return the day from which a license of Crossref holds, the last of all days where it is unknown."""
+    """Return the first day of a Crossref license as ISO 8601: empty if not given, `9999` if invalid."""
     start = license.get("start")
     if start is None:
         return ""
@@ -94,7 +94,7 @@ def _starts(license: Record) -> str:
 
 
 def _text(record: Record, name: str) -> str:
-    """Return a field as plain text; some programs give a list of one, and HTML for italics."""
+    """Return a field as plain text; some programs write a list of one value, or HTML for italics."""
     value = record.get(name)
     if isinstance(value, list):
         value = value[0] if value else ""
@@ -124,6 +124,6 @@ def _issued(record: Record, notes: Problems) -> str | None:
             year, *rest = [int(each) for each in parts[0] if each not in (None, "")]
             return "-".join([f"{year:04}", *(f"{each:02}" for each in rest[:2])])
     except (TypeError, ValueError, IndexError, KeyError):
-        notes.append(f"its 'issued' {parts!r} is no date")
+        notes.append(f"its 'issued' {parts!r} is not a date")
         return None
     return next((str(issued[name]) for name in ("raw", "literal") if issued.get(name)), None)

@@ -1,4 +1,4 @@
-"""Importers by format, found by the file's suffix, or by the fields of its records."""
+"""The importers by format, which is recognized by the file's suffix or by the fields of its records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rifflux.types import Failure
 from rifflux.works.importers import arxiv, csl, jsonl, openalex, semanticscholar
 from rifflux.works.importers.base import Entry, Placed, Reader, Record, WorkSource, records
 
-#: What makes a work of a record, by the format of the record.
+#: Converters from a record to a work, by record format.
 _ENTRIES: Mapping[str, Callable[[WorkSource, Placed], Entry | Failure]] = {
     "jsonl": jsonl.work_entry,
     "arxiv": lambda _, placed: arxiv.arxiv_entry(placed),
@@ -24,7 +24,7 @@ _ENTRIES: Mapping[str, Callable[[WorkSource, Placed], Entry | Failure]] = {
 _READERS = {"bibtex": "bibtex:read", "ris": "ris:read", "zotero-rdf": "zotero:read"}
 _READERS |= {"latex": "latex.importer:read", "pdf": "paper.importer:read"}
 FORMATS = (*_ENTRIES, *_READERS)
-#: By suffix; JSON is distinguished by its content, record by record.
+#: By suffix; JSON formats are distinguished record by record.
 SUFFIXES = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
     ".bib": "bibtex",
@@ -33,7 +33,7 @@ SUFFIXES = {
     **dict.fromkeys((".tex", ".ltx", ".latex"), "latex"),
     ".pdf": "pdf",
 }
-#: The suffix of a text in each format that is one.
+#: The suffix of text in each text format.
 TEXTS = {
     **dict.fromkeys(("arxiv", "openalex", "csl", "semanticscholar"), ".json"),
     "jsonl": ".jsonl",
@@ -43,14 +43,14 @@ TEXTS = {
     "latex": ".tex",
 }
 
-#: Formats that take time and memory in proportion to the file, and the bytes up to which it is read in any process.
+#: Formats read in time and memory proportional to the file, and the size in bytes up to which this needs no sandbox.
 _LIGHT = frozenset({*_ENTRIES, "json", "ris"})
 LIGHT = 2**20
 
-#: So many records of a file are looked at for the format of those that do not show theirs.
+#: The number of records inspected to find the format of those that are ambiguous.
 LOOKED_AT = 200
 
-#: By which fields a record shows its format, the most telling first; a record of a file in which none does is `jsonl`.
+#: Recognizers of record formats, the most specific first; a file in which none applies is `jsonl`.
 _SHAPES: Mapping[str, Callable[[Record], bool]] = {
     "openalex": openalex.shows,
     "semanticscholar": semanticscholar.shows,
@@ -60,36 +60,35 @@ _SHAPES: Mapping[str, Callable[[Record], bool]] = {
 
 
 def read_works(source: WorkSource, format: str | None = None) -> Iterator[Entry | Failure]:
-    """Yield the works of a file, and a `Failure` for what could not be read; the file as a whole counts as one.
+    """Yield the works of a file, and a `Failure` for each entry, or the whole file, that could not be read.
 
-    `format` is a name of `FORMATS`; without one, it is found out. Raises `InvalidArgument` for an unknown format.
+    `format` is one of `FORMATS`, and recognized if omitted. Raises `InvalidArgument` for an unknown format.
     """
     if format is not None and format not in FORMATS:
-        raise InvalidArgument(f"no format {format!r}: choose one of {', '.join(FORMATS)}")
+        raise InvalidArgument(f"unknown format {format!r}: choose one of {', '.join(FORMATS)}")
     try:
         known = format or SUFFIXES.get(_suffix(source.path))
         if known is None:
-            raise Unreadable(f"is no list of works: give one of {', '.join(SUFFIXES)}, or name its format")
+            raise Unreadable(
+                f"is not a list of works: give a file ending in {', '.join(SUFFIXES)}, or specify its format"
+            )
         yield from _reader(known)(source)
     except (Unreadable, MissingExtra) as error:
         yield Failure.of(str(source.path), error)
 
 
 def is_known(path: Path) -> bool:
-    """Return True if an importer takes files of this name."""
+    """Return True if an importer accepts files with this suffix."""
     return _suffix(path) in SUFFIXES
 
 
 def is_light(path: Path, format: str | None) -> bool:
-    """Return True if reading a file is sure to take little time and memory: it is small, and needs no parser of ours.
-
-    Others are read in a process that is limited.
-    """
+    """Return True if a file is small and of a light format, safe to read in this process without limits."""
     known = format or SUFFIXES.get(_suffix(path))
     try:
         return known in _LIGHT and path.suffix != ".gz" and path.stat().st_size <= LIGHT
     except OSError:
-        return True  # it is gone, which reading it tells
+        return True  # it is gone, which reading it reports
 
 
 def _suffix(path: Path) -> str:
@@ -97,7 +96,7 @@ def _suffix(path: Path) -> str:
 
 
 def _read_json(source: WorkSource, format: str) -> Iterator[Entry | Failure]:
-    """Yield the works of a JSON file; of no known format, each by its fields, or as the others of its file are."""
+    """Yield the works of a JSON file, recognizing the format of each record unless `format` names it."""
     looked_at = islice((each for each in records(source.path) if not isinstance(each, Failure)), LOOKED_AT)
     usual = next((shape for _, record in looked_at if (shape := _shape(record))), "jsonl")
     for each in records(source.path):

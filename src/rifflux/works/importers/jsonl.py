@@ -1,23 +1,23 @@
-"""Works as JSON records with fields of everyday names, which map without code.
+"""Works as JSON records with common field names, which need no mapping.
 
-A field may stand in the record itself or in its `metadata`:
+A field may be in the record itself or in its `metadata`:
 
     title                                             the title; a record needs one, or a text
     abstract, text, summary                           the abstract
     authors, author, creators                         a list of names or of objects with a name, or names in one text
-    year, publication_year · month · date, published  when it appeared
-    venue, journal, booktitle, publisher              where
+    year, publication_year · month · date, published  the date of publication
+    venue, journal, booktitle, publisher              the venue
     doi, arxiv, openalex, mr, zbl, pmid, isbn, tag, label    identifiers; others as identifiers: {scheme: value}
     categories (arXiv) · msc · cr_categories, acm · keywords · jel · pacs    subjects; others as tags: {scheme: [value]}
     subjects                                          subjects of any scheme: math.GT, 57M25, msc:57M25, else keywords
-    cites, references, citations                      what it cites: identifiers, or keys of other records of the file
+    cites, references, citations                      cited works: identifiers, or keys of other records of the file
     passages, sections                                a list of objects with text, and heading, kind, label
-    license, rights · type, kind · updated            as they say
-    cited_by                                          left out: it follows from what the others cite
-    proof                                             left out: statements rank worse among proofs; a passage can be one
+    license, rights · type, kind · updated            license, kind, and date of the last update
+    cited_by                                          ignored: it follows from the citations of the others
+    proof                                             ignored: it would rank statements lower; give it as a passage
 
-`_id`, `id` or `key` is what the source calls the work, and an identifier of it where it has the form of one; without
-one, its first identifier is the key. Other plain fields are kept as metadata.
+`_id`, `id` or `key` is the source's key of the work, and also an identifier if it has the form of one. Without it, the
+first identifier is the key. Other fields with plain values become metadata.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rifflux.works.importers.base import Entry, Placed, Problems, Record, WorkSo
 from rifflux.works.importers.names import people_known, split_names
 from rifflux.works.model import WORK
 
-#: The names that each field may have, the one that counts first.
+#: The accepted names of each field, in order of precedence.
 _FIELDS = {
     "key": ("_id", "id", "key"),
     "title": ("title",),
@@ -59,7 +59,7 @@ _KNOWN = frozenset(chain(*_FIELDS.values(), _IDENTIFIERS, _TAGS, _OTHERS))
 
 
 def work_entry(source: WorkSource, placed: Placed) -> Entry | Failure:
-    """Return the work that a record describes, or why it does not."""
+    """Convert a record to a work. Returns a `Failure` without a title and text."""
     place, record = placed
     metadata = record.get("metadata") or {}
     if not isinstance(metadata, dict):
@@ -98,7 +98,7 @@ def work_entry(source: WorkSource, placed: Placed) -> Entry | Failure:
 
 
 def _mark(text: str) -> str:
-    """Return the key of a text that has no name."""
+    """Return a key derived from the text, for a record without any name."""
     return f"text-{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
 
 
@@ -114,7 +114,7 @@ def _text(fields: Record, field: str) -> str:
 
 
 def _values(value: object) -> list[object]:
-    """Return the items of a list, or of a text with commas or semicolons between them."""
+    """Return the items of a list, or of a text separated by commas or semicolons."""
     if isinstance(value, str):
         return [each.strip() for each in value.replace(";", ",").split(",") if each.strip()]
     if isinstance(value, list):
@@ -140,7 +140,7 @@ def _identifiers(fields: Record, notes: Problems) -> Iterator[Identifier]:
         if identifier := parse_identifier(str(text)):
             yield identifier
         else:
-            notes.append(f"{text!r} is no identifier: write it as scheme:value")
+            notes.append(f"{text!r} is not an identifier: write it as scheme:value")
 
 
 def _tags(fields: Record, notes: Problems) -> Iterator[Tag]:
@@ -187,14 +187,14 @@ def _citations(fields: Record, source: str, notes: Problems) -> Iterator[Link]:
             else:
                 given = value
             if not isinstance(given, str | int) or given == "":
-                notes.append(f"what it cites, {value!r}, is no identifier")
+                notes.append(f"its citation {value!r} is not an identifier")
                 continue
             known = parse_identifier(str(given))
             yield Link(str(known)) if known else local_link(source, str(given))
 
 
 def _cited_name(cited: Record) -> object:
-    """Return the citation in an object: a key, or an identifier under the name of its scheme."""
+    """Return the name of a cited work given as an object: a key, or an identifier under its scheme."""
     named = (f"{scheme}:{cited[name]}" for name, scheme in _IDENTIFIERS.items() if cited.get(name))
     return _first(cited, "key") or next(named, "")
 

@@ -1,4 +1,4 @@
-"""The names of people as sources write them, brought to `Given Family`."""
+"""The names of people as sources write them, normalized to `Given Family`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterator, Mapping
 
 _AND = re.compile(r"\s+and\s+|\s*;\s*")
-#: Stand for people without a name.
+#: Placeholders for people without a name.
 _OTHERS = re.compile(r"\s*\b(?:and\s+)?(?:others|et\.?\s+al)\.?\s*\Z", re.IGNORECASE)
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.[\s-]*|[A-Z]\b[\s-]*)+")
 _ORCID = re.compile(r"\d{4}-\d{4}-\d{4}-\d{3}[\dXx]")
 _OPENALEX = re.compile(r"openalex\.org/(A\d+)")
 _SUFFIX = re.compile(r"(?:jr|sr)\.?|I{2,3}|IV", re.IGNORECASE)
-#: A name that begins so goes on: `De Jong, Aise Johan` is one person.
+#: Prefixes that continue a name: `De Jong, Aise Johan` is one person.
 _PARTICLE = re.compile(
     r"(?:van|von|vom|zu|de[nrs]?|del|della|di|da|dos|du|la|le|el|al|bin|ben|ter|ten|st\.?)\s", re.IGNORECASE
 )
 
 
 def people(value: object) -> tuple[str, ...]:
-    """Return the names in a list of texts or objects, or in one text with `and` or semicolons between them."""
+    """Return the names in a list of texts or objects, or in one text separated by `and` or semicolons."""
     if isinstance(value, str):
         value = _AND.split(value)
     if not isinstance(value, list | tuple):
@@ -28,7 +28,7 @@ def people(value: object) -> tuple[str, ...]:
 
 
 def people_known(value: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names in a list, and the identifiers of each: its ORCID iD, its number in OpenAlex."""
+    """Return the names in a list, and the identifiers of each person: the ORCID iD and the OpenAlex number."""
     if not isinstance(value, list | tuple):
         return people(value), ()
     found = [(name, _ids(each)) for each in value if (name := person(each))]
@@ -45,7 +45,7 @@ def _ids(value: object) -> str:
 
 
 def split_names(text: str) -> list[str]:
-    """Return the names in a text with commas between or inside of them: `John Smith, Jane Doe` or `Smith, John`."""
+    """Split a text at commas between names, not inside them: `John Smith, Jane Doe`, but `Smith, John`."""
     return [name for each in _AND.split(text) for name in _taken_apart([part.strip() for part in each.split(",")])]
 
 
@@ -62,14 +62,14 @@ def _taken_apart(parts: list[str]) -> Iterator[str]:
 
 
 def _is_whole(part: str) -> bool:
-    """Return True if a part between commas is a name by itself: a given name and a family name."""
+    """Return True if a part between commas is a complete name: a given name and a family name."""
     return len(part.split()) > 1 and not _INITIALS.fullmatch(part) and not _PARTICLE.match(part)
 
 
 def person(value: object) -> str:
-    """Return one name: `Family, Given`, `Given Family`, or an object with `name`, or with `given` and `family`.
+    """Return one name from `Family, Given`, `Given Family`, or an object with `name`, or `given` and `family`.
 
-    Nothing for those without a name, such as `others`.
+    Returns an empty string for placeholders such as `others`.
     """
     return _OTHERS.sub("", _name(value))
 
@@ -89,7 +89,7 @@ def _name(value: object) -> str:
 
 
 def _spoken(name: str) -> str:
-    """`Family, Given`, `Family, Jr., Given` and `Family, Given, Jr.` in spoken order."""
+    """Return `Family, Given`, `Family, Jr., Given` or `Family, Given, Jr.` in spoken order."""
     family, *rest = [part.strip() for part in name.split(",")]
     suffix = next((part for part in rest if _SUFFIX.fullmatch(part)), "")
     given = [part for part in rest if part != suffix]

@@ -1,4 +1,4 @@
-"""Works of OpenAlex: one a line, or the `results` of its API.
+"""OpenAlex works: one per line, or the `results` of its API.
 
 id · ids · doi · display_name, title · abstract_inverted_index · authorships · publication_year, publication_date
 primary_location, best_oa_location · topics, concepts, keywords · referenced_works · type · updated_date
@@ -16,26 +16,26 @@ from rifflux.works.importers.names import people_known
 from rifflux.works.importers.readable import unmarked
 from rifflux.works.model import WORK
 
-#: Concepts with less of a score were guessed from few words.
+#: Concepts with a lower score are guesses from few words.
 LEAST_SCORE = 0.3
-#: Positions beyond this are no abstract but a mistake.
+#: Positions beyond this are an error rather than an abstract.
 MOST_WORDS = 20_000
 _IDS = {"openalex": "openalex", "doi": "doi", "pmid": "pmid"}
 
 
 def shows(record: Record) -> bool:
-    """Return True if a record has the fields that only OpenAlex's have."""
+    """Return True if a record has the fields specific to OpenAlex."""
     return "openalex.org" in str(record.get("id")) or "abstract_inverted_index" in record
 
 
 def openalex_entry(placed: Placed) -> Entry | Failure:
-    """Return the work of a record, or why it is none."""
+    """Convert a record to a work. Returns a `Failure` without a title or OpenAlex identifier."""
     place, record = placed
     notes = Problems()
     own = notes.identifiers("openalex", record.get("id"))
     title = unmarked(str(record.get("display_name") or record.get("title") or ""))
     if not own or not title:
-        return Failure(place, "it has no title" if own else f"{record.get('id')!r} is no OpenAlex identifier")
+        return Failure(place, "it has no title" if own else f"{record.get('id')!r} is not an OpenAlex identifier")
     authors, author_ids = people_known([_author(each) for each in _mappings(record, "authorships")])
     date = notes.date(record.get("publication_date"))
     cited = record.get("referenced_works")
@@ -80,13 +80,13 @@ def _mappings(record: Record, name: str) -> list[Record]:
 
 
 def _abstract(record: Record, notes: Problems) -> str:
-    """Return the abstract from its words with their positions."""
+    """Rebuild the abstract from its words and their positions."""
     inverted = record.get("abstract_inverted_index")
     if not isinstance(inverted, dict):
         return ""
     placed = [(place, word) for word, places in inverted.items() if isinstance(places, list) for place in places]
     if not all(isinstance(place, int) and 0 <= place < MOST_WORDS for place, _ in placed):
-        notes.append("its 'abstract_inverted_index' has positions that cannot be")
+        notes.append("its 'abstract_inverted_index' has invalid positions")
         return ""
     return unmarked(" ".join(word for _, word in sorted(placed)))
 
@@ -115,7 +115,7 @@ def _tags(record: Record, notes: Problems) -> Iterator[Tag]:
 
 
 def _license(record: Record) -> str | None:
-    """Return the license of where the work can be read: of the main place, unless only that of the best one is open."""
+    """Return the license of the primary location, unless only that of the best open-access location is open."""
     places = (_mapping(record.get(name)).get("license") for name in ("primary_location", "best_oa_location"))
     told = [license_of(each) for each in places if isinstance(each, str)]
     return next((each for each in told if permission_of(each)), None) or next(filter(None, told), None)

@@ -1,4 +1,4 @@
-"""LaTeX and HTML as people read it: titles, names and venues in Unicode, their formulas as they are."""
+"""LaTeX and HTML markup as readable Unicode: titles, names and venues, with formulas left as they are."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from rifflux.errors import Cure, MissingExtra
 if TYPE_CHECKING:
     from pylatexenc.latex2text import LatexNodes2Text
 
-#: The elements of titles and abstracts as publishers write them: HTML, JATS and MathML.
+#: The elements of titles and abstracts from publishers: HTML, JATS and MathML.
 _ELEMENT = re.compile(
     r"[abpiu]|em|strong|su[bp]|span|br|tt|small|scp?|italic|bold|roman|title|sec|inline-formula|(?:jats|mml):[\w-]+"
     r"|m(?:ath|i|n|o|row|su[bp]|subsup|text|frac|sqrt|over|under|underover|fenced|stretchy|style|space|table|t[rd])|semantics|annotation(?:-xml)?"
 )
-#: What stands before the second part of an element, and before its third.
+#: The characters before the second and third child of an element.
 _SCRIPTS = {"msup": "^", "msub": "_", "msubsup": "_^", "mover": " ", "munder": "_", "munderover": "_^", "mfrac": "/"}
 
 
 def readable(latex: str) -> str:
-    """Return the text with accents and symbols as characters and without commands; formulas stay as they are."""
+    """Convert LaTeX to text: accents and symbols become characters, commands are removed, formulas stay."""
     if not set("\\{}~$-`'") & set(latex):
         return " ".join(latex.split())
     try:
         text = str(_decoder().latex_to_text(latex))
-    except Exception:  # it raises anything at what is no LaTeX; the text itself is better than none
+    except Exception:  # malformed LaTeX raises any exception; the raw text is better than none
         text = latex
     return " ".join(text.split())
 
 
 def unmarked(text: str) -> str:
-    """Return a text without HTML, JATS and MathML: `L<sup>2</sup> &amp; <i>p</i>-adic` is `L^2 & p-adic`."""
-    for _ in range(2):  # Some is escaped twice.
+    """Remove HTML, JATS and MathML markup: `L<sup>2</sup> &amp; <i>p</i>-adic` becomes `L^2 & p-adic`."""
+    for _ in range(2):  # Some sources escape twice.
         if not set("<&") & set(text):
             break
         text = _Unmarked.of(text)
@@ -45,7 +45,7 @@ def unmarked(text: str) -> str:
 
 
 class _Unmarked(HTMLParser):
-    """Collects the text between the tags it knows; what only looks like a tag, `a<b`, is text."""
+    """Collects the text between known tags; anything that only resembles a tag, such as `a<b`, is text."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -95,14 +95,14 @@ def _decoder() -> LatexNodes2Text:
     with needed("LaTeX"):
         from pylatexenc.latex2text import LatexNodes2Text
 
-    # It warns of every slip of an author on stderr.
+    # It logs every mistake of an author to stderr.
     logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)
     return LatexNodes2Text(math_mode="verbatim", keep_comments=True)
 
 
 @contextmanager
 def needed(what: str) -> Iterator[None]:
-    """Turn a missing package into an error that names the extra."""
+    """Convert a missing package to an error that names the extra. Raises `MissingExtra`."""
     try:
         yield
     except ImportError as error:

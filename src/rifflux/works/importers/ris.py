@@ -1,7 +1,7 @@
-"""RIS, which reference managers and publishers exchange: a line a field, `TY  - JOUR` to `ER  -`.
+"""RIS, the exchange format of reference managers and publishers: one field per line, `TY  - JOUR` to `ER  -`.
 
-TY · TI, T1 · AB, N2 · AU, A1 · PY, Y1, DA · JO, JF, T2, PB · DO · SN (of books) · AN, UR that name an arXiv paper
-KW · ID · C1 and LB are left out
+TY · TI, T1 · AB, N2 · AU, A1 · PY, Y1, DA · JO, JF, T2, PB · DO · SN (of books) · AN, UR with an arXiv number
+KW · ID · C1 and LB are ignored
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Fields = Mapping[str, Sequence[str]]
 
 
 def read(source: WorkSource) -> Iterator[Entry | Failure]:
-    """Yield the works of a file, and a failure for what is none. Raises `Unreadable` for a file without any record."""
+    """Yield the works of a file, and failures. Raises `Unreadable` for a file without any record."""
     try:
         text = content(source.path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -41,13 +41,13 @@ def read(source: WorkSource) -> Iterator[Entry | Failure]:
         entry = _entry(f"{source.path}:{line}", fields)
         yield entry
         if not ended and isinstance(entry, Entry):
-            yield Failure(entry.place, "its end, a line 'ER  -', is missing: it was taken to end where the next begins")
+            yield Failure(entry.place, "its last line 'ER  -' is missing: it was read up to the next record")
     if not found:
-        raise Unreadable("holds no record of RIS: a record begins with a line such as 'TY  - JOUR'")
+        raise Unreadable("contains no RIS record: a record begins with a line such as 'TY  - JOUR'")
 
 
 def _records(text: str) -> Iterator[tuple[int, Fields, bool]]:
-    """Yield the line that each record begins in, its fields by tag, and whether its end is there."""
+    """Yield the first line of each record, its fields by tag, and whether its end is present."""
     fields: dict[str, list[str]] | None = None
     start = 0
     last = ""
@@ -65,7 +65,7 @@ def _records(text: str) -> Iterator[tuple[int, Fields, bool]]:
         elif fields is not None and tag:
             fields[tag].append(value)
         elif fields is not None and value and fields.get(last):
-            fields[last][-1] += f" {value}"  # a long field goes on
+            fields[last][-1] += f" {value}"  # the continuation of a long field
         last = tag or last
     if fields is not None:
         yield start, fields, False
@@ -100,7 +100,7 @@ def _first(fields: Fields, *tags: str) -> str:
 
 
 def _date(written: str) -> str | None:
-    """Return `2020/05/01/`, or what is there of it, as ISO 8601."""
+    """Return a date such as `2020/05/01/`, possibly incomplete, as ISO 8601."""
     parts = [part.strip() for part in written.split("/")[:3]]
     dated = [part.zfill(2) for part in parts if part.isdigit()]
     if dated and len(dated) == len([part for part in parts if part]):
@@ -111,7 +111,7 @@ def _date(written: str) -> str | None:
 def _identifiers(fields: Fields, kind: str, notes: Problems) -> Iterator[Identifier]:
     yield from notes.identifiers("doi", _first(fields, "DO"))
     if kind in _BOOKS:
-        # Of articles, it is the number of the journal.
+        # For articles, it is the ISSN of the journal.
         yield from notes.identifiers("isbn", [each for each in fields.get("SN", ()) if each])
     for tag in ("AN", "UR", "M1", "JO"):
         for value in fields.get(tag, ()):

@@ -1,4 +1,4 @@
-"""Papers of Semantic Scholar: the `data` of its API, or one a line.
+"""Semantic Scholar papers: the `data` of its API, or one per line.
 
 paperId · externalIds: {DOI, ArXiv, PubMed, CorpusId} · title · abstract · authors: [{authorId, name, externalIds}]
 year, publicationDate · venue, journal: {name} · references: [{paperId, externalIds}] · fieldsOfStudy
@@ -21,12 +21,12 @@ _IDS = {"DOI": "doi", "ArXiv": "arxiv", "PubMed": "pmid"}
 
 
 def shows(record: Record) -> bool:
-    """Return True if a record has the fields that only Semantic Scholar's have."""
+    """Return True if a record has the fields specific to Semantic Scholar."""
     return "paperId" in record and "title" in record
 
 
 def semanticscholar_entry(source: WorkSource, placed: Placed) -> Entry | Failure:
-    """Return the work of a record, or why it is none."""
+    """Convert a record to a work. Returns a `Failure` without a title or paper id."""
     place, record = placed
     key = str(record.get("paperId") or "")
     title = unmarked(str(record.get("title") or ""))
@@ -54,7 +54,7 @@ def semanticscholar_entry(source: WorkSource, placed: Placed) -> Entry | Failure
 
 
 def _author(given: Record) -> Record:
-    """Return an author with the ORCID iD under `orcid`, where it is given."""
+    """Return an author, with the ORCID iD under `orcid` if given."""
     return {"name": given.get("name") or "", "orcid": _mapping(given.get("externalIds")).get("ORCID")}
 
 
@@ -65,7 +65,7 @@ def _identifiers(record: Record, notes: Problems) -> Iterator[Identifier]:
 
 
 def _citations(record: Record, source: str, notes: Problems) -> Iterator[Link]:
-    """Yield what a paper cites, by an identifier that other sources know, else by the key that the source has."""
+    """Yield the citations of a paper, by an identifier that other sources use or else by the source's own key."""
     for cited in _mappings(record.get("references")):
         known = next(_identifiers(cited, notes), None)
         if known or cited.get("paperId"):

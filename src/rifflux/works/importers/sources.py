@@ -1,7 +1,7 @@
-"""The names of the sources of works: the scheme that a file's own keys are stored under.
+"""The names of sources of works, which are the schemes of a file's own keys.
 
-A file is called after itself, or after its folder where its own name says nothing (`corpus.jsonl`, `refs.bib`). The
-setting `sources` keeps which path has which name, so that two files with equal names keep their keys apart.
+A source is named after its file, or after the folder if the file name is generic (`corpus.jsonl`, `refs.bib`). The
+setting `sources` stores the path of each name, so that the keys of files with equal names stay apart.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SAYS_NOTHING = {
 
 
 def name_source(store: Store, path: Path, wanted: str | None = None) -> str:
-    """Name the source at `path`: its stored name, else `wanted`, else one derived from the path; the name is stored."""
+    """Return the stored name of the source at `path`, or store `wanted` or a name derived from the path."""
     known = known_sources(store)
     names = dict(known)
     name = name_among(names, path, wanted)
@@ -31,13 +31,13 @@ def name_source(store: Store, path: Path, wanted: str | None = None) -> str:
 
 
 def known_sources(store: Store) -> dict[str, str]:
-    """Return the paths of the sources that are stored, by their names."""
+    """Return the paths of the stored sources by name."""
     known: dict[str, str] = json.loads(store.registry.setting(_SETTING) or "{}")
     return known
 
 
 def name_among(known: dict[str, str], path: Path, wanted: str | None = None) -> str:
-    """Name the source at `path` as `name_source` does, among those that are known; `known` has it then."""
+    """Name the source at `path` as `name_source` does, given the known sources, and add it to them."""
     path = path.expanduser().resolve()
     name = wanted or next((name for name, held in known.items() if held == str(path)), None)
     if name is None:
@@ -47,7 +47,7 @@ def name_among(known: dict[str, str], path: Path, wanted: str | None = None) -> 
 
 
 def name_sent(name: str) -> str:
-    """Return the name of the source that a file is which somebody sent: one after what they call it."""
+    """Return the source name for an uploaded file, derived from its file name."""
     return _free(_spelt(Path(name)), {})
 
 
@@ -59,14 +59,14 @@ def _spelt(path: Path) -> str:
     if stem.lower() in _SAYS_NOTHING and path.parent.name:
         stem = path.parent.name
     spelt = re.sub(r"[^\w.-]+", "-", stem).strip("-.").lower() or "source"
-    # A scheme of identifiers is called so already: the source is called after the whole of its file's name.
+    # A scheme of identifiers has this name already, so use the whole file name.
     if spelt in SCHEMES:
         return f"{spelt}-{path.name.split('.', 1)[-1].replace('.', '-').lower() or 'file'}"
     return spelt
 
 
 def _free(name: str, known: dict[str, str]) -> str:
-    """Return the name, numbered if it is that of a file that is still there; a moved file keeps it."""
+    """Return the name, numbered if a file that still exists uses it; a moved file keeps its name."""
     number = 1
     free = name
     while free in known and Path(known[free]).exists():

@@ -1,7 +1,7 @@
-"""Zotero RDF, as its export writes it: items with Dublin Core, people as FOAF, and where they appeared.
+"""Zotero RDF exports: items in Dublin Core, with people as FOAF and the containing publication.
 
 dc:title · dcterms:abstract · bib:authors (bib:editors) · dc:date · dcterms:isPartOf: the journal or book
-dc:identifier: `DOI 10.1000/182`, `ISBN …`, an address · dc:subject · dc:rights · z:itemType
+dc:identifier: `DOI 10.1000/182`, `ISBN …`, a URL · dc:subject · dc:rights · z:itemType
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ _SPACES = {
     "foaf": "http://xmlns.com/foaf/0.1/",
     "prism": "http://prismstandard.org/namespaces/1.2/basic/",
 }
-#: Items that are no works.
+#: Item types that are not works.
 _OTHERS = frozenset(("attachment", "note", "annotation"))
 
 
 def read(source: WorkSource) -> Iterator[Entry | Failure]:
-    """Yield the works of a file. Raises `Unreadable` for what is no RDF of Zotero."""
+    """Yield the works of a file. Raises `Unreadable` unless it is Zotero RDF."""
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
     try:
         root = etree.fromstring(content(source.path), parser)
     except etree.XMLSyntaxError as error:
-        raise Unreadable(f"is no well-formed XML: {error}") from None
+        raise Unreadable(f"is not well-formed XML: {error}") from None
     if root.tag == _name("rdf:RDF"):
         items = [each for each in root if _text(each, "z:itemType")]
     else:
         items = []
     if not items:
-        raise Unreadable("holds no item of Zotero: export the library as 'Zotero RDF'")
+        raise Unreadable("contains no Zotero item: export the library as 'Zotero RDF'")
     named = {about: each for each in root if (about := each.get(_name("rdf:about")))}
     for item in items:
         if _text(item, "z:itemType") not in _OTHERS:
@@ -100,7 +100,7 @@ def _text(item: Element, path: str) -> str:
 
 
 def _whole(item: Element, named: dict[str, Element]) -> Element | None:
-    """Return the journal or book that an item is part of: inside of it, or elsewhere under the name it gives."""
+    """Return the journal or book that an item is part of: nested, or referenced by name."""
     part = item.find("dcterms:isPartOf", _SPACES)
     if part is None:
         return None
@@ -113,7 +113,7 @@ def _person(person: Element) -> dict[str, str]:
 
 
 def _subject(subject: Element) -> str:
-    """Return a subject: a text, or a tag that Zotero gave itself."""
+    """Return the text of a subject, which may be an automatic tag."""
     return " ".join("".join(map(str, subject.itertext())).split())
 
 

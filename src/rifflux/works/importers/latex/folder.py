@@ -1,4 +1,4 @@
-"""The LaTeX files of a folder: their labels, and those that are only parts of others."""
+"""The LaTeX files of a folder: their labels, and which are only parts of others."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 from rifflux.works.importers.latex.tex import INPUT, LABEL, target, without_comments
 
-#: What only a whole document has.
+#: Commands that only a complete document contains.
 _WHOLE = re.compile(r"\\begin\s*\{document\}|\\bye\b|\\enddocument\b")
 _PACKAGES = re.compile(r"\\(?:usepackage|RequirePackage|documentclass|LoadClass)\s*(?:\[[^\[\]]*\])?\s*\{([^{}]+)\}")
-#: A part may lie so many folders below its document.
+#: The maximum number of folders between a part and its document.
 MOST_LEVELS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _TexFolder:
-    """By file, its labels and the files that it inputs; `whole` are those that are documents."""
+    """The labels and inputs of each file; `whole` are the complete documents."""
 
     labels: Mapping[Path, frozenset[str]]
     inputs: Mapping[Path, frozenset[Path]]
@@ -32,7 +32,7 @@ def labels_of(folder: Path) -> Mapping[Path, frozenset[str]]:
 
 
 def is_part(path: Path) -> bool:
-    """Return True if a document of the file's folder, or of one above, inputs the file, directly or through others."""
+    """Return True if a document in the file's folder or one above inputs the file, directly or indirectly."""
     part = path.resolve()
     for folder in [*part.parents][: MOST_LEVELS + 1]:
         found = _folder(folder)
@@ -42,14 +42,14 @@ def is_part(path: Path) -> bool:
 
 
 def packages(preamble: str, folder: Path) -> str:
-    """Return the text of the packages and the class of a preamble, as far as they lie in the document's folder."""
+    """Return the source of the preamble's packages and class that are in the document's folder."""
     names = [name.strip() for match in _PACKAGES.finditer(preamble) for name in match[1].split(",")]
     files = [folder / f"{Path(name).name}.{kind}" for name in dict.fromkeys(names) for kind in ("cls", "sty")]
     return "".join(without_comments(path.read_text("utf-8", "replace")) for path in files if path.is_file())
 
 
 def _reached(document: Path, root: Path, found: _TexFolder) -> set[Path]:
-    """Return the files that a document includes."""
+    """Return the files that a document inputs, directly or indirectly."""
     reached: set[Path] = set()
     waiting = [document]
     while waiting:
@@ -67,7 +67,7 @@ def _folder(folder: Path) -> _TexFolder:
 
 @lru_cache(maxsize=16)
 def _read_folder(folder: Path, files: tuple[tuple[Path, int], ...]) -> _TexFolder:
-    """Read every file once; `files` are paths with their times of change."""
+    """Read every file of a folder once; `files` are paths with modification times, the cache key."""
     texts = {path: path.read_text("utf-8", "replace") for path, _ in files}
     return _TexFolder(
         {path: frozenset(LABEL.findall(text)) for path, text in texts.items()},

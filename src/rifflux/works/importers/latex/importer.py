@@ -1,8 +1,8 @@
-"""LaTeX sources: a document is a work, its statements, proofs and sections are passages.
+"""LaTeX sources: a document is a work whose passages are its statements, proofs and sections.
 
-`\\ref` and its relatives become links of the kind `refers` to labels, which are identifiers of the work that has them;
-`\\cite` becomes a link to the entry of a `.bib` file, or to what the `\\bibitem` names, there or in the `.bbl` file.
-The preamble's simple macros are expanded. What does not balance is reported with its place, and the rest goes on.
+`\\ref` and its relatives become links of kind `refers` to labels, which are identifiers of the work that defines them;
+`\\cite` becomes a link to the entry of a `.bib` file, or to the identifiers in the `\\bibitem`, here or in the `.bbl`.
+Simple macros of the preamble are expanded. Unbalanced markup is reported with its place, and the rest is imported.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _NOTES = re.compile(r"\\(?:thanks|footnote(?:mark|text)?|titlenote|thanksref|tno
 _OF_NAMES = re.compile(
     r"\\(?:thanks|footnote(?:mark|text)?|thanksref|inst|affil|email|address|textsuperscript|orcid\w*|corref|fnref|label)(?![A-Za-z])"
 )
-#: A mark that leads to an affiliation.
+#: A superscript that refers to an affiliation.
 _RAISED = re.compile(r"\$\s*(?:\{\})?\^[^$]*\$")
 _BEGIN = re.compile(r"\\begin\s*\{document\}")
 _END = re.compile(r"\\end\s*\{document\}|\\bye\b")
 
 
 def read(source: WorkSource) -> Iterator[Entry | Failure]:
-    """Yield the work of a LaTeX document; none for a file that another document inputs."""
+    """Yield the work of a LaTeX document, or nothing for a file that another document inputs."""
     whole = manuscript(source.path)
     begin = _BEGIN.search(whole.text)
     if begin is None and not source.alone and is_part(source.path):
@@ -64,7 +64,7 @@ def read(source: WorkSource) -> Iterator[Entry | Failure]:
 
 
 class _LatexPaper:
-    """The facts of a document outside of its passages."""
+    """The facts of a document other than its passages."""
 
     def __init__(self, source: WorkSource, whole: Manuscript, preamble: str, body: str, macros: Macros) -> None:
         self.source = source
@@ -76,7 +76,7 @@ class _LatexPaper:
         self._own_labels = frozenset(LABEL.findall(body))
 
     def work_entry(self, outline: PaperOutline, passages: list[Passage]) -> Entry | Failure:
-        """Return the work, with all that did not balance; a failure for a file that says nothing."""
+        """Return the work with notes on what did not balance; a `Failure` without a title and text."""
         source = self.source
         expand = self.macros.expand
         title = readable(expand(_without_notes(self._argument_of("title"))))
@@ -104,7 +104,7 @@ class _LatexPaper:
         return Entry(str(source.path), key, work, tuple(notes))
 
     def _argument_of(self, command: str) -> str:
-        """Return the argument of a command, or nothing."""
+        """Return the argument of a command, or an empty string."""
         match = re.search(rf"\\{command}\s*(?:\[[^\[\]]*\]\s*)?(?=\{{)", self.head)
         if match:
             found = argument(self.head, match.end())
@@ -132,10 +132,10 @@ class _LatexPaper:
         homes = {label: self._home(label, outline) for label in labels}
         yield from (Link(name, "refers") for name in homes.values() if name)
         lost = {label: labels[label] for label, name in homes.items() if not name}
-        self._tell(notes, "\\ref", "refers to no label of the document or its folder", lost)
+        self._tell(notes, "\\ref", "does not match a label of the document or its folder", lost)
 
     def _home(self, label: str, outline: PaperOutline) -> str:
-        """Return the name of a label of this document, or of another of the folder, whose name may stand in front."""
+        """Return the identifier of a label of this document or of another in the folder, whose name may prefix it."""
         if label in outline.labels or label in self._own_labels:
             return f"{self.source.name}:{label}"
         for path, labels in labels_of(self.source.path.parent).items():
@@ -145,7 +145,7 @@ class _LatexPaper:
         return ""
 
     def _citations(self, notes: Problems) -> Iterator[Link]:
-        """Links to the entries of the `.bib` files, else to what the `\\bibitem` says of the work."""
+        """Yield links to the `.bib` entries of citations, or else to the identifiers in their `\\bibitem`."""
         entries = self._entries()
         items = self._items()
         lost = {}
@@ -157,20 +157,20 @@ class _LatexPaper:
             yield from (Link(name) for name in names)
             if not names and key != "*":
                 lost[key] = offset
-        self._tell(notes, "\\cite", "cites what no bibliography of the document has", lost)
+        self._tell(notes, "\\cite", "does not match an entry of the document's bibliographies", lost)
 
     def _tell(self, notes: Problems, command: str, what: str, lost: Mapping[str, int]) -> None:
-        """Return one note for all names that lead nowhere, with the place of the first."""
+        """Add one note for all unresolved names, with the place of the first."""
         if lost:
             first, offset = next(iter(lost.items()))
             if len(lost) > 1:
-                more = f", and so do {len(lost) - 1} more"
+                more = f" (and {len(lost) - 1} more like it)"
             else:
                 more = ""
             notes.append(f"{self.whole.place(self.start + offset)}: {command}{{{first}}} {what}{more}")
 
     def _entries(self) -> dict[str, str]:
-        """Return the name of each entry of the document's `.bib` files, the first file first."""
+        """Return the identifier of each entry of the document's `.bib` files; the first file wins."""
         entries: dict[str, str] = {}
         for name in () if self.source.alone else _named_in(_BIBLIOGRAPHY, self.head):
             path = self.source.path.parent / (name if name.endswith(".bib") else f"{name}.bib")
@@ -181,7 +181,7 @@ class _LatexPaper:
         return entries
 
     def _items(self) -> dict[str, list[str]]:
-        """Return the identifiers that each `\\bibitem` mentions, here or in the `.bbl`; else its own key."""
+        """Return the identifiers mentioned by each `\\bibitem`, here or in the `.bbl`, or else its own key."""
         compiled = self.source.path.with_suffix(".bbl")
         text = self.body + (f"\n{decode(content(compiled))}" if compiled.is_file() and not self.source.alone else "")
         items: dict[str, list[str]] = {}
@@ -198,7 +198,7 @@ class _LatexPaper:
 
 
 def _without_notes(text: str, notes: re.Pattern[str] = _NOTES) -> str:
-    """Return a title or name without the footnotes on it."""
+    """Return a title or name without its footnotes."""
     pieces = []
     start = 0
     for note in notes.finditer(text):
@@ -216,7 +216,7 @@ def _without_notes(text: str, notes: re.Pattern[str] = _NOTES) -> str:
 
 
 def _named_in(pattern: re.Pattern[str], text: str) -> dict[str, int]:
-    """Return the names in the arguments of a command, which may hold several, each with where it stands first."""
+    """Return the names in the arguments of a command, which may list several, with their first offsets."""
     found: dict[str, int] = {}
     for match in pattern.finditer(text):
         for name in match[1].split(","):

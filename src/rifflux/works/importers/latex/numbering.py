@@ -1,4 +1,4 @@
-"""The numbers that LaTeX gives to sections and statements: counters, what resets them, and how they are shown."""
+"""LaTeX's numbers of sections and statements: counters, what resets them, and how they are printed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from rifflux.works.importers.latex.tex import argument
 from rifflux.works.importers.readable import readable
 
-#: What statements are called where the document does not say.
+#: The default environments of statements, for documents that declare none.
 USUAL = (
     *("theorem", "lemma", "proposition", "corollary", "definition", "remark", "example", "conjecture", "claim"),
     *("notation", "exercise", "question", "problem", "assumption", "axiom", "fact", "observation", "construction"),
     "situation",
 )
-#: How deep the headings are; each is counted within the one before it, but chapters through all parts.
+#: The depth of headings; each is counted within the one before it, but chapters run through all parts.
 LEVELS = {"part": -1, "chapter": 0, "section": 1, "subsection": 2, "subsubsection": 3, "paragraph": 4}
 
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\})+)\}"
@@ -33,13 +33,13 @@ _ROMAN = (
     *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x")),
     *((9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
 )
-#: A counter that is shown by others is followed so far.
+#: The maximum depth of counters that print other counters.
 _DEPTH = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Theorem:
-    """An environment for statements: what it is called, and whose counter it uses; None has no number."""
+    """A statement environment: its printed name and its counter, None if unnumbered."""
 
     shown: str
     counter: str | None = None
@@ -47,7 +47,7 @@ class Theorem:
 
 @dataclass
 class Numbering:
-    """The counters of a document: `theorems` by environment, and where each counter stands."""
+    """The counters of a document: `theorems` by environment, and the current value of each counter."""
 
     theorems: dict[str, Theorem] = field(default_factory=dict)
     within: dict[str, str] = field(default_factory=dict)
@@ -55,28 +55,28 @@ class Numbering:
     _counts: dict[str, int] = field(default_factory=dict)
 
     def step(self, counter: str, by: int = 1) -> None:
-        """Count one more, and reset the counters within it."""
+        """Step a counter and reset the counters within it, as `\\stepcounter` does."""
         self.add(counter, by)
         for inner in self._inside(counter, {counter}):
             self._counts[inner] = 0
 
     def add(self, counter: str, by: int) -> None:
-        """Do as `\\addtocounter` does."""
+        """Add to a counter, as `\\addtocounter` does."""
         self.set_to(counter, self._counts.get(counter, 0) + by)
 
     def set_to(self, counter: str, value: int) -> None:
-        """Do as `\\setcounter` does."""
+        """Set a counter, as `\\setcounter` does."""
         self._counts[counter] = value
 
     def number(self, counter: str) -> str:
-        """Return the counter as printed now: `2.1`, `A.3`."""
+        """Return the printed form of a counter: `2.1`, `A.3`."""
         text = self._expanded(rf"\the{counter}", _DEPTH)
         if "\\" in text:
             return readable(text)
         return text
 
     def appendix(self) -> None:
-        """Letters for chapters or sections from now on."""
+        """Number chapters or sections by letters from now on."""
         if "section" not in self.within:
             top = "section"
         else:
@@ -124,9 +124,9 @@ def _styled(number: int, style: str) -> str:
 
 
 def numbering(preamble: str, body: str = "") -> Numbering:
-    """Return the counters and statements that a document declares, and the usual names.
+    """Return the counters and statements that a document declares, and the default ones.
 
-    How counters are printed is read from the preamble alone: what a body declares holds only from there on.
+    How counters are printed is read from the preamble alone, because redefinitions in the body hold only from there on.
     """
     source = preamble + body
     found = Numbering({name: Theorem(name.capitalize(), name) for name in USUAL})
@@ -135,7 +135,7 @@ def numbering(preamble: str, body: str = "") -> Numbering:
     aliases = {match[1]: match[2] for match in _ALIAS.finditer(source)}
 
     def counter(name: str) -> str:
-        """Return the counter of a name, which may be that of an environment or another name of a counter."""
+        """Return the counter of an environment or of an alias."""
         name = aliases.get(name.strip(), name.strip())
         known = found.theorems.get(name)
         if known and known.counter:
@@ -161,7 +161,7 @@ def numbering(preamble: str, body: str = "") -> Numbering:
     return found
 
 
-#: Name, what it is shown as, whose counter it shares, what that is counted within, and whether there are numbers.
+#: Name, printed name, shared counter, enclosing counter, and whether it is numbered.
 _Declaration = tuple[str, str, str, str, bool]
 
 
@@ -171,7 +171,7 @@ def _new_theorems(source: str) -> Iterator[_Declaration]:
 
 
 def _declared(source: str) -> Iterator[_Declaration]:
-    """Read `\\declaretheorem[name=Satz, numberwithin=section]{satz}`."""
+    """Read declarations such as `\\declaretheorem[name=Satz, numberwithin=section]{satz}`."""
     for match in _DECLARE.finditer(source):
         settings = {
             key.strip(): value.strip("{} ") for key, value in _SETTING.findall(f"{match[1] or ''},{match[3] or ''}")

@@ -1,4 +1,4 @@
-"""A LaTeX document taken apart: sections, statements and proofs as passages, numbered as LaTeX numbers them."""
+"""Split a LaTeX document into passages: sections, statements and proofs, numbered as LaTeX numbers them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _MARK = re.compile(
 )
 _CITED = re.compile(r"[\s,;(]*(?:\b(?:see|cf\.?)\s*)?\\[cC]ite[a-zA-Z]*\*?\s*(?:\[[^\[\]]*\]\s*){0,2}\{[^{}]*\}")
 _REFERRED = re.compile(r"\\(?:(?:eq)?(?P<bare>ref)|autoref|[cC]ref)\*?\s*\{(?P<label>[^{}]*)\}")
-#: What stands for a reference in a heading until all numbers are known: whether with its kind, and the label.
+#: A placeholder for a reference in a heading until all numbers are known: with or without its kind, and the label.
 _WAITING = re.compile("\u27e6([nk])([^\u27e7]*)\u27e7")
-#: Commands that are no text.
+#: Commands without text.
 _SILENT = re.compile(
     r"\\(?:bibliography|bibliographystyle|addbibresource|setcounter\s*\{\w+\}|addtocounter\s*\{\w+\})\s*\{[^{}]*\}"
     r"|\\(?:maketitle|tableofcontents|printbibliography|appendix)(?![A-Za-z])"
 )
-#: Environments within environments; TeX itself has no room for more.
+#: The maximum nesting of environments; TeX itself allows no more.
 MOST_OPEN = 200
-#: Terms that a heading names.
+#: The maximum number of terms in a heading.
 MOST_TERMS = 3
 _VERBATIM = ("verbatim", "lstlisting", "comment", "minted")
-#: Statements that are restated elsewhere: the environment is their first argument.
+#: Environments of restated theorems, whose first argument names the statement's environment.
 _RESTATED = ("restatable", "thm-restate")
-#: Environments that count equations, one each or one a line.
+#: Environments that number equations, one in all or one per line.
 _EQUATION = ("equation", "multline")
 _EQUATIONS = ("align", "gather", "eqnarray", "alignat", "flalign")
 _INNER = re.compile(r"\\(?P<edge>begin|end)\s*\{[^{}]*\}|(?P<row>\\\\)")
@@ -45,7 +45,7 @@ _UNNUMBERED = re.compile(r"\\(?:notag|nonumber|tag)(?![A-Za-z])")
 
 @dataclass
 class _Open:
-    """An environment that has begun: where, and where its content starts; the heading of a statement."""
+    """An open environment: its start, the start of its content, and the heading of a statement."""
 
     name: str
     start: int
@@ -56,7 +56,7 @@ class _Open:
 
 @dataclass
 class PaperOutline:
-    """Goes through the body of a document. `place` gives a character's place, `problems` the faults found."""
+    """A scanner of a document's body. `place` returns the place of an offset; `problems` collects the faults."""
 
     body: str
     numbers: Numbering
@@ -76,7 +76,7 @@ class PaperOutline:
     _last_abstract: int = -1
 
     def passages(self) -> list[Passage]:
-        """Return the passages of the body, in order."""
+        """Return the passages of the body in order."""
         self._last_abstract = self.body.rfind(r"\end{abstract}")
         for mark in _MARK.finditer(self.body):
             if self._open and self._open[-1].name in _VERBATIM and mark["name"] != self._open[-1].name:
@@ -92,7 +92,7 @@ class PaperOutline:
         self._close_all(len(self.body), "the document ends")
         self._text(len(self.body))
         if (brace := unmatched(self.body)) is not None:
-            self.problems.append(f"{self.place(brace)}: a brace {self.body[brace]!r} has no partner")
+            self.problems.append(f"{self.place(brace)}: unmatched brace {self.body[brace]!r}")
         self.labels = {label: self._referred(shown) for label, shown in self.labels.items()}
         return [replace(each, headings=tuple(map(self._referred, each.headings))) for each in self._passages]
 
@@ -103,7 +103,7 @@ class PaperOutline:
         after = mark.end()
         if len(self._open) == MOST_OPEN:
             if not self._is_too_deep:
-                self.problems.append(f"{self.place(mark.start())}: \\begin{{{name}}} is too deep inside of others")
+                self.problems.append(f"{self.place(mark.start())}: \\begin{{{name}}} is nested too deeply")
             self._is_too_deep = True
             return
         option = bracketed(self.body, after)
@@ -136,7 +136,7 @@ class PaperOutline:
             self._open.append(_Open(name, mark.start(), mark.end()))
 
     def _may_begin(self, mark: re.Match[str]) -> bool:
-        """Return True if a statement counts: not in another one, nor in an abstract, unless that is never closed."""
+        """Return True if a statement counts: it is not inside another one, nor in an abstract that is closed later."""
         if any(each.name == ABSTRACT for each in self._open):
             if self._last_abstract > mark.start():
                 return False
@@ -144,7 +144,7 @@ class PaperOutline:
         return not any(each.kind for each in self._open)
 
     def _equations(self, name: str, start: int) -> None:
-        """Count the equations of an environment that has begun."""
+        """Count the equations of an environment that begins at `start`."""
         if name not in (*_EQUATION, *_EQUATIONS):
             return
         end = self.body.find(rf"\end{{{name}}}", start)
@@ -156,7 +156,7 @@ class PaperOutline:
     def _end(self, mark: re.Match[str]) -> None:
         name = mark["name"].strip()
         if not any(each.name == name for each in self._open):
-            self.problems.append(f"{self.place(mark.start())}: \\end{{{name}}} ends nothing that is open")
+            self.problems.append(f"{self.place(mark.start())}: \\end{{{name}}} has no matching \\begin")
             return
         while self._open[-1].name != name:
             left = self._open[-1]
@@ -187,7 +187,7 @@ class PaperOutline:
             if opened.name != "document":
                 self.problems.append(f"{self.place(opened.start)}: \\begin{{{opened.name}}} is still open where {why}")
             if opened.name == ABSTRACT and at == len(self.body):
-                # Nothing shows where it was to end: its first paragraph it is.
+                # Nothing marks the end of the abstract, so take its first paragraph.
                 paragraph = self.body.find("\n\n", opened.content + 1)
                 self._close(*(2 * [paragraph if paragraph >= 0 else at]))
             else:
@@ -196,7 +196,7 @@ class PaperOutline:
     # Headings
 
     def _kind(self, name: str) -> str:
-        """Return the kind of a statement in one word: an environment named `thm` is printed as `Main Theorem`."""
+        """Return the kind of a statement in one word, so that one printed as `Main Theorem` is a theorem."""
         if name == PROOF:
             return PROOF
         words = self.numbers.theorems[name].shown.lower().split() or [name]
@@ -218,14 +218,14 @@ class PaperOutline:
         return self._last
 
     def _option(self, text: str) -> str:
-        """Return the text in a statement's brackets, without citations, its references as marks."""
+        """Return the text of a statement's option without citations, with placeholders for references."""
         marked = _REFERRED.sub(
             lambda found: f"\u27e6{'n' if found['bare'] else 'k'}{found['label']}\u27e7", _CITED.sub("", text)
         )
         return readable(marked).rstrip(" .,")
 
     def _referred(self, heading: str) -> str:
-        """Return a heading with the numbers of what it refers to."""
+        """Return a heading with placeholders replaced by the numbers that they refer to."""
         if "\u27e6" not in heading:
             return heading
         shown = _WAITING.sub(lambda mark: self._names.get(mark[2], ("", ""))[mark[1] == "k"], heading)
@@ -253,7 +253,7 @@ class PaperOutline:
         self._last = ""
 
     def _count(self, mark: re.Match[str]) -> None:
-        """Return an appendix begins, or a counter is set."""
+        """Begin the appendix, or set a counter."""
         if mark["appendix"]:
             self.numbers.appendix()
         elif mark["count"] == "setcounter":
@@ -264,7 +264,7 @@ class PaperOutline:
     # Passages
 
     def _text(self, end: int) -> None:
-        """Add what stands between two statements as a passage of its section."""
+        """Add the text between two statements as a passage of its section."""
         if not any(each.kind for each in self._open):
             self._add(self.body[self._start : end], "section", "")
             self._start = max(self._start, end)
@@ -285,7 +285,7 @@ class PaperOutline:
             )
 
     def _name(self, text: str, kind: str) -> None:
-        """Note the number that the first label of a statement stands for, or that of the heading before the text."""
+        """Record the number of the statement with the first label, or that of the heading before the text."""
         label = LABEL.search(text)
         before = text[: label.start()] if label else ""
         if label and kind == "section" and not before.strip() and self._heads:
@@ -296,7 +296,7 @@ class PaperOutline:
 
 
 def _rows(text: str) -> Iterator[str]:
-    """Yield the lines of an environment that aligns them; those of a matrix inside are none."""
+    """Yield the rows of an aligned environment, ignoring those of matrices inside."""
     depth = start = 0
     for mark in _INNER.finditer(text):
         if mark["row"] and depth == 0:

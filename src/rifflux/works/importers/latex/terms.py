@@ -1,4 +1,4 @@
-"""The terms of a definition: the words that its author set apart in it."""
+"""The terms of a definition: the words that its author emphasized."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SET_APART = re.compile(
     r"\{\s*\\(?:it|em|bf|sl|itshape|bfseries)\b\s*((?:[^{}]|\{[^{}]*\})+)\}"
     r"|\\(?:emph|textit|textbf|textsl|defn|dfn|term)\s*\{((?:[^{}]|\{[^{}]*\})+)\}"
 )
-#: More words are a sentence that was stressed.
+#: Longer emphasis is a sentence rather than a term.
 MOST_WORDS = 7
 _STRESSED = frozenset(
     {"not", "and", "or", "if", "only", "any", "every", "all", "some", "unique", "the", "a", "same", "both"}
@@ -23,7 +23,7 @@ _STRESSED = frozenset(
 
 
 def defined_terms(text: str) -> Iterator[str]:
-    """Yield the terms that a definition sets apart, `{\\it flat}` or `\\emph{flat}`, in plain words, each once."""
+    """Yield the emphasized terms of a definition, `{\\it flat}` or `\\emph{flat}`, as distinct plain words."""
     seen = set()
     for match in _SET_APART.finditer(text):
         term = " ".join(one_notation(match[1] or match[2]).split()).strip(" .,;:")

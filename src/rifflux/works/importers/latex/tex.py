@@ -1,4 +1,4 @@
-"""The text of a LaTeX document before it is taken apart: inputs, comments, macros, and arguments."""
+"""The source of a LaTeX document: inputs, comments, conditionals, macros and arguments."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from rifflux.ingest.read.base import decode
 from rifflux.works.importers.base import content
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*")
-#: What is there and not part of the document; a branch of a condition is followed by `\\else` or `\\fi`.
+#: Text that is not part of the document; a branch of a conditional is followed by `\\else` or `\\fi`.
 _HIDING = re.compile(r"\\iffalse(?![A-Za-z])|(\\begin\{comment\})")
 _CONDITION = re.compile(r"\\(if(?!f\b|thenelse|toggle|bool|blank|def\w|str|num)[A-Za-z@]*|else|fi)(?![A-Za-z])")
 _BRACE = re.compile(r"(?<!\\)(?:\\\\)*([{}])")
 _DELIMITER = re.compile(r"(?<!\\)[{}\]]")
 LABEL = re.compile(r"\\label\s*\{([^{}]*)\}")
 INPUT = re.compile(r"\\(?:input|include|subfile)\s*(?:\{([^{}]+)\}|(?<=input)\s+([^\s{}\\%]+))")
-#: What is in brackets is a heading; so much text never is.
+#: The maximum length of the text in brackets, which is a heading.
 LONGEST_OPTION = 2000
-#: Files may include files so deep.
+#: The maximum depth of files that input files.
 MOST_LEVELS = 8
-#: Macros that use macros are followed so far; a text may grow by them to so many times its length.
+#: The maximum depth of macros within macros, and the maximum growth of a text through them.
 MOST_ROUNDS = 5
 MOST_GROWTH = 4
 
 
 @dataclass
 class Manuscript:
-    """The text of a document with its inputs in place. `problems` are what was wrong on the way, with their places."""
+    """The text of a document with its inputs in place. `problems` describe unresolved inputs, with their places."""
 
     text: str = ""
     problems: list[str] = field(default_factory=list)
@@ -41,14 +41,14 @@ class Manuscript:
     _breaks: list[int] = field(default_factory=list)
 
     def add(self, path: Path, line: int, text: str) -> None:
-        """Append a stretch of a file that begins in `line`."""
+        """Append a stretch of a file that begins at `line`."""
         self._starts.append(len(self.text))
         self._origins.append((path, line))
         self._breaks += [len(self.text) + found.start() for found in re.finditer("\n", text)]
         self.text += text
 
     def place(self, offset: int) -> str:
-        """Return where a character of the text stands: `paper.tex:12`."""
+        """Return the file and line of an offset: `paper.tex:12`."""
         number = bisect_right(self._starts, offset) - 1
         path, line = self._origins[max(number, 0)]
         lines = bisect_left(self._breaks, offset) - bisect_left(self._breaks, self._starts[max(number, 0)])
@@ -56,7 +56,7 @@ class Manuscript:
 
 
 def manuscript(path: Path) -> Manuscript:
-    """Read a document, with what it inputs from its own folder."""
+    """Read a document and the files that it inputs from its own folder."""
     whole = Manuscript()
     _read(path, path.parent.resolve(), whole, ())
     return whole
@@ -73,7 +73,7 @@ def _read(path: Path, root: Path, whole: Manuscript, above: tuple[Path, ...]) ->
         found = target(name.strip(), path, root)
         if found is None or found in above or len(above) >= MOST_LEVELS:
             at = text.count("\n", 0, match.start()) + 1
-            whole.problems.append(f"{path.name}:{at}: the input {name!r} is not there, outside, or goes in a circle")
+            whole.problems.append(f"{path.name}:{at}: the input {name!r} is missing, outside the folder, or circular")
             continue
         try:
             _read(found, root, whole, (*above, path.resolve()))
@@ -83,12 +83,12 @@ def _read(path: Path, root: Path, whole: Manuscript, above: tuple[Path, ...]) ->
 
 
 def without_comments(text: str) -> str:
-    """Return the text without what `%` hides."""
+    """Remove the comments that begin with `%`."""
     return _COMMENT.sub(r"\1", text)
 
 
 def _alive(text: str) -> str:
-    """Return the text without what `\\iffalse` and `comment` hide; its lines stay where they are."""
+    """Remove what `\\iffalse` and `comment` hide, keeping line numbers."""
     pieces = []
     start = 0
     for hidden in _HIDING.finditer(text):
@@ -113,7 +113,7 @@ def _end_of_comment(text: str, start: int) -> int | None:
 
 
 def _live_again(text: str, start: int) -> int | None:
-    """Return where what is hidden from `start` on ends; None if nothing ends it."""
+    """Return the end of the conditional that hides text from `start`, or None if it is not closed."""
     depth = 1
     for mark in _CONDITION.finditer(text, start):
         depth += 1 if mark[1].startswith("if") else -(mark[1] == "fi" or depth == 1)
@@ -123,7 +123,7 @@ def _live_again(text: str, start: int) -> int | None:
 
 
 def target(name: str, path: Path, root: Path) -> Path | None:
-    """Return the file that an input names, if it is one of the document's own."""
+    """Return the file that an input names, or None if it is missing or outside the document's folder."""
     for candidate in (path.parent / name, path.parent / f"{name}.tex", root / name, root / f"{name}.tex"):
         found = candidate.resolve()
         if found.is_file() and found.is_relative_to(root):
@@ -132,7 +132,7 @@ def target(name: str, path: Path, root: Path) -> Path | None:
 
 
 def argument(text: str, start: int) -> tuple[str, int] | None:
-    """Return the text in the braces that open at or after `start` (blanks between), and their end."""
+    """Return the text in the braces that open at `start`, after blanks, and the offset after them."""
     start = _after_blanks(text, start)
     end = _pairs(text).get(start)
     if end is not None:
@@ -148,7 +148,7 @@ def _after_blanks(text: str, start: int) -> int:
 
 @lru_cache(maxsize=8)
 def _pairs(text: str) -> Mapping[int, int]:
-    """Return where the braces that are closed open, and where they close; once a text, whatever it asks for."""
+    """Map the offset of each opening brace to that of its closing brace, once per text."""
     pairs: dict[int, int] = {}
     waiting: list[int] = []
     for brace in _BRACE.finditer(text):
@@ -160,14 +160,14 @@ def _pairs(text: str) -> Mapping[int, int]:
 
 
 def unmatched(text: str) -> int | None:
-    """Return where the first brace stands that has no partner."""
+    """Return the offset of the first brace without a partner."""
     pairs = _pairs(text)
     partners = {*pairs, *pairs.values()}
     return next((at for brace in _BRACE.finditer(text) if (at := brace.start(1)) not in partners), None)
 
 
 def bracketed(text: str, start: int) -> tuple[str, int] | None:
-    """Return the text in the brackets that open at or after `start` (blanks between), and their end."""
+    """Return the text in the brackets that open at `start`, after blanks, and the offset after them."""
     start = _after_blanks(text, start)
     if text[start : start + 1] != "[":
         return None
@@ -193,12 +193,12 @@ _OPERATOR = re.compile(r"\\DeclareMathOperator\*?\s*\{?\\([A-Za-z]+)\}?")
 
 @dataclass(frozen=True, slots=True)
 class Macros:
-    """The macros of a preamble, each with its number of arguments and what it stands for."""
+    """The macros of a preamble, each with its number of arguments and its replacement."""
 
     known: Mapping[str, tuple[int, str]]
 
     def expand(self, text: str) -> str:
-        """Return the text with its macros replaced by what they stand for, as far as that is simple."""
+        """Expand the macros in a text, up to `MOST_ROUNDS` deep and `MOST_GROWTH` times its length."""
         if not self.known:
             return text
         pattern = re.compile(
@@ -225,7 +225,7 @@ class Macros:
         return "".join([*pieces, text[start:]])
 
     def _filled(self, text: str, match: re.Match[str]) -> tuple[str, int] | None:
-        """Expand a use of a macro, and return its end; None if its arguments are not in braces."""
+        """Expand one use of a macro and return its end; None if its arguments are not in braces."""
         count, meaning = self.known[match[1]]
         end = match.end()
         for number in range(1, count + 1):
@@ -234,13 +234,13 @@ class Macros:
                 return None
             given, end = found
             meaning = meaning.replace(f"#{number}", given)
-        # A letter that follows must not become part of a command that the meaning ends with.
+        # A letter that follows must not become part of a command at the end of the replacement.
         ends_open = re.search(r"\\[A-Za-z]+\Z", meaning) and text[end : end + 1].isalpha()
         return meaning + " " * bool(ends_open), end
 
 
 def macros_of(preamble: str) -> Macros:
-    """Return the macros that a preamble defines, but for those with an optional argument or that use themselves."""
+    """Return the macros that a preamble defines, except those with an optional argument and recursive ones."""
     known: dict[str, tuple[int, str]] = {}
     for match in _DEFINED.finditer(preamble):
         name = match[1] or match[4]

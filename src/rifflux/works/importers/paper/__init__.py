@@ -1,1 +1,1 @@
-"""Papers as PDF: what of a work its pages show, by where it stands and how it is set."""
+"""Import papers from PDF, recognizing their parts by position and typography."""

@@ -1,4 +1,4 @@
-"""The front of a paper: title, authors and abstract, by the sizes and places of the first page's lines."""
+"""The front matter of a paper: title, authors and abstract, recognized by the size and position of lines."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rifflux.works.importers.paper.pages import ABSTRACT, Pages, block_text, pla
 from rifflux.works.importers.paper.people import people_in
 from rifflux.works.importers.paper.sections import SectionHeading, is_numbered
 
-#: In sizes of the body: a title is larger, and one of a word so large.
+#: Relative to the body's font size: the minimum size of a title, and of a title of one word.
 _TITLE_SIZE = 1.12
 _LARGE_TITLE = 1.4
-#: A title that is no larger than the text is one of the first groups of lines.
+#: A title no larger than the text is among the first groups of lines.
 _FIRST_GROUPS = 4
 _TITLE_LETTERS = 6
 _TITLE_WORDS = (2, 40)
 _LONGEST_TITLE = 300
-#: What stands in large letters on first pages and is no title.
+#: Large text on first pages that is not a title.
 _BANNER = re.compile(
     r"proceedings\b|journal\b|transactions\b|volume\b|vol\.|issn|isbn|https?:|www\.|doi\b|arxiv|tech(?:nical|\.) rep"
     r"|research (?:article|paper)\b|review article|open access|original (?:article|paper|research)|contents lists"
@@ -31,7 +31,7 @@ _BANNER = re.compile(
     r"|conference\b|session\b",
     re.IGNORECASE,
 )
-#: Words that an abstract has, how many one without a heading has at least, and its most characters.
+#: The words of an abstract, the minimum for one without a heading, and the maximum number of characters.
 _ABSTRACT_WORDS = (4, 700)
 _FEWEST_UNHEADED = 25
 _LONGEST_ABSTRACT = 6000
@@ -44,15 +44,15 @@ _AFTER_ABSTRACT = re.compile(
 )
 
 
-#: How a line of names ends that others follow.
+#: The end of a line of names that continues on the next.
 _GOES_ON = re.compile(r"(?:,|;|&|\band)\W*$")
-#: How the heading of a first section begins.
+#: The beginning of the heading of a first section.
 _FIRST = re.compile(r"(?:§\s*)?(?:[1I]\b|introduction|background|motivation|overview)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What the front says; `end` is the line that the body begins with. What was not recognized is empty."""
+    """The front matter; `end` is the first line of the body. Unrecognized parts are empty."""
 
     title: str
     authors: tuple[str, ...]
@@ -61,9 +61,9 @@ class Front:
 
 
 def front_of(pages: Pages, found: Sequence[SectionHeading], stated: str, names: Sequence[str]) -> Front:
-    """Return the front of a paper; `stated` is the title in the properties of the file, `names` its authors there.
+    """Return the front matter of a paper; `stated` is the title and `names` the authors in the file's properties.
 
-    What the properties say counts where the page says it too.
+    Properties count only where the page agrees with them.
     """
     lines = pages.lines
     limit = next((place for place, line in enumerate(lines) if line.page > 1), len(lines))
@@ -94,7 +94,7 @@ def _begins(head: SectionHeading) -> bool:
 
 
 def _title(lines: Sequence[Line], pages: Pages, stated: str) -> tuple[int, int] | None:
-    """Return the places of the title's lines: those that say what the file's properties do, else the largest."""
+    """Return the span of the title's lines: those that match the file's properties, or else the largest."""
     groups = [group for group in _groups(lines, pages.body) if _can_be_title(lines[slice(*group)], pages)]
     same = [group for group in groups if stated and _says(lines[slice(*group)], pages, stated)]
     if same:
@@ -106,7 +106,7 @@ def _title(lines: Sequence[Line], pages: Pages, stated: str) -> tuple[int, int] 
     chosen = groups[sizes.index(largest)]
     if largest > _TITLE_SIZE * pages.body:
         return chosen
-    # Some set their titles in the size of the text: in bold, in capitals, or just before the authors' names.
+    # Some titles have the size of the text: bold, in capitals, or directly above the authors' names.
     for start, end in groups[:_FIRST_GROUPS]:
         head = lines[start]
         following = lines[end : end + 1]
@@ -117,7 +117,7 @@ def _title(lines: Sequence[Line], pages: Pages, stated: str) -> tuple[int, int] 
 
 
 def _groups(lines: Sequence[Line], body: float) -> list[tuple[int, int]]:
-    """Return the places of neighbouring lines that are set alike."""
+    """Return the spans of neighbouring lines in the same style."""
     cuts = [0]
     for place, (one, other) in enumerate(pairwise(lines), start=1):
         near = 0 < one.y - other.y < 2.1 * max(one.size, other.size) and one.column == other.column
@@ -151,7 +151,7 @@ def _says(lines: Sequence[Line], pages: Pages, stated: str) -> bool:
 
 
 def _cleaned(text: str) -> str:
-    """Return a title without the marks of notes behind it."""
+    """Remove trailing note marks from a title."""
     return re.sub(r"\s+([,.:;?!])", r"\1", re.sub(r"[\s*∗†‡§¶⋆]+$", "", text)).strip(" ,;")
 
 
@@ -159,9 +159,9 @@ def _cleaned(text: str) -> str:
 
 
 def _between(pages: Pages, title: Line, lines: Sequence[Line], following: Sequence[Line]) -> list[list[Line]]:
-    """Return what stands between the title and the body, as stacks of lines below one another, row by row.
+    """Return the lines between title and body as vertical stacks, row by row.
 
-    Names in a row have their places of work below them, which no reading line by line tells apart.
+    Names in a row have their affiliations below them, which reading line by line would mix up.
     """
     if following and following[0].page == title.page:
         low = following[0].y
@@ -187,7 +187,7 @@ def _between(pages: Pages, title: Line, lines: Sequence[Line], following: Sequen
 
 
 def _by_rows(stacks: Sequence[list[Line]]) -> list[list[Line]]:
-    """Return stacks from the top, those that begin about as high from left to right."""
+    """Return stacks from top to bottom, and from left to right where they begin at the same height."""
     found: list[list[list[Line]]] = []
     for stack in sorted(stacks, key=lambda each: -each[0].y):
         if found and found[-1][0][0].y - stack[0].y < stack[0].size:
@@ -204,7 +204,7 @@ def _is_above(upper: Line, lower: Line) -> bool:
 
 
 def _authors(stacks: Sequence[Sequence[Line]], pages: Pages) -> Iterator[str]:
-    """Yield the people that are named below the title, in lines that are set as the first of them is."""
+    """Yield the people named below the title, in lines of the same style as the first."""
     seen: dict[str, None] = {}
     style: tuple[float, bool, bool] | None = None
     for stack in stacks:
@@ -216,7 +216,7 @@ def _authors(stacks: Sequence[Sequence[Line]], pages: Pages) -> Iterator[str]:
                 style = own
                 seen |= dict.fromkeys(named)
             elif not named:
-                # Behind a place of work, no more people come in a stack, unless an address ends what is said of one.
+                # No more people follow an affiliation in a stack, unless an address ends the entry of one.
                 is_open = "@" in line.text or plain(line.words) in ("and", "")
                 if words_of([line]) > 14 and line.size < 1.05 * pages.body and not seen:
                     return
@@ -224,7 +224,7 @@ def _authors(stacks: Sequence[Sequence[Line]], pages: Pages) -> Iterator[str]:
 
 
 def _lists(stack: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines of a stack, those as one that list people over several lines."""
+    """Yield the lines of a stack, joining lines that list people across line breaks."""
     held: Line | None = None
     for line in stack:
         if held is None:
@@ -243,7 +243,7 @@ def _lists(stack: Sequence[Line]) -> Iterator[Line]:
 
 
 def _stacks(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Yield lines that stand close below one another."""
+    """Yield stacks of lines that are close below one another."""
     for _, column in groupby(lines, key=lambda each: each.column):
         stack: list[Line] = []
         for line in column:
@@ -256,8 +256,8 @@ def _stacks(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 
 def _agreed(authors: tuple[str, ...], stated: Sequence[str], lines: Sequence[Line]) -> tuple[str, ...]:
-    """Return the authors of the page, or those of the file's properties if the page names them and no others."""
-    if authors or len(stated) < 2:  # one name is mostly of whoever made the file
+    """Return the page's authors, or those of the file's properties if the page contains all their family names."""
+    if authors or len(stated) < 2:  # a single name is usually that of the file's creator
         return authors
     said = plain(" ".join(line.words.replace(GAP, " ") for line in lines)).split()
     if all(family in said for family in families(stated)):
@@ -269,7 +269,7 @@ def _agreed(authors: tuple[str, ...], stated: Sequence[str], lines: Sequence[Lin
 
 
 def _abstract(pages: Pages, found: Sequence[SectionHeading], start: int, limit: int) -> tuple[str, int, int]:
-    """Return the abstract, where it begins and the line behind it; without a heading, what stands before the first."""
+    """Return the abstract, its first line and the line after it; if unheaded, the text before the first section."""
     lines = pages.lines
     reach = next((place for place, line in enumerate(lines) if line.page > 2), len(lines))
     for place in range(reach):
@@ -291,7 +291,7 @@ def _abstract(pages: Pages, found: Sequence[SectionHeading], start: int, limit: 
 
 
 def _abstract_end(pages: Pages, found: Sequence[SectionHeading], begin: int, reach: int) -> int:
-    """Return the line behind an abstract: a heading, key words, another size of letters, a wide gap before a rest."""
+    """Return the line after an abstract: at a heading, key words, a change of font size or a wide gap."""
     lines = pages.lines
     heads = {each.start for each in found}
     if begin < len(lines):
@@ -314,7 +314,7 @@ def _abstract_end(pages: Pages, found: Sequence[SectionHeading], begin: int, rea
 
 
 def _unheaded(pages: Pages, start: int, end: int) -> tuple[str, int, int]:
-    """Return the last paragraph between authors and first heading, if its lines are full."""
+    """Return the only paragraph with full lines between the authors and the first heading, if there is just one."""
     stacks = list(_stacks(pages.lines[start:end]))
     fitting = [
         each for each in stacks if _is_full(each) and _is_abstract(block_text(each, pages.words), _FEWEST_UNHEADED)

@@ -1,15 +1,14 @@
-"""The identifiers of a paper, told apart from those of the works that it mentions.
+"""The identifiers of a paper, distinguished from those of the works that it mentions.
 
-A page can show many identifiers. One is the paper's own if its place and its form say so:
+A page may contain many identifiers. One is the paper's own if its position and form show it:
 
-- the stamp that arXiv prints: in the margin, or as a line by itself;
+- arXiv's stamp in the margin, or on a line by itself;
 - the properties of the file;
-- a publisher's statement on the first page: in the running head or foot, above the abstract, or in small print. Beside
-  the identifier it holds bibliographic facts alone, such as a journal, a volume, dates and a copyright;
-- a citation of the paper itself: the sentence around the identifier holds the paper's title.
+- a publisher's statement on the first page: in the running head or foot, above the abstract, or in small print. Apart
+  from the identifier it contains only bibliographic facts, such as journal, volume, dates and copyright;
+- a citation of the paper itself: the sentence around the identifier contains the paper's title.
 
-A footnote that begins with its mark, a list of references, and a sentence that says anything else mention another work:
-what they identify is cited.
+Identifiers in a marked footnote, a list of references, or any other sentence belong to other works, which are cited.
 """
 
 from __future__ import annotations
@@ -31,18 +30,18 @@ _STAMP = re.compile(
 )
 _OLD_STAMP = re.compile(r"arXiv:\s*(?P<id>[a-z-]+/\d{7})(?:v\d+)?\s*\d{1,2}\s*\w{3}\s*(?P<year>\d{4})")
 _DOI = re.compile(r"(?:\bdoi:?\s*|\bdoi\.org/)(10\.\d{4,9}/[^\s\"<>]+)", re.IGNORECASE)
-#: The properties of a file that may hold its DOI among other words.
+#: The properties of a file that may contain its DOI within text.
 _TEXT_PROPERTIES = ("subject", "keywords")
 
 #: The raised or leading mark of a footnote.
 _NOTE_MARK = re.compile(r"[*∗†‡§¶#]|\(?\d{1,2}[).]?\s|[a-z]\)\s|\[\w{1,12}\]")
-#: How a sentence begins that mentions another work.
+#: The beginning of a sentence that mentions another work.
 _MENTION = re.compile(
     r"\W*(?:see|cf|compare|comments?|repl(?:y|ies)|response|errat(?:um|a)|corrigend(?:um|a)|corrections?|addend(?:um|a)"
     r"|retraction|review|extends?|supersedes?|replaces?|follows|following|based|after|proof|original|related)\b",
     re.IGNORECASE,
 )
-#: The words, besides names with a capital, that a publisher's statement of identity consists of.
+#: The words that make up a publisher's statement of identity, apart from capitalized names.
 _STATEMENT_WORD = re.compile(
     r"(?:an?|the|this|its|all|and|or|und|et|al|de[sr]?|die|of|in|on|at|as|by|for|via|is|was|has|been|held|no|found"
     r"|doi|digital|object|identifier|e?issn|isbn|id|url|article|paper|pages?|pp|vol(?:ume)?|issue|number|supplement"
@@ -54,25 +53,25 @@ _STATEMENT_WORD = re.compile(
     r"|nov(?:ember)?|dec(?:ember)?)",
     re.IGNORECASE,
 )
-#: Runs of words that are part of statements, though each word alone may also mention something.
+#: Phrases of such statements whose single words may also mention another work.
 _STATEMENT_RUN = re.compile(r"\b(?:to (?:appear|cite)|see front matter|available from|submitted to)\b", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _URL = re.compile(r"(?:https?://|www\.|(?:dx\.)?doi\.org/?)\S*", re.IGNORECASE)
-#: A surname with initials before or behind it.
+#: A surname with initials before or after it.
 _PERSON = re.compile(
     r"(?:\b[A-Z]\.[ -]*)+(?P<last>[A-Z][^\W\d_]+(?:[-'’][^\W\d_]+)*)"
     r"|(?P<first>[A-Z][^\W\d_]+(?:[-'’][^\W\d_]+)*),?\s+[A-Z]\.(?!\w)"
 )
 _SENTENCE_END = re.compile(r"(?<=[^\W\d_]{3})[.!?;]\s+(?=[^\W_])|(?<=\))[.!?;]\s+|(?<=\d)[.;]\s+(?=[^\W\d_])")
-#: The share of the title's words that a citation of the paper itself holds.
+#: The minimum share of the title's words in a citation of the paper itself.
 _OWN_TITLE = 0.7
-#: In line heights: lines of one paragraph are nearer than this.
+#: In line heights: the maximum distance between lines of a paragraph.
 _NEAR = 1.75
 
 
 @dataclass(frozen=True, slots=True)
 class ArxivStamp:
-    """What arXiv prints on a first page: the number, the category and the year."""
+    """The stamp of arXiv on a first page: number, category and year."""
 
     number: str
     category: str
@@ -83,7 +82,7 @@ class ArxivStamp:
 class Identity:
     """The identifiers of a paper (`own`), and those of the works that its first page mentions.
 
-    `contradicting` are DOIs that are all in the place and form of the paper's own.
+    `contradicting` are several DOIs that all have the position and form of the paper's own.
     """
 
     own: tuple[Identifier, ...] = ()
@@ -92,7 +91,7 @@ class Identity:
 
 
 def stamp_of(pages: Pages, lists: Sequence[tuple[int, int]]) -> ArxivStamp | None:
-    """Return the arXiv stamp of a first page: in the margin, or as a line by itself outside of references and notes."""
+    """Return the arXiv stamp of a first page: in the margin, or on a line by itself outside references and notes."""
     left_out = [*_listed(pages, lists), *(line for line in pages.notes if line.page == 1)]
     for text in (pages.margin, *(plain_line(line) for line in pages.first if not _is_part(line, left_out))):
         for form in (_STAMP, _OLD_STAMP):
@@ -113,9 +112,9 @@ def identity_of(
     stem: str,
     stamp: ArxivStamp | None,
 ) -> Identity:
-    """Return the identifiers of a paper and of what its first page mentions.
+    """Return the identifiers of a paper and of the works mentioned on its first page.
 
-    `lists` are the places of references among the lines, `facts` the properties of the file, and `stem` its name.
+    `lists` are the spans of references among the lines, `facts` the properties of the file, and `stem` its name.
     """
     own = list(_arxiv(stem, stamp))
     stated = dict.fromkeys(_dois_of_properties(facts))
@@ -140,14 +139,14 @@ def identity_of(
 
 
 def _arxiv(stem: str, stamp: ArxivStamp | None) -> Iterator[Identifier]:
-    """Yield the arXiv number of the stamp, else that which the file is named by."""
+    """Yield the arXiv number of the stamp, or else of the file name."""
     known = parse_identifier(f"arxiv:{stamp.number}" if stamp else stem.replace("_", "/"))
     if known and known.scheme == "arxiv":
         yield known
 
 
 def _dois_of_properties(facts: Mapping[str, str]) -> Iterator[Identifier]:
-    """Yield the DOI that the properties of a file give it."""
+    """Yield the DOIs in the properties of a file."""
     if value := facts.get("doi", ""):
         known = parse_identifier(value) or parse_identifier(f"doi:{value}")
         if known:
@@ -164,9 +163,9 @@ def _dois_of_properties(facts: Mapping[str, str]) -> Iterator[Identifier]:
 
 @dataclass(frozen=True, slots=True)
 class _Paragraph:
-    """A paragraph of the first page; `official` says that it stands where publishers state what a paper is.
+    """A paragraph of the first page; `official` if publishers state a paper's identity in this position.
 
-    One that is `listed` belongs to the references.
+    A `listed` paragraph belongs to the references.
     """
 
     text: str
@@ -199,23 +198,23 @@ def _paragraphs(pages: Pages, front: Front, lists: Sequence[tuple[int, int]]) ->
 
 
 def _listed(pages: Pages, lists: Sequence[tuple[int, int]]) -> list[Line]:
-    """Return the lines of the first page's references."""
+    """Return the reference lines on the first page."""
     return [line for span in lists for line in pages.lines[slice(*span)] if line.page == 1]
 
 
 def _is_part(line: Line, others: Iterable[Line]) -> bool:
-    """Return True if a line, or a piece of it, is among others; columns may cut the lines of a page in another way."""
+    """Return True if a line overlaps one of the others; columns may split the lines of a page differently."""
     return any(abs(line.y - each.y) < 1 and line.x0 < each.x1 and each.x0 < line.x1 for each in others)
 
 
 def _begins_note(line: Line) -> bool:
-    """Return True for the first line of a footnote: it begins with a mark."""
+    """Return True for the first line of a footnote, which begins with a mark."""
     has_raised_mark = line.text != line.words and not line.text.startswith(line.words[:1])
     return has_raised_mark or bool(_NOTE_MARK.match(line.text))
 
 
 def _stacks(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Yield lines of one size that stand close below one another; a note begins one of its own."""
+    """Yield stacks of close lines of one size; each note begins its own."""
     for _, column in groupby(lines, key=lambda each: each.column):
         stack: list[Line] = []
         for line in column:
@@ -237,7 +236,7 @@ def _goes_on(before: Line, line: Line) -> bool:
 
 
 def _sentences(text: str) -> Iterator[tuple[str, Identifier]]:
-    """Yield each sentence with the DOI in it, which is left out of the sentence."""
+    """Yield each sentence that contains a DOI, without the DOI, and the DOI."""
     for found in _DOI.finditer(text):
         known = parse_identifier(found[1].rstrip(".,;)]"))
         if known is None:
@@ -250,7 +249,7 @@ def _sentences(text: str) -> Iterator[tuple[str, Identifier]]:
 
 
 def _cites_itself(sentence: str, title: str) -> bool:
-    """Return True for a sentence that holds the words of the paper's title in their order."""
+    """Return True for a sentence that contains most words of the paper's title in order."""
     own = plain(title).split()
     said = iter(plain(sentence).split())
     held = sum(word in said for word in own)
@@ -258,7 +257,7 @@ def _cites_itself(sentence: str, title: str) -> bool:
 
 
 def _is_statement(sentence: str, front: Front) -> bool:
-    """Return True for a publisher's statement of what the paper is, which names nobody but its authors."""
+    """Return True for a publisher's statement of the paper's identity, which names no one but its authors."""
     people = [match["last"] or match["first"] for match in _PERSON.finditer(sentence)]
     own = families(front.authors)
     if people and not any(plain(name) in own for name in people):
@@ -267,7 +266,7 @@ def _is_statement(sentence: str, front: Front) -> bool:
 
 
 def _is_bibliographic(sentence: str) -> bool:
-    """Return True for a sentence that holds bibliographic facts alone: names with capitals, numbers, words of print."""
+    """Return True for a purely bibliographic sentence: capitalized names, numbers and words of publishing."""
     bare = _STATEMENT_RUN.sub(" ", _URL.sub(" ", sentence))
     if _MENTION.match(bare):
         return False

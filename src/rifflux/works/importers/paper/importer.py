@@ -1,6 +1,6 @@
-"""A paper as a work: its front, its sections by page, its references as far as they can be recognized.
+"""Convert a PDF paper to a work: front matter, sections by page, and recognized references.
 
-What is not recognized is left out and told: a title that is not sure names nothing.
+Parts that are not recognized are left out and reported; an uncertain title is never used.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from rifflux.works.importers.paper.references import link_of, reference_texts
 from rifflux.works.importers.paper.sections import Paragraph, SectionHeading, headings, paragraphs
 
 _YEAR = re.compile(r"(?<![\d.-])(?:19[5-9]\d|20[0-4]\d)(?![\d-])")
-#: Lines at the head and foot of a first page, and characters around a year, that may date a paper.
+#: The lines at the head and foot of a first page, and the characters around a year, that may date a paper.
 _EDGE = 6
 _NEAR = 60
-#: What says that a year beside it is that of the paper.
+#: Evidence that a year next to it is that of the paper.
 _DATED = re.compile(
     r"copyright|©|\(c\)|published|proceedings|conference|symposium|workshop|journal|transactions|vol(?:ume|\.)|appear"
     r"|january|february|march|april|\bmay\b|june|july|august|september|october|november|december|\bACM\b|IEEE",
     re.IGNORECASE,
 )
-#: How a list of references begins that has no heading.
+#: The beginning of a list of references without a heading.
 _FIRST = re.compile(r"\[1\]\s+\S")
 _APPENDIX = re.compile(r"appendi|supplement|online|acknowl|author|biograph|about", re.IGNORECASE)
 
@@ -51,7 +51,7 @@ class _PdfPaper:
 
 
 def read(source: WorkSource) -> Iterator[Entry | Failure]:
-    """Yield the work of a PDF. Raises `Unreadable` for what is no PDF, is too large, or holds no text."""
+    """Yield the work of a PDF. Raises `Unreadable` if it is not a PDF, is too large, or contains no text."""
     yield from checked(File(source.path.name, content(source.path)), lambda file: [_entry(source, file.data)])
 
 
@@ -67,7 +67,7 @@ def _entry(source: WorkSource, data: bytes) -> Entry:
     identity = identity_of(pages, paper.front, paper.lists, facts, source.path.stem, stamp)
     _tell(paper, source, notes)
     if identity.contradicting:
-        notes.append(f"none of these DOIs was taken for its own: {', '.join(identity.contradicting)}")
+        notes.append(f"these DOIs contradict each other, so none was assigned: {', '.join(identity.contradicting)}")
     cited = [
         *filter(None, (link_of(each) for each in paper.references)),
         *(Link(str(each)) for each in identity.mentioned),
@@ -100,9 +100,9 @@ def _recognized(pages: Pages, facts: Mapping[str, str]) -> _PdfPaper:
 
 
 def _lists(pages: Pages, sections: Sequence[SectionHeading]) -> Iterator[tuple[int, int]]:
-    """Yield the places of the lines under headings of references, up to the next heading that is none of theirs.
+    """Yield the spans of lines under headings of references, up to the next heading of the same level or an appendix.
 
-    Without such a heading, those from the first line on that is numbered so in the second half of the paper.
+    Without such a heading, from the last line numbered `[1]` in the second half of the paper.
     """
     heads = [place for place, each in enumerate(sections) if REFERENCES.fullmatch(each.text)]
     for place in heads:
@@ -116,14 +116,14 @@ def _lists(pages: Pages, sections: Sequence[SectionHeading]) -> Iterator[tuple[i
 
 
 def _tell(paper: _PdfPaper, source: WorkSource, notes: Problems) -> None:
-    """Note what was not recognized, in one line."""
+    """Note the parts that were not recognized, in one line."""
     front = paper.front
     parts = {
-        "title": (front.title, f"named by its file, {source.path.stem!r}"),
-        "authors": (front.authors, "found by no name"),
+        "title": (front.title, f"using its file name, {source.path.stem!r}"),
+        "authors": (front.authors, "cannot be found by name"),
         "abstract": (front.abstract, ""),
-        "sections": (paper.sections, "its passages stand under their pages alone"),
-        "references": (paper.references, "it cites nothing"),
+        "sections": (paper.sections, "its passages have page numbers only"),
+        "references": (paper.references, "no citations"),
     }
     lacking = [f"{part} ({means})" if means else part for part, (found, means) in parts.items() if not found]
     if lacking:
@@ -131,9 +131,9 @@ def _tell(paper: _PdfPaper, source: WorkSource, notes: Problems) -> None:
 
 
 def _passages(paper: _PdfPaper) -> Iterator[Passage]:
-    """Yield the text of each section, page by page, without the list of references; then the notes of the first page.
+    """Yield the text of each section page by page, without the list of references, then the footnotes of each page.
 
-    A paragraph stands on the page that it begins on.
+    A paragraph belongs to the page on which it begins.
     """
     for path, number, group in _by_section(paper):
         yield Passage("\n\n".join(each.text for each in group), "section", (*path, f"page {number}"), page=number)
@@ -160,7 +160,7 @@ def _by_section(paper: _PdfPaper) -> Iterator[tuple[tuple[str, ...], int, list[P
 
 
 def _without(start: int, end: int, left_out: tuple[int, int]) -> list[tuple[int, int]]:
-    """Return what remains of a stretch of lines."""
+    """Return the spans of `start` to `end` outside `left_out`."""
     first, last = left_out
     if first >= last:
         return [(start, end)]
@@ -168,7 +168,7 @@ def _without(start: int, end: int, left_out: tuple[int, int]) -> list[tuple[int,
 
 
 def _year(pages: Pages) -> int | None:
-    """Return the year that the first page's heads and notes say, if it is one: beside what dates a paper."""
+    """Return the year in the heads and notes of the first page, if exactly one has evidence that it dates the paper."""
     edges = [*pages.first[:_EDGE], *pages.first[-_EDGE:], *(line for line in pages.notes if line.page == 1)]
     text = " ".join(plain_line(edge) for edge in edges)
     near = (text[max(0, each.start() - _NEAR) : each.end() + _NEAR] for each in _YEAR.finditer(text))

@@ -1,4 +1,4 @@
-"""The pages of a paper: its lines in reading order, without running heads, and apart from them its notes."""
+"""The pages of a paper: lines in reading order without running heads, and the notes separately."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ import pypdfium2
 from rifflux.ingest.read.pdf_columns import in_columns, rows
 from rifflux.ingest.read.pdf_lines import GAP, Line, page_lines
 
-#: Rows at the top and at the foot of a page that may be its head or foot, and pages that a repeated one stands on.
+#: The rows at the top and foot of a page that may be its head or foot, and the repetitions that prove it.
 _EDGE_ROWS = 2
 _REPEATED = 2
-#: Letters and digits that are a page's number.
+#: A page number.
 _NUMBER = re.compile(r"[-–—•\s]*(?:page\s+)?(?:\d{1,5}|[ivxl]{1,6})(?:\s*(?:of|/)\s*\d+)?[-–—•\s]*", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+|\b[ivxl]+\b")
-#: Smaller letters than this share of the body's are those of notes and captions.
+#: The maximum size of notes and captions, relative to the body.
 SMALL = 0.93
-#: In distances of lines: what parts the head of a page from its text.
+#: In line distances: the minimum gap between the head of a page and its text.
 _HEAD_GAP = 1.25
-#: Lines that may stand beside the authors in another column, and words that each has at most.
+#: The maximum number of lines beside the authors in another column, and of words per line.
 _MOST_BESIDE = 12
 _BESIDE_WORDS = 7
-#: What heads the abstract.
+#: The heading of the abstract.
 ABSTRACT = re.compile(r"(?:\d+\.?\s+)?(?:abstract|summary|a\s?b\s?s\s?t\s?r\s?a\s?c\s?t)\b[\s.:—–-]*", re.IGNORECASE)
-#: What heads the list of references.
+#: The heading of the list of references.
 REFERENCES = re.compile(
     r"(?:\W*(?:\d+|[IVX]+|[A-Z])\.?\s+)?(?:references(?:\s+(?:and\s+notes|cited))?|(?:selected\s+)?bibliography|literature(?:\s+cited)?"
     r"|works cited|literatur(?:verzeichnis)?|r[ée]f[ée]rences(?:\s+bibliographiques)?|bibliographie)\s*[.:]?",
     re.IGNORECASE,
 )
 CAPTION = re.compile(r"(?:fig(?:ure|\.)?|table|tab\.|algorithm|listing|scheme|plate|chart)\s*[\dIVX]+\b", re.IGNORECASE)
-#: How an entry of a list of references begins.
+#: The beginning of an entry of a list of references.
 _LISTED = re.compile(r"\[\d{1,3}\]\s")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-#: Letters of a word that may stand by itself before a hyphen, or behind it.
+#: The minimum letters of a word that may stand alone on either side of a hyphen.
 _WHOLE_LETTERS = 4
 _CUT = re.compile(r"([^\W\d_]+)-$")
 
@@ -49,9 +49,9 @@ _CUT = re.compile(r"([^\W\d_]+)-$")
 class Pages:
     """The lines of a paper, page by page, in reading order.
 
-    `body` is the size of its text, `leading` the distance of its lines, `notes` the feet of the pages, `margin` what
-    stands across the first page's margin, `first` that page with its head, `pieces` its lines between wide gaps, and
-    `words` how often each word stands in the paper.
+    `body` is the font size of the text, `leading` the distance of its lines, `notes` the footnotes, `margin` the
+    rotated text in the margin of the first page, `first` that page with its head, `pieces` its lines split at wide
+    gaps, and `words` the frequency of each word in the paper.
     """
 
     lines: Sequence[Line]
@@ -66,7 +66,7 @@ class Pages:
 
 
 def read_pages(pdf: pypdfium2.PdfDocument) -> Pages:
-    """Return the lines of a document."""
+    """Read the lines of a document."""
     found: list[list[Line]] = []
     margin = ""
     for number in range(len(pdf)):
@@ -98,7 +98,7 @@ def read_pages(pdf: pypdfium2.PdfDocument) -> Pages:
 
 
 def _front_first(page: list[Line]) -> list[Line]:
-    """Return a first page with what stands beside the title's authors in another column before the abstract."""
+    """Return a first page with the authors' lines of another column moved before the abstract."""
     place = next((place for place, line in enumerate(page) if ABSTRACT.match(line.text) and line.column), None)
     if place is None or not any(line.column == 0 for line in page[:place]):
         return page
@@ -112,7 +112,7 @@ def _front_first(page: list[Line]) -> list[Line]:
 
 
 def _body(lines: Iterable[Line]) -> float:
-    """Return the size that most of the text has."""
+    """Return the font size of most of the text."""
     sizes: Counter[float] = Counter()
     for line in lines:
         sizes[round(line.size * 4) / 4] += len(line.text)
@@ -133,7 +133,7 @@ def _leading(lines: Sequence[Line], body: float) -> float:
 
 
 def _without_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """Return the pages without the rows at their edges that are page numbers, or stand on several pages."""
+    """Remove the rows at page edges that are page numbers or recur on several pages."""
     edges = [_edges(page) for page in pages]
     seen = Counter(key for page in edges for key in {_key(row) for row, _ in page})
     kept = []
@@ -144,7 +144,7 @@ def _without_heads(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
 
 
 def _edges(page: Sequence[Line]) -> list[tuple[list[Line], bool]]:
-    """Return the rows at the top and foot of a page, each with whether a gap parts it from the text."""
+    """Return the rows at the top and foot of a page, each with whether a gap separates it from the text."""
     found = rows(page)
     if len(found) < 2 * _EDGE_ROWS:
         return []
@@ -156,7 +156,7 @@ def _edges(page: Sequence[Line]) -> list[tuple[list[Line], bool]]:
 
 
 def _key(row: Sequence[Line]) -> str:
-    """Return a row's words without numbers, and where it stands: a head moves little."""
+    """Return a row's letters without numbers and its rounded height, since a head moves little."""
     words = _DIGITS.sub("", " ".join(sorted(each.text.lower() for each in row)))
     letters = "".join(filter(str.isalpha, words))
     if len(letters) > 3:
@@ -170,7 +170,7 @@ def _is_head(row: Sequence[Line], apart: bool, seen: Counter[str], pages: int) -
     key = _key(row)
     if key and seen[key] >= min(_REPEATED, max(2, pages)):
         return True
-    # A head that tells the section has a number beside it, and another text on each page.
+    # A head that names the section has a number beside it and other text on each page.
     ends = (row[0].text, row[-1].text)
     return apart and len(row) > 1 and pages > 2 and any(end.isdecimal() for end in ends)
 
@@ -191,17 +191,17 @@ def _notes(page: Sequence[Line], body: float) -> Iterator[Line]:
 
 
 def plain_line(line: Line, *, marks: bool = True) -> str:
-    """Return the text of a line with blanks for gaps, without its raised marks if those are not wanted."""
+    """Return the text of a line with blanks for gaps, without raised marks unless `marks`."""
     return " ".join((line.text if marks else line.words).replace(GAP, " ").split())
 
 
 def words_of(lines: Iterable[Line]) -> int:
-    """Return how many words lines have."""
+    """Return the number of words in lines."""
     return sum(len(line.text.split()) for line in lines)
 
 
 def block_text(lines: Iterable[Line], words: Counter[str], *, marks: bool = True) -> str:
-    """Return lines as one text; a word that is cut at the end of a line is made whole as the paper writes it."""
+    """Join lines to one text; a word hyphenated at the end of a line is joined as the paper spells it elsewhere."""
     text = ""
     for line in lines:
         more = plain_line(line, marks=marks)

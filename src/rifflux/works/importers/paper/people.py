@@ -1,4 +1,4 @@
-"""The names of people in a line of a paper's front: words with capitals that no place or date has."""
+"""Recognition of people's names in the front matter: capitalized words that are not of places or dates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from rifflux.ingest.read.pdf_lines import Line
 
-#: What no name of a person has: signs, and words of places, titles and dates.
+#: Signs and words that no person's name contains: of places, titles and dates.
 _SIGNS = re.compile(r"[@\d:{}\[\]|=+/\\<>%]")
 _PLACE = re.compile(
     r"\b(?:universit\w*|institut\w*|dep(?:artmen|t)\w*|laborator\w*|labs?|college|school|faculty|cent(?:er|re)|research"
@@ -52,7 +52,7 @@ _MARKS = re.compile(r"[*∗†‡§¶‖⋆♯♭♮♠♣♦♥◦#$^~•]+|(?<
 
 
 def people_in(line: Line) -> list[str]:
-    """Return the names of people in a line, if it has nothing else."""
+    """Return the names of people in a line, or an empty list if it contains much else."""
     text = _DEGREES.sub("", _MEMBER.sub(",", line.words))
     text = re.sub(r"^\s*(?:by|von|par)\s+", "", text, flags=re.IGNORECASE)
     pieces = [" ".join(_MARKS.sub(" ", each).split()).strip(" .,-–'") for each in _SEPARATOR.split(text)]
@@ -61,7 +61,7 @@ def people_in(line: Line) -> list[str]:
     others = [each for each in pieces if each not in named]
     if not named or (pieces[0] not in named):
         return []
-    # Some name where they work behind their names, and in which state.
+    # Some lines give an affiliation and state after the names.
     places = [each for each in others if _PLACE.search(each)]
     is_list = len(named) >= 0.7 * len(pieces) or (
         bool(places) and all(each in places or (each.isupper() and len(each) < 4) for each in others)
@@ -72,7 +72,7 @@ def people_in(line: Line) -> list[str]:
 
 
 def _name(text: str) -> str:
-    """Return a person's name: two to five words with capitals, at least one of them no initial; else nothing."""
+    """Return a person's name of two to five words, two of them capitalized and one not an initial; else empty."""
     if _SIGNS.search(text) or _PLACE.search(text.replace(".", ". ")):
         return ""
     words = text.split()

@@ -1,4 +1,4 @@
-"""The list of references of a paper: where each begins, and what work it names."""
+"""The list of references of a paper: where each begins, and which work it names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rifflux.text.titles import TITLE, whole_title
 from rifflux.types import Link
 from rifflux.works.importers.paper.pages import Pages, block_text
 
-#: What numbers a reference: `[12]`, `[Lam78]`, `12.`, `(12)`, or a number alone.
+#: Labels of a reference: `[12]`, `[Lam78]`, `12.`, `(12)`, or a bare number.
 _LABELS = (
     re.compile(r"\[\s*(\d{1,3})\s*\](?:\s+|(?=[^\W\d_]))"),
     re.compile(r"\[((?=[^\[\]]*[^\W\d_])[^\[\]]{2,40})\]\s*"),
@@ -29,15 +29,15 @@ _QUOTED = re.compile(r"[“\"]\s*([^“”\"]{8,300}?)[,.;?!]?\s*[”\"]|‘‘\
 _DATED = re.compile(
     r"^(?P<who>.{4,400}?)[\s,.]*\(?\b(?:1[6-9]\d\d|20\d\d)[a-z]?(?:\)\s*[.,:]?|\s*[.,:])\s*(?P<rest>\S.*)$"
 )
-#: Initials, and short forms that a stop does not end a sentence behind.
+#: Initials and abbreviations whose stop does not end a sentence.
 _INITIAL = re.compile(r"(?:^|[\s.\-(])(?:[^\W\d_]|[A-Z]{2,3})$")
 _SHORT = re.compile(r"(?:^|[\s.\-(])(?:Jr|Sr|St|et al|eds?|Ed|vol|no|pp|vs|Proc|Conf|Int|Trans|J|Comm|Symp)$")
 _COLON = re.compile(r"^(?P<who>[^:]{4,300}?[\s,.][^\W\d_]\.?)\s*:\s*(?P<rest>\S.*)$")
-#: In sizes of the letters: lines of one reference are nearer than this.
+#: In font sizes: the maximum distance between lines of one reference.
 _FARTHEST = 2.2
-#: A list without labels ends at a gap, if it has this share of the lines by then.
+#: A list without labels ends at a gap if this share of its lines precedes it.
 _MOSTLY = 0.6
-#: How sure a citation is that names a title.
+#: The confidence of a citation by title.
 BY_TITLE = 0.9
 _TITLE_WORDS = 3
 _SHORTEST = 15
@@ -45,7 +45,7 @@ _LONGEST = 250
 
 
 def reference_texts(lines: Sequence[Line], pages: Pages) -> list[str]:
-    """Return the references that lines list, each as one text; nothing if it cannot be seen where they begin."""
+    """Return the references in lines, each as one text; empty if their beginnings cannot be recognized."""
     starts = _labelled(lines)
     if not starts:
         closed = _closed(lines)
@@ -61,7 +61,7 @@ def reference_texts(lines: Sequence[Line], pages: Pages) -> list[str]:
 
 
 def _closed(lines: Sequence[Line]) -> Sequence[Line]:
-    """Return the lines up to a gap: what follows a reference, or the last one, is none of it."""
+    """Return the lines up to a gap, after which the reference or the list is over."""
     for place, (one, other) in enumerate(pairwise(lines), start=1):
         if (one.page, one.column) == (other.page, other.column) and one.y - other.y > _FARTHEST * other.size:
             return lines[:place]
@@ -69,7 +69,7 @@ def _closed(lines: Sequence[Line]) -> Sequence[Line]:
 
 
 def _labelled(lines: Sequence[Line]) -> list[int]:
-    """Return the lines that begin with a label; numbers must go on."""
+    """Return the indices of lines that begin with a label; numbers must be consecutive."""
     for label in _LABELS:
         found = [
             (place, match[1])
@@ -94,7 +94,7 @@ def _going_on(found: Sequence[tuple[int, int]]) -> list[tuple[int, str]]:
 
 
 def _hanging(lines: Sequence[Line]) -> list[int]:
-    """Return the lines that stand at the left edge where those that go on are set in."""
+    """Return the indices of lines at the left edge where continuation lines are indented."""
     lefts: dict[tuple[int, int], float] = {}
     for line in lines:
         side = line.page % 2, line.column
@@ -109,7 +109,7 @@ def _hanging(lines: Sequence[Line]) -> list[int]:
 
 
 def _apart(lines: Sequence[Line], pages: Pages) -> list[int]:
-    """Return the lines with a gap above."""
+    """Return the indices of lines with a gap above."""
     steps: Counter[int] = Counter()
     gaps = [0.0]
     for one, other in pairwise(lines):
@@ -127,7 +127,7 @@ def _apart(lines: Sequence[Line], pages: Pages) -> list[int]:
 
 
 def link_of(reference: str) -> Link | None:
-    """Return a link to the work that a reference names by DOI, arXiv number or title, None if it shows none."""
+    """Return a link to the work that a reference names by DOI, arXiv number or title, or None."""
     if doi := _DOI.search(reference):
         known = parse_identifier(doi[0].rstrip(".)]}"))
         if known:
@@ -143,7 +143,7 @@ def link_of(reference: str) -> Link | None:
 
 
 def title_of(reference: str) -> str:
-    """Return the title in a reference, by its quotation marks, or by what stands behind the authors; else nothing."""
+    """Return the title in a reference, found by quotation marks or after the authors; else an empty string."""
     text = reference
     for label in _LABELS[:3]:
         if label.match(text):
@@ -162,7 +162,7 @@ def title_of(reference: str) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the parts of a text between stops; that of an initial ends none."""
+    """Split a text at stops, except those of initials and abbreviations."""
     found = []
     start = 0
     for stop in re.finditer(r"[.?!]\s+(?=\S)", text):
@@ -174,19 +174,19 @@ def _sentences(text: str) -> list[str]:
 
 
 def _is_short(before: str, following: str) -> bool:
-    """Return True if a stop is that of a short form, or of an initial that more of a name follows."""
+    """Return True if a stop belongs to an abbreviation, or to an initial followed by more of a name."""
     return bool(_SHORT.search(before) or (_INITIAL.search(before) and not _is_title(following)))
 
 
 def _is_title(text: str) -> bool:
-    """Return True if what follows an initial is no name: words in small letters stand before the next stop or comma."""
+    """Return True if the text after an initial is a title: two lower-case words before the next stop or comma."""
     following = re.split(r"[.?!,;]", text)[0]
     small = [word for word in re.findall(r"[^\W\d_]+", following) if word.islower() and word not in _JOINING]
     return len(small) > 1
 
 
 def _names(text: str) -> bool:
-    """Return True if a text can be a list of people: capitals, commas, few words that are small."""
+    """Return True if a text may be a list of people: few lower-case words."""
     words = re.findall(r"[^\W\d_]+", text)
     small = [word for word in words if word.islower() and word not in _JOINING]
     return bool(words) and len(small) <= 0.2 * len(words) and len(words) < 120
@@ -220,7 +220,7 @@ _JOINING = frozenset(
 
 
 def _title(text: str) -> str:
-    """Return a text that can be a title, without what a list writes behind one; else nothing."""
+    """Return a text that may be a title, without the publication details after it; else an empty string."""
     text = re.split(
         r"(?:[.,]\s+|\s)(?:In:?\s+(?:Proc|[A-Z])|Proc(?:eedings)?\b|Technical Report|PhD thesis|Ph\.D)", text
     )[0]

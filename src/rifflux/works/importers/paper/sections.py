@@ -1,4 +1,4 @@
-"""The sections of a paper: its headings, by number, size and style, and the paragraphs under them."""
+"""The sections of a paper: headings by number, size and style, and the paragraphs under them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from rifflux.ingest.read.pdf_lines import GAP, Line
 from rifflux.works.importers.paper.pages import ABSTRACT, CAPTION, REFERENCES, SMALL, Pages, block_text, plain_line
 
-#: Headings that papers have, whatever they look like.
+#: Common section titles, recognized in any style.
 _KNOWN = re.compile(
     r"(?:introduction|background|related work|(?:materials?\s+and\s+)?methods?(?:\s+and\s+materials?)?|results"
     r"|(?:results\s+and\s+)?discussion|(?:discussion\s+and\s+)?conclusions?|(?:conclusions?\s+and\s+)?future\s+work"
@@ -22,23 +22,24 @@ _NUMBERED = re.compile(
     r"(?:§\s*)?(?P<number>\d{1,2}(?:\.\d{1,2}){0,4}|[IVX]{1,5}|[A-Z](?:\.\d{1,2}){0,3})(?P<stop>[.:]?)[\s:]+"
     r"(?P<title>[^\W\d_].*)"
 )
-#: What is set off and heads nothing: captions, statements, addresses, lines of a table of contents or an algorithm.
+#: Set-off lines that are not headings: captions, statements, addresses and lines of algorithms.
 _NO_HEADING = re.compile(
     rf"^(?:{CAPTION.pattern})|@|https?:|^(?:theorem|lemma|definition|proposition|corollary|claim|remark|example|proof)\b.*\W"
     r"|^(?:input|output|require|ensure|data|result):",
     re.IGNORECASE,
 )
-#: How a line of a table of contents ends.
+#: The end of a line of a table of contents.
 _CONTENTS = re.compile(rf"(?:{GAP}|(?:\.\s?){{3,}})\s*\d{{1,3}}$")
 _NUMBER = re.compile(rf"[^{GAP}]{{1,8}}{GAP}[^{GAP}]+$")
 _LONGEST = 120
 _MOST_LINES = 3
 _MOST_WORDS = 12
-#: In sizes of the body: what is larger is set off; in distances of lines: the gap above a heading, and a paragraph.
+#: Relative to the body's font size: the minimum size of set-off text. In line distances: the gap above a heading, and
+#: above a paragraph.
 _LARGER = 1.06
 _ABOVE = 1.15
 _APART = 1.35
-#: In sizes of the body: how far a line is set in, or ends before the others, that begins or ends a paragraph.
+#: In font sizes: the indentation that begins a paragraph, and the shortfall of the line that ends one.
 _SET_IN = 0.7
 _SHORT = 2.0
 _END = re.compile(r"""[.!?:;]["'”’)\]]*$""")
@@ -46,7 +47,7 @@ _END = re.compile(r"""[.!?:;]["'”’)\]]*$""")
 
 @dataclass(frozen=True, slots=True)
 class SectionHeading:
-    """A heading: the places of its first line and of the one behind its last, its text and its level from 1."""
+    """A heading: its first line and the line after its last, its text, and its level from 1."""
 
     start: int
     end: int
@@ -56,7 +57,7 @@ class SectionHeading:
 
 @dataclass(slots=True)
 class Paragraph:
-    """A paragraph: its lines; `aside` if it is a caption, a note or another text beside the body."""
+    """A paragraph and its lines; `aside` if it is a caption, a note or other text beside the body."""
 
     lines: list[Line]
     aside: bool = False
@@ -67,7 +68,7 @@ class Paragraph:
 
 
 def is_numbered(text: str) -> bool:
-    """Return True for a text that is headed by the number of a section."""
+    """Return True for a text that begins with the number of a section."""
     match = _NUMBERED.fullmatch(text)
     return match is not None and match["number"][0].isdecimal()
 
@@ -83,10 +84,10 @@ class _HeadingCandidate:
 
 
 def headings(pages: Pages, start: int = 0) -> list[SectionHeading]:
-    """Return the headings of a paper from a line on, in reading order.
+    """Return the headings of a paper in reading order, from line `start`.
 
-    Where some are numbered, others are taken that are set as these are, or called as sections of papers are; else all
-    that are set off, in a style that several have.
+    If some are numbered, others count if they share their style or are common section titles; otherwise all set-off
+    lines count whose style recurs.
     """
     found = list(_candidates(pages, start))
     numbered = _in_sequence([each for each in found if each.number])
@@ -160,7 +161,7 @@ def _candidate(line: Line, start: int, end: int, text: str, pages: Pages) -> _He
 
 
 def _stands_alone(pages: Pages, start: int, end: int) -> bool:
-    """Return True for lines with a gap above, and none after them that is set like another item of a list."""
+    """Return True for lines with gaps above and below that no similarly numbered line follows."""
     lines = pages.lines
     if start == 0 or end >= len(lines) or _NUMBERED.match(lines[end].text.replace(GAP, " ")):
         return False
@@ -171,7 +172,7 @@ def _stands_alone(pages: Pages, start: int, end: int) -> bool:
 
 
 def _may_head(lines: Sequence[Line], place: int, pages: Pages) -> bool:
-    """Return True for a line with a gap above, or one of another style at the top of a column."""
+    """Return True for a line with a gap above, in another style than the line before, or at the top of a column."""
     line = lines[place]
     if REFERENCES.fullmatch(plain_line(line)):
         return True
@@ -188,7 +189,7 @@ def _alike(one: Line, other: Line) -> bool:
 
 
 def _goes_on(lines: Sequence[Line], place: int, pages: Pages) -> bool:
-    """Return True if a line goes on with the heading in the line before it."""
+    """Return True if a line continues the heading in the line before it."""
     before = lines[place - 1]
     line = lines[place]
     capital = _is_capital(before.text) and _is_capital(line.text) and line.size > 0.75 * before.size
@@ -201,7 +202,7 @@ def _goes_on(lines: Sequence[Line], place: int, pages: Pages) -> bool:
 
 
 def _in_sequence(found: Sequence[_HeadingCandidate]) -> list[_HeadingCandidate]:
-    """Return the numbered headings whose numbers go on: those of one kind of number, each after the one before."""
+    """Return the numbered headings in sequence: each number follows the one before it under the same parent."""
     kept: list[_HeadingCandidate] = []
     last: dict[tuple[str, str], int] = {}
     top = ("", "")
@@ -222,7 +223,7 @@ def _in_sequence(found: Sequence[_HeadingCandidate]) -> list[_HeadingCandidate]:
 
 
 def _numeral(number: str) -> tuple[str, str, int]:
-    """Return the kind of a number, what it is under, and its value: `3.2` is the second under `3`."""
+    """Return the kind of a number, its parent and its value: `3.2` is the second under `3`."""
     head, _, tail = number.rpartition(".")
     if tail.isdecimal():
         return "1", head, int(tail)
@@ -237,7 +238,7 @@ def _roman(text: str) -> int:
 
 
 def _levelled(chosen: Sequence[_HeadingCandidate], numbered: Sequence[_HeadingCandidate]) -> list[SectionHeading]:
-    """Return headings with levels: by their numbers, else by their styles, the largest first."""
+    """Return headings with levels, by their numbers or else by their styles, the largest first."""
     kinds = [_numeral(each.number)[0] for each in numbered]
     top = kinds[0] if kinds else ""
     ranks = _ranks([each for each in chosen if each not in numbered])
@@ -270,7 +271,7 @@ def _ranks(found: Sequence[_HeadingCandidate]) -> dict[tuple[float, bool, bool, 
 
 
 def paragraphs(pages: Pages, start: int, end: int) -> list[Paragraph]:
-    """Return the paragraphs of some lines; what stands aside of the body follows the paragraph that it stands in."""
+    """Return the paragraphs of a span of lines; text beside the body follows the paragraph that it interrupts."""
     found: list[Paragraph] = []
     waiting: list[Paragraph] = []
     for block in _blocks(pages, start, end):
@@ -304,14 +305,14 @@ def _blocks(pages: Pages, start: int, end: int) -> Iterator[Paragraph]:
 
 
 def _edges(column: Sequence[Line]) -> tuple[float, float]:
-    """Return where most lines of a column begin, and where the longest end."""
+    """Return the left edge of most lines of a column, and the right edge of the longest ones."""
     lefts = Counter(round(each.x0) for each in column)
     left = max(lefts, key=lambda each: (lefts[each], -each))
     return float(left), sorted(each.x1 for each in column)[len(column) * 9 // 10]
 
 
 def _parts(block: Sequence[Line], line: Line, left: float, right: float, pages: Pages) -> bool:
-    """Return True if a line begins another paragraph than the lines before it in the column."""
+    """Return True if a line begins a new paragraph after the lines before it in the column."""
     last = block[-1]
     if not _same_size(last, line) or last.y - line.y > _APART * max(pages.leading, 1.2 * line.size) or last.y < line.y:
         return True
@@ -332,7 +333,7 @@ def _is_aside(block: Sequence[Line], pages: Pages) -> bool:
 
 
 def _goes_over(before: Paragraph, block: Paragraph, pages: Pages) -> bool:
-    """Return True if a paragraph goes on in another column, or behind a figure."""
+    """Return True if a paragraph continues in another column or after a figure."""
     last = before.lines[-1]
     first = block.lines[0]
     if (last.page, last.column) == (first.page, first.column) and last.y > first.y:
