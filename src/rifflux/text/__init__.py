@@ -1,1 +1,1 @@
-"""Text as the engines see it: words become terms here, once, by the same code for documents and queries."""
+"""Text analysis: words become terms by the same code for documents and queries."""

@@ -1,9 +1,9 @@
-"""The analyzer: text becomes terms, the same way for documents and queries, whatever engine stores them.
+"""The analyzer, which turns text into terms identically for documents and queries and for all engines.
 
     "The cacheTTL of D40, per 30 CFR 250.1725"  →  cachettl cach ttl d40 30 cfr 250.1725 250 1725
 
-Words are folded (NFKC, case, diacritics), stop words dropped and the rest stemmed. Identifiers are kept whole *and*
-split, so that both `cacheTTL` and `cache` find it; mathematics keeps its scripts (`H^1`, `O_X`); scripts without
+Words are folded (NFKC, case, diacritics), stop words are dropped, and the rest is stemmed. Identifiers are kept whole
+*and* split, so that both `cacheTTL` and `cache` match; mathematics keeps its scripts (`H^1`, `O_X`); scripts without
 spaces become bigrams.
 """
 
@@ -24,17 +24,17 @@ from rifflux.text.lexicon import stop_words
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-#: The characters of scripts without spaces, for use inside [] of an expression.
+#: The characters of scripts without spaces, for use inside [] of a pattern.
 CJK = "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
 _SYMBOL = "\u2190-\u23ff\u2600-\u27bf\u2900-\u2bff\U0001f000-\U0001faff"
 
-#: One token: word characters joined by single inner connectors, with C++, C#, C^* kept.
+#: A token: word characters joined by single inner connectors, including C++, C# and C^*.
 _WORD = r"{w}+(?:[-.'/:@&+*^~]{w}+|\*-{w}+)*(?:\+\+|#|\^?\*(?!\w))?"
 _TOKEN = re.compile(_WORD.format(w=r"\w"))
-#: Plain words that a writer may as well join: e-mail and email, non-zero and nonzero meet in the joined form.
+#: Words written with or without a hyphen: e-mail and email, non-zero and nonzero have the joined form in common.
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+\Z")
 _PART = re.compile(r"[^\W_]+")
-#: camelCase, HTTPServer, version2Beta: the words inside one name; beyond ASCII, over its letters' shapes.
+#: The words inside one name: camelCase, HTTPServer, version2Beta; beyond ASCII, over the shapes of its letters.
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _HUMP_SHAPE = re.compile(r"A+(?=Aa)|A?a+|A+|0+")
 _GROUPED_DIGITS = re.compile(r",(?<=\d,)(?=\d{3}\b)")
@@ -43,7 +43,7 @@ _VARIANTS = (("’", "'"), ("‘", "'"), ("ʼ", "'"), ("‐", "-"), ("‑", "-")
 
 
 def fold(text: str) -> str:
-    """Case-folded, compatibility-normalised text without diacritics."""
+    """Case-fold a text, apply compatibility normalization and remove diacritics."""
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
@@ -52,9 +52,9 @@ def fold(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Scripts:
-    """The patterns for what is not ASCII. Their character classes take 15 ms to compile, which plain text never needs.
+    """The patterns for non-ASCII text. Their character classes take 15 ms to compile, which plain text never needs.
 
-    `special` finds scripts without spaces and symbols, `run` a CJK run, `token` is `_TOKEN` with both as tokens.
+    `special` matches scripts without spaces and symbols, `run` a CJK run, and `token` is `_TOKEN` with both as tokens.
     """
 
     special: re.Pattern[str]
@@ -72,7 +72,7 @@ def _scripts() -> _Scripts:
 
 
 def checked_language(language: object) -> str:
-    """Return the name of a language that texts can be analyzed in. Raises `InvalidArgument`."""
+    """Check that texts can be analyzed in a language and return its name. Raises `InvalidArgument`."""
     import Stemmer
 
     known = sorted({*Stemmer.algorithms(), "none"})
@@ -81,12 +81,12 @@ def checked_language(language: object) -> str:
     return str(language)
 
 
-#: Tokens that are remembered: natural language repeats itself, so most words are analyzed once.
+#: The maximum number of cached tokens; language repeats itself, so most words are analyzed once.
 _MOST_TOKENS = 65_536
 
 
 class Memo(dict[K, V], Generic[K, V]):
-    """A cache that makes missing values; it is emptied when full. `keep` rejects rare keys."""
+    """A cache that computes missing values and is emptied when full. `keep` rejects rare keys."""
 
     def __init__(self, make: Callable[[K], V], keep: Callable[[K], bool] | None = None) -> None:
         super().__init__()
@@ -104,9 +104,9 @@ class Memo(dict[K, V], Generic[K, V]):
 
 @dataclass(frozen=True)
 class Analyzer:
-    """Turns text into terms. `language` is a Snowball name (`english`, `german`, …) or `none` for no stemming.
+    """Turns text into terms. `language` is a Snowball name (`english`, `german`, …), or `none` for no stemming.
 
-    `mathematics` is a name of `MATHEMATICS`: texts that are not about it lose by more than `latex`.
+    `mathematics` is a key of `MATHEMATICS`; anything beyond `latex` harms texts that are not mathematical.
     """
 
     language: str = "english"
@@ -114,20 +114,23 @@ class Analyzer:
 
     def __post_init__(self) -> None:
         if self.mathematics not in MATHEMATICS:
-            raise InvalidArgument(f"no {self.mathematics!r} for mathematics; choose one of {', '.join(MATHEMATICS)}")
+            raise InvalidArgument(
+                f"unknown setting {self.mathematics!r} of mathematics: choose one of {', '.join(MATHEMATICS)}"
+            )
 
         checked_language(self.language)
 
     def of(self, language: str) -> Analyzer:
-        """Return the analyzer of another language that reads mathematics alike; this one for an empty name."""
+        """Return the analyzer for another language with the same mathematics; this one for an empty name."""
         if not language or language == self.language:
             return self
         return analyzer(language, self.mathematics)
 
     def beside(self, stands_for: Mapping[str, Mapping[str, str]], language: str) -> Analyzer:
-        """Return the analyzer of texts of a language that are compared with a question read in another one.
+        """Return the analyzer for a text in `language` that is compared with a query in another language.
 
-        `stands_for` has by language the terms of the question that its terms stand for; they become those.
+        `stands_for` maps, by language, terms to the query's terms of which they are translations; they are replaced by
+        those.
         """
         found = self.of(language)
         terms = stands_for.get(found.language)
@@ -136,7 +139,7 @@ class Analyzer:
         return found
 
     def __reduce__(self) -> tuple[Callable[[str, str], Analyzer], tuple[str, str]]:
-        """Pickle the settings alone: another process has its own memory of tokens."""
+        """Pickle the settings only; another process has its own token cache."""
         return analyzer, (self.language, self.mathematics)
 
     @property
@@ -157,7 +160,7 @@ class Analyzer:
             return str
         import Stemmer
 
-        # The cache above remembers whole tokens, so the stemmer's own would only cost memory.
+        # The cache above stores whole tokens, so the stemmer's own would only cost memory.
         return Stemmer.Stemmer(self.language, 0).stemWord  # type: ignore[no-any-return]
 
     @cached_property
@@ -175,7 +178,7 @@ class Analyzer:
         return [term for token in _tokens_of(self._plain(text)) for term in known[token]]
 
     def words(self, text: str) -> list[tuple[str, list[str]]]:
-        """Return what stands between blanks in the plain spelling of `text`, each with its tokens, not folded."""
+        """Split the normalized `text` at blanks, and return each word with its unfolded tokens."""
         words = self._plain(text).split()
         return list(zip(words, (_tokens_of(word) for word in words), strict=True))
 
@@ -183,13 +186,12 @@ class Analyzer:
         return self._terms[token]
 
     def of_word(self, word: str) -> tuple[str, ...]:
-        """Return the terms of a word, remembered: for questions, whose words are looked at again and again."""
+        """Return the terms of a word from a cache, since the words of queries are looked up repeatedly."""
         return self._words[word]
 
     def joined(self, text: str) -> str:
-        """Return the terms of `text` as one string with single spaces between: what an engine is given to index."""
-        # No token reaches across a space, so what stands between two spaces is looked up as a whole: that takes a
-        # fifth of the time of finding its tokens.
+        """Return the terms of `text` joined by single spaces, as indexed by the engines."""
+        # No token extends across a space, so look up whole words: that takes a fifth of the time of tokenizing.
         known = self._joined
         return " ".join([terms for word in self._plain(text).split() if (terms := known[word])])
 
@@ -208,7 +210,7 @@ class Analyzer:
         word = word.casefold()
         if word in self._stop:
             return ()
-        # English writes its loan words with and without accents; elsewhere the stemmer needs them.
+        # English spells loan words with and without accents; in other languages the stemmer needs them.
         if self.language == "english":
             stem = self._stem(fold(word))
         else:
@@ -218,7 +220,7 @@ class Analyzer:
         return ()
 
     def _identifier(self, token: str) -> tuple[str, ...]:
-        """Return the whole and the parts of a token that is more than a plain word, each once."""
+        """Return the distinct whole and parts of a token that is more than a plain word."""
         whole = fold(token)
         parts = [hump for part in _PART.findall(token) for hump in _humps(part)]
         if len(parts) == 1 and len(parts[0]) == len(token):
@@ -232,7 +234,7 @@ class Analyzer:
 
 @dataclass(frozen=True)
 class _Bridged(Analyzer):
-    """Analyzes in one language, and gives the terms of a question in another language where these are alternatives."""
+    """Analyzes one language, replacing terms by those of a query in another language that they translate."""
 
     terms_for: tuple[tuple[str, str], ...] = ()
 
@@ -251,12 +253,12 @@ def _standing_for(analyzer: Analyzer, terms: tuple[tuple[str, str], ...]) -> Ana
 
 
 def tokens(text: str) -> list[str]:
-    """Return the tokens of `text` after Unicode and LaTeX normalisation: words, identifiers, CJK runs, symbols."""
+    """Return the tokens of `text` after Unicode and LaTeX normalization: words, identifiers, CJK runs, symbols."""
     return _tokens_of(_latex(text))
 
 
 def _composed(text: str) -> str:
-    """Return the text with every character in its plain spelling."""
+    """Normalize the characters of a text: compatibility forms, apostrophes, hyphens and grouped digits."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         for variant, plain in _VARIANTS:
@@ -273,20 +275,19 @@ def _latex(text: str) -> str:
 def _notation(text: str) -> str:
     from rifflux.text.notation import one_notation
 
-    # First, as composing turns H¹ into H1.
+    # This comes first, since composing turns H¹ into H1.
     return _composed(one_notation(text))
 
 
-#: How a text is brought to its plain spelling: as if it held no mathematics, with the ways of LaTeX to write one
-#: symbol, or with all notations of a formula.
+#: Normalizations of a text: without mathematics, with LaTeX's spellings of symbols, or with all notations of formulas.
 MATHEMATICS: Mapping[str, Callable[[str], str]] = {"none": _composed, "latex": _latex, "notation": _notation}
-#: Raised when a way to read mathematics makes other terms of a text than before: an index is recorded with the one that
-#: made its terms, and `rifflux doctor --repair` makes them again.
+#: Increased when a normalization changes the terms of texts: an index records the revision that produced its terms, and
+#: `rifflux doctor --repair` recomputes them.
 REVISIONS: Mapping[str, int] = {"none": 1, "latex": 1, "notation": 2}
 
 
 def _tokens_of(plain: str) -> list[str]:
-    """Return the tokens of text in its plain spelling."""
+    """Return the tokens of a normalized text."""
     if not plain.isascii() and _scripts().special.search(plain):
         return _scripts().token.findall(plain)
     return _TOKEN.findall(plain)
@@ -304,44 +305,44 @@ def _humps(part: str) -> list[str]:
 
 
 def _shape(part: str) -> str:
-    """Return a name with capitals as A, other letters as a, digits as 0: one expression then serves all alphabets."""
+    """Map capitals to A, other letters to a and the rest to 0, so that one pattern serves all alphabets."""
     return "".join("A" if char.isupper() else "a" if char.isalpha() else "0" for char in part)
 
 
 @lru_cache(maxsize=32)
 def analyzer(language: str = "english", mathematics: str = "latex") -> Analyzer:
-    """Return the analyzer of a language, shared so that its memory of tokens is too."""
+    """Return the shared analyzer of a language, and with it its token cache."""
     return Analyzer(language, mathematics)
 
 
-# How much a term says, by how few chunks hold it
+# Inverse document frequency
 
 
-#: What FTS5 gives a term that half of all chunks or more hold.
+#: FTS5's idf of a term in half of all chunks or more.
 LEAST = 1e-6
 
 
 def idf(chunks: int, frequency: int) -> float:
-    """Return Lucene's idf, which is never negative (Robertson and Zaragoza 2009, with 1 added)."""
+    """Return Lucene's idf, which is never negative (Robertson and Zaragoza 2009, plus 1)."""
     return math.log(1 + (chunks - frequency + 0.5) / (frequency + 0.5))
 
 
 def okapi_idf(chunks: int, frequency: int) -> float:
-    """Return the idf of FTS5's bm25(): Robertson's own, and next to nothing for what half of all chunks hold."""
+    """Return the idf of FTS5's bm25(): Robertson's, and almost zero for terms in half of all chunks or more."""
     if 2 * frequency >= chunks:
         return LEAST
     return math.log((chunks - frequency + 0.5) / (frequency + 0.5))
 
 
-# LaTeX and Unicode mathematics brought to the plain spelling that the analyzer can read
+# Normalization of LaTeX and Unicode mathematics for the tokenizer
 
 
-#: Commands that only change the look of what follows.
+#: Commands that only change the appearance of their argument.
 _FACE = re.compile(
     r"\\(?:mathcal|mathbf|mathbb|mathfrak|mathrm|mathit|mathsf|mathscr|mathop|textit|textbf|textrm|texttt|text"
     r"|emph|operatorname\*?|overline|widetilde|widehat|underline|bar|hat|tilde|boldsymbol)\b\s*"
 )
-#: Commands and environments that lay out the page and say nothing.
+#: Commands and environments of layout, without content.
 _LAYOUT = re.compile(
     r"\\(?:begin|end)\s*\{[^{}]{0,40}\}(?:\[[^\[\]]{0,40}\])?"
     r"|\\(?:label|ref|eqref|cite|input|include|includegraphics)\s*(?:\[[^\[\]]*\])?\{[^{}]*\}"
@@ -349,7 +350,7 @@ _LAYOUT = re.compile(
     r"|displaystyle|limits|nolimits|colon|ldots|cdots|dots|xymatrix|ar|hline|centering|par)\b"
     r"|\\[,;:!> ]"
 )
-#: `\\'etale`, `Erd\\H{o}s`, `\\"{u}ber`: an accent written as a command, before a single letter.
+#: Accents as commands before a single letter: `\\'etale`, `Erd\\H{o}s`, `\\"{u}ber`.
 _ACCENT = re.compile(r"\\(?:['\"`^~=.]\s*\{?|[Hcvuk]\{)\\?([A-Za-z])\}?")
 _SCRIPT = re.compile(r"(?<!\s)\s*([_^])\s*\{\s*([^{}\\\s]{1,12})\s*\}")
 _BRACED_LETTER = re.compile(r"\{\s*(\w{1,3})\s*\}(?=\s*[_^])")
@@ -357,7 +358,7 @@ _COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
 
 
 def plain_math(text: str) -> str:
-    """Rewrite LaTeX so that letters, scripts and names remain; text without a backslash or `^{` is unchanged."""
+    """Rewrite LaTeX to letters, scripts and names; text without a backslash or braced script is unchanged."""
     if "\\" not in text and "^{" not in text and "_{" not in text:
         return text
     text = _ACCENT.sub(r"\1", text)

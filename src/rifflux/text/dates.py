@@ -1,4 +1,4 @@
-"""Dates as people and files write them, as seconds since 1970 for comparing."""
+"""Parsing of dates, and their timestamps in seconds since 1970 for comparison."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from rifflux.errors import InvalidArgument
 
 
 def parse_time(text: str) -> datetime:
-    """Read an ISO 8601 date or time: `2024`, `2024-05`, `2024-05-01`, `2024-05-01T12:00Z`; UTC if no zone is given."""
+    """Parse an ISO 8601 date or time, such as `2024`, `2024-05`, `2024-05-01T12:00Z`, in UTC by default.
+
+    Raises `InvalidArgument`.
+    """
     text = text.strip()
     if len(text) == 4 and text.isdigit():
         text += "-01-01"
@@ -24,7 +27,7 @@ def parse_time(text: str) -> datetime:
 
 
 def timestamp(text: str | None) -> float | None:
-    """Seconds since 1970 of an ISO date, or None for a missing or unreadable one."""
+    """Return an ISO date in seconds since 1970, or None if it is missing or invalid."""
     if not text:
         return None
     try:
@@ -34,7 +37,7 @@ def timestamp(text: str | None) -> float | None:
 
 
 def whole_day_end(text: str) -> float:
-    """Return the last instant that `text` covers: a day, month or year means all of it."""
+    """Return the last instant of the day, month or year in `text`, or the instant itself."""
     start = parse_time(text)
     text = text.strip()
     try:

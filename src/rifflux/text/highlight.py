@@ -1,4 +1,4 @@
-"""Where a text holds the words of a question, and the stretch of it that holds most of them."""
+"""Highlighting: the spans of query words in a text, and the excerpt that contains most of them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from rifflux.types import Span
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Return a word without the punctuation around it, or two neighbours of a script without spaces (which overlap)."""
+    """Return a pattern of words, and of overlapping character pairs in scripts without spaces."""
     return re.compile(rf"[^\s{CJK}]+|(?=([{CJK}]{{2}}))")
 
 
 _AROUND = ".,;:!?\"'()[]{}<>`*_|~…“”‘’«»„"
-#: How far to look for the end of a word: text without spaces is cut anywhere.
+#: How far to look for the end of a word; longer runs without spaces are cut anywhere.
 _REACH = 40
 
 
 def matches(text: str, terms: Collection[str], analyzer: Analyzer) -> list[Span]:
-    """Return the spans of the words of `text` that share a term with the question, in order, none overlapping."""
+    """Return the spans of the words of `text` that share a term with the query, in order and without overlaps."""
     wanted = set(terms)
     found: list[Span] = []
     for start, end in _words(text):
@@ -36,7 +36,7 @@ def matches(text: str, terms: Collection[str], analyzer: Analyzer) -> list[Span]
 
 
 def spelling_of(clause: Sequence[str], text: str, analyzer: Analyzer) -> str:
-    """Return how a text spells terms that stand in it side by side, in lower case; empty where it does not."""
+    """Return the lower-case spelling of adjacent terms in a text; empty if they are not adjacent there."""
     wanted = tuple(clause)
     words = [*_words(text)]
     for first, (start, _) in enumerate(words):
@@ -63,7 +63,7 @@ def spelling_of(clause: Sequence[str], text: str, analyzer: Analyzer) -> str:
 
 
 def words_of_question(text: str, question: str, analyzer: Analyzer) -> list[Span]:
-    """Return the spans of the words of `text` that share a term with a question; `analyzer` is that of the text."""
+    """Return the spans of words of `text` that share a term with a query; `analyzer` is that of the text."""
     return matches(text, analyzer.of_word(question), analyzer)
 
 
@@ -77,7 +77,7 @@ def _words(text: str) -> Iterator[Span]:
 
 
 def stretch(text: str, spans: Sequence[Span], length: int) -> Span:
-    """Return the span of about `length` characters that holds the most matches, the earliest, cut between words."""
+    """Return the earliest span of about `length` characters with the most matches, cut between words."""
     if len(text) <= length:
         return 0, len(text)
     starts = [start for start, _ in spans] or [0]

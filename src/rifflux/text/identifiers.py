@@ -1,4 +1,4 @@
-"""Names that stand for one thing: codes, section numbers, versions, names of programs; found to the letter.
+"""Recognition of identifiers, which are matched literally: codes, section numbers, versions, names in programs.
 
 D40 · PII-2024-0042 · 30 CFR 250.1725 · § 12.4 · v1.2.3 · E0502 · parseHTTPHeader · snake_case · std::vec · C++
 """
@@ -34,42 +34,42 @@ _IDENTIFIER = re.compile(
     """,
     re.VERBOSE,
 )
-#: What has a digit next to a letter and is still a common word.
+#: Common words in which a digit is next to a letter.
 _ORDINARY = re.compile(r"\d+(?:st|nd|rd|th|s|d|am|pm|k|m|x|%)?\Z|\d+(?:-\d+)?\Z", re.IGNORECASE)
 _COUNT = re.compile(r"\d+(?:-[a-z]+)+\Z|[a-z]{3,}-\d{1,2}\Z|\d+[a-zµ]{1,3}(?:/[a-z]+)?\Z|\d{1,2}\.\d{1,2}\Z")
 
 
 def identifiers(text: str) -> list[str]:
-    """Return the identifiers in a text, in order, each once; ordinals, years, ranges, amounts and `5-year` are none."""
+    """Return the distinct identifiers in a text in order, excluding ordinals, years, ranges, amounts and `5-year`."""
     return list(dict.fromkeys(identifier for _, identifier in labelled(text)))
 
 
 def labelled(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each identifier as it is written, with a label that is no part of it, and without: `Tag 06Z4`, `06Z4`."""
+    """Yield each identifier as written and without its label, if that is not part of it: `Tag 06Z4`, `06Z4`."""
     for match in _IDENTIFIER.finditer(text):
         written = match.group().strip()
         if match["tag"] or not (_ORDINARY.match(written) or _COUNT.match(written)):
             yield written, match["tag"] or written
 
 
-# Results and objects of mathematics that bear a name or a number: Zorn's lemma, Hilbert scheme, Thm. 4.2, Lemma A.1
+# Named and numbered results and objects of mathematics: Zorn's lemma, Hilbert scheme, Thm. 4.2, Lemma A.1
 
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*['’]?")
 _JOINED = re.compile(r"\s*(?:--?|[‐‑–—−])\s*\Z")
-#: The longest of what may stand between two words of a name.
+#: The maximum number of characters between two words of a name.
 _LONGEST_GAP = 6
-#: A name has at most so many words before its noun, of which so many say what the result is about.
+#: The maximum number of words before the noun of a name, and of those that describe the subject of a result.
 _MOST_WORDS = 8
 _MOST_QUALIFIERS = 2
-#: A longer question is a sentence, which begins with a capital whatever its first word is, and mentions objects such as
-#: Hausdorff spaces while it is about something else.
+#: A longer question is a sentence, which always begins with a capital and may mention objects, such as Hausdorff
+#: spaces, that are not its subject.
 _LONGEST_NAME = 5
 
 
 @dataclass(frozen=True)
 class _WordLists:
-    """The words that recognize a name, by the roles that `lexicon/results.txt` describes."""
+    """The words that recognize a name, by the roles in `lexicon/results.txt`."""
 
     stated: frozenset[str]
     results: frozenset[str]
@@ -101,7 +101,7 @@ def _lists() -> _WordLists:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word, where it stands, how it is joined to the one before (`-`, a blank, or not), and its small letters."""
+    """A word, its span, its joint with the word before (`-`, a blank or empty), and its case-folded text."""
 
     text: str
     start: int
@@ -111,7 +111,7 @@ class _Word:
 
     @property
     def bears_name(self) -> bool:
-        """Return True if it is written as a name: `Hahn`, not `X` and not `Every`."""
+        """Return True if it is capitalized as a name: `Hahn`, but not `X` or `Every`."""
         return self.text[0].isupper() and len(self.text) > 1 and self.plain not in _lists().nobody
 
     @property
@@ -121,7 +121,7 @@ class _Word:
 
 
 def named_results(text: str) -> list[str]:
-    """Return the named results and objects in a text, each once: `Hahn–Banach theorem`, `Hilbert scheme`."""
+    """Return the distinct named results and objects in a text: `Hahn–Banach theorem`, `Hilbert scheme`."""
     words = _words(text)
     sentence = len(text.split()) > _LONGEST_NAME
     spans = _whole(text, words)
@@ -138,7 +138,7 @@ def named_results(text: str) -> list[str]:
 
 
 def _longest(text: str, spans: Iterable[Span]) -> list[str]:
-    """Return what stands at spans that lie in no other, each once: of `Hilbert basis theorem`, not `Hilbert basis`."""
+    """Return the distinct texts of spans within no other: `Hilbert basis theorem`, not `Hilbert basis`."""
     reached = 0
     found: dict[str, None] = {}
     for start, end in sorted(spans, key=lambda span: (span[0], -span[1])):
@@ -168,19 +168,19 @@ def _words(text: str) -> list[_Word]:
 
 
 def _names(words: Sequence[_Word], at: int, noun: str, *, sentence: bool) -> Iterator[Span]:
-    """Yield the place of each name that has its noun at `at`."""
+    """Yield the span of each name whose noun is at `at`."""
     if noun in _lists().stated and (last := _last_of(words, at)) > at:
         yield words[at].start, words[last].end
     if (first := _first_of(words, at, noun)) < at:
-        # The capital of a sentence's first word says nothing.
+        # The first word of a sentence is always capitalized.
         alone = first == 0 and words[0].text.isalpha() and not any(word.bears_name for word in words[1:at])
-        # Title Case makes a subject of an object: Commutative Algebra.
+        # Title Case names a field rather than an object: Commutative Algebra.
         if not (noun in _lists().objects and (sentence or words[at].text[0].isupper())) and not (sentence and alone):
             yield words[first].start, words[at].end
 
 
 def _last_of(words: Sequence[_Word], at: int) -> int:
-    """Return the end of `theorem of Stone and Weierstrass`, if that begins at `at`."""
+    """Return the index of the last word of `theorem of Stone and Weierstrass`, or `at` if there is none."""
     last = at
     place = at + 2
     while place < min(len(words), at + _MOST_WORDS) and words[at + 1].plain == "of" and words[place].bears_name:
@@ -190,7 +190,7 @@ def _last_of(words: Sequence[_Word], at: int) -> int:
 
 
 def _first_of(words: Sequence[_Word], at: int, noun: str) -> int:
-    """Return the beginning of the name that ends with the noun at `at`; `at` if nothing there is a name."""
+    """Return the index of the first word of the name that ends with the noun at `at`; `at` if there is none."""
     places = list(_before(words, at, _MOST_QUALIFIERS if noun in _lists().results else 1))
     for place in places:
         if (first := _bearer(words, place)) <= place:
@@ -203,7 +203,7 @@ def _first_of(words: Sequence[_Word], at: int, noun: str) -> int:
 
 
 def _before(words: Sequence[_Word], at: int, qualifiers: int) -> Iterator[int]:
-    """Yield the places before a noun where its name may end: next to it, or before words that say what it is about."""
+    """Yield the indices where a name may end before a noun: next to it, or before words describing its subject."""
     for place in range(at - 1, max(-1, at - 2 - qualifiers), -1):
         if not words[place + 1].joint:
             return
@@ -213,7 +213,7 @@ def _before(words: Sequence[_Word], at: int, qualifiers: int) -> Iterator[int]:
 
 
 def _bearer(words: Sequence[_Word], last: int) -> int:
-    """Return the beginning of the names of which the one at `last` is the last; its end, if that is none."""
+    """Return the index of the first of the names that end at `last`, or `last + 1` if that is not a name."""
     first = last + 1
     for place in range(last, max(-1, last - _MOST_WORDS), -1):
         if words[place].bears_name:
@@ -228,7 +228,7 @@ def _bearer(words: Sequence[_Word], last: int) -> int:
 
 
 def _compound(words: Sequence[_Word], last: int) -> int:
-    """Return the beginning of the words that hyphens join to the one at `last`."""
+    """Return the index of the first word that hyphens join to the one at `last`."""
     first = last
     while first > max(0, last - _MOST_WORDS) and words[first].joint == "-":
         first -= 1
@@ -236,7 +236,7 @@ def _compound(words: Sequence[_Word], last: int) -> int:
 
 
 def _is_compound(words: Sequence[_Word], last: int) -> bool:
-    """Return True if a word ends a compound of small letters that may be names: `hahn-banach`, not `non-vanishing`."""
+    """Return True if a word ends a lower-case compound that may be names: `hahn-banach`, not `non-vanishing`."""
     first = _compound(words, last)
     return first < last and all(
         len(word.text) > 2 and word.plain not in _lists().prefixes for word in words[first : last + 1]
@@ -244,7 +244,7 @@ def _is_compound(words: Sequence[_Word], last: int) -> bool:
 
 
 def _whole(text: str, words: Sequence[_Word]) -> list[Span]:
-    """Return a short question that is nothing but the name of a result: `snake lemma`, `implicit function theorem`."""
+    """Return the span of a short query that is just the name of a result, such as `snake lemma`."""
     if not words or words[-1].plain not in _lists().stated or text[words[-1].end :].strip(" ?.!"):
         return []
     name = [*dropwhile(lambda word: word.plain in _lists().nobody, words)]
@@ -261,7 +261,7 @@ def _is_common(word: _Word) -> bool:
 
 # Numbers
 
-#: What is numbered, as it is cut short in print.
+#: The labels of numbered results by abbreviation.
 _LABELS = {
     "thm": "Theorem", "lem": "Lemma", "prop": "Proposition", "cor": "Corollary", "def": "Definition",
     "defn": "Definition", "rem": "Remark", "rmk": "Remark", "ex": "Example", "eq": "Equation", "conj": "Conjecture",
@@ -276,10 +276,10 @@ _NUMBERED_RESULT = re.compile(
 
 
 def numbered_results(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the numbered results in a text, each as it is written and by its whole name: `Thm. 4.2`, `Theorem 4.2`."""
+    """Yield the numbered results in a text as written and with the full label: `Thm. 4.2`, `Theorem 4.2`."""
     for found in _NUMBERED_RESULT.finditer(text):
         label = found["label"]
         number = found["number"]
-        # "an example 2 dimensional" is none; numbers with a dot are.
+        # "an example 2 dimensional" is not one; numbers with a dot are.
         if label[0].isupper() or "." in number:
             yield found[0], f"{_LABELS.get(label.lower(), label.capitalize())} {number}"

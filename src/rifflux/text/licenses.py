@@ -1,7 +1,7 @@
-"""Licenses: one spelling of each, and what it permits to show. A license that is not known permits nothing.
+"""Licenses: their canonical names, and their permissions to display parts of works.
 
-A text is known only as a whole: what is added to a license, such as *for figures only*, makes it another one, which
-nobody knows. In an expression every license must be known.
+Unknown licenses permit nothing. A text is recognized only as a whole: an addition such as *for figures only* makes it a
+different, unknown license. In an expression, every license must be known.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TypeAlias
 from rifflux.errors import InvalidArgument
 from rifflux.text.lexicon import FOLDER, phrase_lists
 
-# What a license permits, and the rules by which an administrator decides about licenses by name
+# Permissions of licenses, and an administrator's rules by license name
 
 
 class Permission(IntEnum):
@@ -28,12 +28,12 @@ class Permission(IntEnum):
     TEXT = 2
 
 
-#: What licenses permit, by their names in small letters; a name that ends in `*` is how names begin.
+#: Permissions by lower-case license name; a trailing `*` matches any continuation of the name.
 Rules: TypeAlias = Mapping[str, Permission]
 NO_RULES: Rules = {}
-#: What holds instead of rules that cannot be read: some of them may have closed a license.
+#: Used in place of unreadable rules, some of which may have closed a license.
 NO_LICENSE_OPENS: Rules = {"*": Permission.NOTHING}
-#: The fewest characters before a `*`: shorter beginnings would open licenses that nobody thought of.
+#: The minimum number of characters before a `*`: shorter prefixes would open unintended licenses.
 LEAST_PREFIX = 4
 _PERMISSIONS = {each.name.lower(): each for each in Permission}
 _CURE = "write a license and text, abstract or nothing, such as 'publisher-specific-oa' = 'text'"
@@ -51,25 +51,25 @@ def checked_rules(given: object, source: str = "licenses") -> Rules:
         else:
             plain = ""
         if known is None:
-            raise InvalidArgument(f"{source}: {name!r} cannot let {permission!r} be shown: {_CURE}")
+            raise InvalidArgument(f"{source}: {permission!r} is not a permission for {name!r}: {_CURE}")
         if not plain:
-            raise InvalidArgument(f"{source}: {name!r} names no license: {_CURE}")
+            raise InvalidArgument(f"{source}: {name!r} does not name a license: {_CURE}")
         if "*" in plain[:-1] or (plain[-1] == "*" and len(plain) <= LEAST_PREFIX):
             raise InvalidArgument(
-                f"{source}: {name!r} says too little: a * stands at the end, behind {LEAST_PREFIX} characters or more"
+                f"{source}: {name!r} is too general: put the * at the end, after at least {LEAST_PREFIX} characters"
             )
         rules[plain] = known
     return rules
 
 
 def rules_in(text: str, source: str = "licenses") -> Rules:
-    """Return the rules that a text spells: JSON, or `NAME=text, OTHER=nothing`; none of an empty one."""
+    """Parse rules from JSON or from `NAME=text, OTHER=nothing`; empty text has none. Raises `InvalidArgument`."""
     given: object = text.strip()
     if str(given).startswith("{"):
         try:
             given = json.loads(text)
         except ValueError as error:
-            raise InvalidArgument(f"{source} is no JSON ({error}): {_CURE}") from None
+            raise InvalidArgument(f"{source} is not valid JSON ({error}): {_CURE}") from None
     else:
         pairs = [each.rpartition("=") for each in str(given).split(",") if each.strip()]
         given = {name.strip(): permission.strip() for name, _, permission in pairs}
@@ -77,12 +77,12 @@ def rules_in(text: str, source: str = "licenses") -> Rules:
 
 
 def spelled(rules: Rules) -> dict[str, str]:
-    """Return rules as they are written: each name with `text`, `abstract` or `nothing`."""
+    """Return rules in serializable form: each name with `text`, `abstract` or `nothing`."""
     return {name: permission.name.lower() for name, permission in sorted(rules.items())}
 
 
 def ruled(name: str, rules: Rules) -> Permission | None:
-    """Return what the rules say of a license, the longest beginning that fits first; None if they say nothing."""
+    """Return the rules' permission for a license, by its name or the longest matching prefix; None without a match."""
     plain = _plain(name)
     if plain in rules:
         return rules[plain]
@@ -96,15 +96,15 @@ def _plain(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-# Creative Commons' licenses by code, address and name: every version, port and language
+# Creative Commons licenses by code, URL and name: every version, port and language
 #
-# All of them let everybody copy the whole or parts, word for word, with credit. So the text may be shown, also without
-# derivatives (ND), for a passage is quoted as it stands, and for no commercial purpose (NC): who serves an index for
-# money closes these by a rule, `CC-BY-NC*`. See <https://creativecommons.org/share-your-work/cclicenses/>.
+# All of them allow verbatim copies of the whole or parts, with credit, so the text may be shown. That includes ND,
+# because passages are quoted verbatim, and NC; operators who charge for an index close NC by a rule, `CC-BY-NC*`.
+# See <https://creativecommons.org/share-your-work/cclicenses/>.
 
 
 _VERSION = r"(?P<version>1\.0|2\.0|2\.1|2\.5|3\.0|4\.0)"
-#: The jurisdictions that have ports.
+#: The jurisdictions with ported licenses.
 _PORT = (
     r"(?P<port>am|ar|at|au|az|be|bg|br|ca|ch|cl|cn|co|cr|cz|de|dk|ec|ee|eg|es|fi|fr|ge|gr|gt|hk|hr|hu|ie|igo|il|in|it|jp"
     r"|kr|lu|mk|mt|mx|my|nl|no|nz|pe|ph|pl|pr|pt|ro|rs|scotland|se|sg|si|th|tw|ua|ug|uk|us|ve|vn|za)"
@@ -146,12 +146,12 @@ _DEDICATED = re.compile(
     r"(?:https?://)?(?:www\.)?creativecommons\.org/licen[sc]es/publicdomain/?"
     r"|(?:in the )?public[ -]?domain(?: dedication)?|pd"
 )
-#: The marks and dedications, each with its SPDX identifier.
+#: Public-domain marks and dedications, each with its SPDX identifier.
 _FREE = ((_ZERO, "CC0-1.0"), (_MARK, "CC-PDM-1.0"), (_DEDICATED, "CC-PDDC"))
 
 
 def creative_commons(text: str) -> str | None:
-    """Return the identifier of the license that a text in small letters is and nothing else; None if it is none."""
+    """Return the identifier if the whole lower-case text names a Creative Commons license, or None."""
     for pattern, name in _FREE:
         if pattern.fullmatch(text):
             return name
@@ -159,7 +159,7 @@ def creative_commons(text: str) -> str | None:
     if not match or text.startswith(("by", "creative commons license")):
         return None
     parts = match.groupdict()
-    if text.startswith("attribution") and not parts["version"]:  # a word of everyday, not the name of a license
+    if text.startswith("attribution") and not parts["version"]:  # an everyday word rather than the name of a license
         return None
     terms = {_term_code(each) for each in re.findall(rf"{_TERM}|nc|nd|sa", parts["terms"])}
     if {"ND", "SA"} <= terms:
@@ -170,7 +170,7 @@ def creative_commons(text: str) -> str | None:
 
 
 def _term_code(word: str) -> str:
-    """Return the code of a term that is spelled out."""
+    """Return the code of a license term that may be spelled out."""
     if len(word) == 2:
         return word.upper()
     if word.startswith("share"):
@@ -180,10 +180,10 @@ def _term_code(word: str) -> str:
     return "ND"
 
 
-# Licenses by name: SPDX's identifiers and names, what people call them, and addresses
+# Licenses by SPDX identifier and name, informal names, and URLs
 
 
-#: Of arXiv's own licenses, the first lets arXiv alone show the text. Its metadata, abstracts among them, is CC0
+#: arXiv's own licenses, the first of which lets only arXiv show the text. Its metadata, including abstracts, is CC0
 #: (<https://info.arxiv.org/help/api/tou.html>).
 _ARXIV = re.compile(
     r"(?:https?://)?(?:www\.)?arxiv\.org/licenses/(nonexclusive-distrib/1\.0|assumed-1991-2003)/?(?:license\.html)?"
@@ -193,7 +193,7 @@ _ARXIV_NAMED = re.compile(
     r"arxiv(?:\.org)?(?: perpetual,?)? non-?exclusive(?: distrib(?:ution)?)?(?: licen[cs]e)?(?: to distribute)?"
     r"(?: 1\.0)?"
 )
-#: What stands at an address, whose last part is the license's identifier.
+#: License URLs whose last part is the identifier.
 _AT = re.compile(
     r"https?://(?:www\.)?(?:spdx\.org/licenses|opensource\.org/licenses?)/(?P<id>[\w.+-]+?)(?:\.html|\.php)?/?"
 )
@@ -220,20 +220,20 @@ def named(text: str) -> str | None:
 
 
 def built_in(name: str) -> Permission:
-    """Return what a license permits that has an identifier of `named`."""
+    """Return the default permission of a license, given its identifier from `named`."""
     if name.startswith("arXiv-"):
         return Permission.ABSTRACT
     return Permission.TEXT
 
 
 def is_exception(name: str) -> bool:
-    """Return True if a license `WITH` this allows more than without."""
+    """Return True if an exception after `WITH` only adds permissions to a license."""
     return name.lower() in _exceptions()
 
 
 @cache
 def _licenses() -> Mapping[str, str]:
-    """Return the identifiers of licenses by these and by all names, in small letters."""
+    """Return the identifiers of licenses by lower-case identifier and by all names."""
     found = {}
     for sort, id, name in _table():
         if sort == "license":
@@ -246,7 +246,7 @@ def _licenses() -> Mapping[str, str]:
 
 @cache
 def _pages() -> Mapping[str, str]:
-    """Return the identifiers of licenses by the pages that state them."""
+    """Return the identifiers of licenses by the URLs of their pages."""
     return {page: id for id, pages in phrase_lists("license_pages").items() for page in pages}
 
 
@@ -260,17 +260,17 @@ def _table() -> list[list[str]]:
     return [line.split("\t") for line in lines if not line.startswith("#")]
 
 
-# What sources write of a license: names, expressions such as `MIT OR Apache-2.0`, sentences around them
+# License statements of sources: names, expressions such as `MIT OR Apache-2.0`, and sentences around them
 
 
-#: A longer text is the license itself or a contract, and not read.
+#: A longer text is the license itself or a contract, and is not parsed.
 LONGEST = 400
-#: What sources write where they know of none.
+#: Placeholders for an unknown license.
 _NONE = frozenset(
     {"", "unknown", "none", "null", "n/a", "n/a.", "na", "unspecified", "not specified", "none known", "no license"}
     | {"-", "?", "unknown license", "not available", "false", "0"}
 )
-#: Other forms of a space and of a hyphen. No other character outside of ASCII is one of a license's name.
+#: Variants of space and hyphen. No other non-ASCII character occurs in the name of a license.
 _SPELLINGS = str.maketrans({"\u00a0": " ", "\u2010": "-", "\u2011": "-", "\u2012": "-", "\u2013": "-"})
 _FRAME = re.compile(
     r"(?:this (?:article|book|chapter|document|paper|preprint|work) is |this is an open access article )?"
@@ -286,7 +286,7 @@ _SEPARATOR = re.compile(r"\s*[;,|]\s*|(?<=\w)/(?=\w)")
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A license that was read: its spelling, and what it permits; not `single` if it is an expression."""
+    """A recognized license: its name and permission; not `single` if it is an expression."""
 
     name: str
     permission: Permission
@@ -294,7 +294,7 @@ class _Read:
 
 
 def license_of(text: str | None) -> str | None:
-    """Return the license of a source, as an SPDX expression if it is known, else as it stands; None for none."""
+    """Return the license of a source, as an SPDX expression if known or else verbatim; None if there is none."""
     plain = " ".join((text or "").translate(_SPELLINGS).split())
     if plain.lower() in _NONE:
         return None
@@ -305,12 +305,12 @@ def license_of(text: str | None) -> str | None:
 
 
 def is_known(license: str, rules: Rules = NO_RULES) -> bool:
-    """Return True if the rules or the table say what a license permits, be it nothing."""
+    """Return True if the rules or the table determine a license's permission, including nothing."""
     return _read(" ".join(license.translate(_SPELLINGS).split()), tuple(rules.items())) is not None
 
 
 def permission_of(license: str | None, rules: Rules = NO_RULES) -> Permission:
-    """Return what a license permits, by the rules first; nothing if it is not known."""
+    """Return the permission of a license, by the rules first; nothing if it is unknown."""
     plain = " ".join((license or "").translate(_SPELLINGS).split())
     if plain.lower() in _NONE:
         return Permission.NOTHING
@@ -321,13 +321,13 @@ def permission_of(license: str | None, rules: Rules = NO_RULES) -> Permission:
 
 
 def joined(licenses: Iterable[str | None]) -> str | None:
-    """Return the license of what is under several at once; what is not known stays so, and closes all."""
+    """Return the license of a work under several at once; an unknown one stays verbatim and closes the work."""
     return " AND ".join(sorted({_operand(each) for each in licenses if each})) or None
 
 
 def _operand(license: str) -> str:
     found = _read(license, ())
-    if not found:  # its brackets must not pair with those of others
+    if not found:  # its brackets must not pair with those around other operands
         return license.translate(str.maketrans("()", "[]"))
     if " OR " in found.name:
         return f"({found.name})"
@@ -336,7 +336,7 @@ def _operand(license: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _read(text: str, rules: tuple[tuple[str, Permission], ...]) -> _Read | None:
-    """Return the license that a text is as a whole, None if it is none that is known."""
+    """Return the license named by the whole text, or None if it is unknown."""
     known = dict(rules)
     if (permission := ruled(text, known)) is not None:
         return _Read(named(text) or text, permission)
@@ -349,7 +349,7 @@ def _read(text: str, rules: tuple[tuple[str, Permission], ...]) -> _Read | None:
 
 
 def _one(text: str, rules: Rules) -> _Read | None:
-    """Return a single license; by the rules, by its name, with an exception that allows more."""
+    """Return a single license: by rule, by name, or with an exception that adds permissions."""
     permission = ruled(text, rules)
     if permission is not None:
         return _Read(named(text) or text, permission)
@@ -363,7 +363,7 @@ def _one(text: str, rules: Rules) -> _Read | None:
 
 
 def _pair(text: str, rules: Rules) -> _Read | None:
-    """Read a license named twice: `Creative Commons Attribution 4.0 (CC BY 4.0)`, `CC BY http://…`."""
+    """Parse a license named twice: `Creative Commons Attribution 4.0 (CC BY 4.0)`, `CC BY http://…`."""
     match = _LAST.fullmatch(text)
     if not match:
         return None
@@ -379,7 +379,7 @@ def _pair(text: str, rules: Rules) -> _Read | None:
 
 
 def _several(text: str, rules: Rules) -> _Read | None:
-    """Return licenses that a list names, all of which hold."""
+    """Parse a list of licenses, all of which apply."""
     parts = [each for each in _SEPARATOR.split(text) if each]
     found = [_one(each, rules) for each in parts]
     known = [each for each in found if each]
@@ -394,7 +394,7 @@ def _all(found: list[_Read]) -> _Read:
 
 
 def _expression(text: str, rules: Rules) -> _Read | None:
-    """Return the license of an expression with AND, OR and brackets, None if it is none or not all is known."""
+    """Parse an expression with AND, OR and brackets; None if it is not one or contains an unknown license."""
     tokens = [each.strip() for each in _OPERATOR.split(text) if each and each.strip()]
     if len(tokens) < 2:
         return None
@@ -409,7 +409,7 @@ def _expression(text: str, rules: Rules) -> _Read | None:
 
 
 def _either(rest: Iterator[str], token: str, rules: Rules) -> tuple[_Read, str]:
-    """Read licenses with OR between them, of which one may choose; return the token behind them."""
+    """Parse licenses joined by OR, of which the user may choose one; also return the token after them."""
     found, token = _both(rest, token, rules)
     while token.lower() == "or":
         other, token = _both(rest, next(rest), rules)
@@ -418,7 +418,7 @@ def _either(rest: Iterator[str], token: str, rules: Rules) -> tuple[_Read, str]:
 
 
 def _both(rest: Iterator[str], token: str, rules: Rules) -> tuple[_Read, str]:
-    """Read licenses with AND between them, all of which hold; return the token behind them."""
+    """Parse licenses joined by AND, all of which apply; also return the token after them."""
     found, token = _term(rest, token, rules)
     while token.lower() == "and":
         other, token = _term(rest, next(rest), rules)
@@ -427,7 +427,7 @@ def _both(rest: Iterator[str], token: str, rules: Rules) -> tuple[_Read, str]:
 
 
 def _term(rest: Iterator[str], token: str, rules: Rules) -> tuple[_Read, str]:
-    """Read a license, or an expression in brackets; return the token behind it. Raises `ValueError` if it is none."""
+    """Parse a license or a bracketed expression; also return the token after it. Raises `ValueError`."""
     if token == "(":
         found, end = _either(rest, next(rest), rules)
         if end != ")":
@@ -435,6 +435,6 @@ def _term(rest: Iterator[str], token: str, rules: Rules) -> tuple[_Read, str]:
     else:
         found_one = _one(token, rules)
         if found_one is None:
-            raise ValueError(f"{token!r} is no license that is known")
+            raise ValueError(f"{token!r} is not a known license")
         found = found_one
     return found, next(rest, "")

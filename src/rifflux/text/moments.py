@@ -1,4 +1,4 @@
-"""Times as questions and texts name them: `June 2015`, `12. Juni 2015`, `2015-04`, `last week`, `before 2015`."""
+"""Times mentioned in queries and texts: `June 2015`, `12. Juni 2015`, `2015-04`, `last week`, `before 2015`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from functools import cache
 from rifflux.text.lexicon import word_lists
 from rifflux.types import Moment
 
-#: A year that a work can be of, and that is no part of a number or a name.
+#: A plausible publication year that is not part of a number or a name.
 YEAR_OF_WORK = re.compile(r"(?<![\w.-])(?:1[4-9]|20)\d\d(?![\w-]|\.\d)")
 
-#: Names that are as often something else: without a year or a word of time before them, they need a capital.
+#: Ambiguous names of months: without a year or a preceding word of time, they must be capitalized.
 _WORDS_TOO = frozenset(("may", "march", "mars", "mai", "mei"))
 _COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
 _DAYS = {"day": 1, "week": 7}
@@ -23,7 +23,7 @@ _DAY = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er|º|\.)?(?!\w)"
 _OF = r"(?:(?:of|de|del|di|do)\s+)?"
 
 
-#: What stands alone: no letter, digit, dot or hyphen before it.
+#: The start of a separate token: no letter, digit, dot or hyphen before it.
 _START = r"(?<![^\W_])(?<![.\-])"
 _DATED = rf"""{_START}(?:
     (?P<y1>(?:19|20)\d\d)(?:-(?P<m1>0[1-9]|1[0-2])|(?P<s>[-/.])(?P<m2>0?[1-9]|1[0-2])(?P=s)(?P<d2>0?[1-9]|[12]\d|3[01]))
@@ -47,21 +47,21 @@ _RELATIVE = rf"""(?<![\w-])(?:
     | (?P<back>{_COUNT})\s+(?P<ago>day|week|month|year)s?\s+ago
     )(?![\w-])"""
 _BOUND = re.compile(r"\b(before|until|after|since)\s+(?:the\s+)?$", re.IGNORECASE)
-#: The weekend before a day is not that day, nor all that was before.
+#: The weekend before a day is neither that day nor everything before it.
 _BESIDE = r"""\b(?:\w+day|(?:day|week|weekend|month|year|night|morning|evening)s?)\s+(?:before|after)
     \s+(?:the\s+)?$"""
 _ANY_YEAR = re.compile(r"(?:19|20)\d\d")
 _WORD = re.compile(r"[^\W\d_]+")
-#: How far before and behind a year the rest of its date stands.
+#: The characters before and after a year in which the rest of its date may be.
 _BEFORE = 28
 _BEHIND = 10
-#: A text without a year, the name of a month or one of these words names no time.
+#: A text without a year, a month name or one of these words mentions no time.
 _UNITS = frozenset(("today", "yesterday", "day", "days", "week", "weeks", "month", "months", "year", "years"))
 
 
 @cache
 def _months(*kinds: str) -> dict[str, int]:
-    """Return the numbers of the months by their names in seven languages, `full` and `short` ones."""
+    """Return the numbers of the months by name in seven languages, of the kinds `full` and `short`."""
     lists = word_lists("months")
     return {name: number for kind in kinds for number in range(1, 13) for name in lists[f"{number} {kind}"]}
 
@@ -73,9 +73,9 @@ def _telling_words() -> frozenset[str]:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern, compiled where a text may match it: that takes longer than reading most questions.
+    """Compile a pattern when a text may match it, since compiling takes longer than parsing most queries.
 
-    `MONTH` in it stands for the names of months, `FULL` for those that are not cut short.
+    `MONTH` in it is replaced by the names of months, `FULL` by the unabbreviated ones.
     """
     for mark, names in (("MONTH", _months("short", "full")), ("FULL", _months("full"))):
         pattern = pattern.replace(mark, "(?:" + "|".join(sorted(names, key=len, reverse=True)) + r")(?!\w)")
@@ -83,12 +83,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def today() -> date:
-    """Return the day that it is, in UTC as all dates of an index are."""
+    """Return the current date in UTC, the time zone of all dates of an index."""
     return datetime.now(UTC).date()
 
 
 def moments_in(text: str, clock: Callable[[], date] = today) -> tuple[Moment, ...]:
-    """Return the times that a question names, in their order; none for a year or month that may be something else."""
+    """Return the times mentioned in a query, in order, excluding ambiguous years and months."""
     if not _ANY_YEAR.search(text) and _telling_words().isdisjoint(_WORD.findall(text.lower())):
         return ()
     found: list[tuple[int, Moment]] = []
@@ -105,7 +105,7 @@ def moments_in(text: str, clock: Callable[[], date] = today) -> tuple[Moment, ..
 
 
 def dates_in(text: str) -> Iterator[tuple[date, date]]:
-    """Yield the first and last day of each day or month that a text names with its year."""
+    """Yield the first and last day of each day or month in a text that includes the year."""
     end = 0
     for year in _ANY_YEAR.finditer(text):
         if year.start() < end:
@@ -123,7 +123,7 @@ def _dated(match: re.Match[str], clock: Callable[[], date] = today) -> Moment | 
 
 
 def _spanned(words: str, year: int, month: str, day: str | None, *, yearly: bool = False) -> Moment | None:
-    """Return a month or day of a year; None where the month has no such day."""
+    """Return a month or day of a year; None if the month has no such day."""
     if month.isdigit():
         number = int(month)
     else:
@@ -136,7 +136,7 @@ def _spanned(words: str, year: int, month: str, day: str | None, *, yearly: bool
 
 
 def _yearly(match: re.Match[str], clock: Callable[[], date]) -> Moment | None:
-    """Return a month or day of any year; `last June` is the latest that is over, `this June` that of this year."""
+    """Return a month or day of any year; `last June` is the latest that is over, `this June` this year's."""
     month = match["m1"] or match["m2"] or match["m3"]
     day = match["d1"] or match["d2"]
     word = match["before"] or ""
@@ -186,7 +186,7 @@ def _count(words: str) -> int:
 
 
 def _back(now: date, count: int, unit: str) -> date:
-    """Return the day so many units before; the last of its month where that is shorter."""
+    """Return the date `count` units earlier, or the last of its month if that is shorter."""
     if unit in _DAYS:
         return now - timedelta(days=count * _DAYS[unit])
     months = now.year * 12 + now.month - 1 - count * (12 if unit == "year" else 1)
@@ -195,7 +195,7 @@ def _back(now: date, count: int, unit: str) -> date:
 
 
 def _around(words: str, day: date, unit: str) -> Moment:
-    """Return the day, or the week, month or year that it lies in."""
+    """Return the day, or the week, month or year that contains it."""
     if unit == "day":
         return Moment(words, day, day)
     if unit == "week":
@@ -217,7 +217,7 @@ def _month_end(day: date) -> date:
 
 
 def _bounded(moment: Moment, before: str, clock: Callable[[], date]) -> Moment:
-    """Return the time before, until, after or since a moment, if such a word stands before it."""
+    """Return the time before, until, after or since a moment, if such a word precedes it."""
     bound = _BOUND.search(before)
     if not bound or moment.yearly:
         return moment

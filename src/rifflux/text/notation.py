@@ -1,9 +1,9 @@
-"""Mathematics in one notation: LaTeX, Unicode and plain spellings of a formula become the same plain text.
+"""Normalization of mathematics: LaTeX, Unicode and plain spellings of a formula become the same plain text.
 
 `$\\mathcal{O}_{X}$`, 𝒪_X and `O_X` become `O_X`; `R^1f_*\\mathcal{F}`, R¹f_*ℱ and `R^1 f_* F` become `R^1 f_star F`;
-`C^*`-algebra, `C*-algebra` and C-star algebra become `C^star algebra`. Faces of letters (script, bold, hats) and primes
-are dropped, symbols become words, scripts are attached to what bears them, the lower one first. Nothing is solved or
-understood. More is rewritten here than in `text.math`, which serves texts that may hold no mathematics at all.
+`C^*`-algebra, `C*-algebra` and C-star algebra become `C^star algebra`. Letter styles (script, bold, hats) and primes
+are dropped, symbols become words, and scripts are attached to their bases, subscripts first. The rewriting is purely
+textual. It goes further than `analyzer.plain_math`, which serves texts that may contain no mathematics at all.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from rifflux.text.symbols import (
     without_accents,
 )
 
-#: What a text without any mathematics does not hold.
+#: Matches any text that contains mathematics.
 _SUSPECT = re.compile(
     r"[\\$^_*~′ØøÆæ]|[^\x00-\xff]|star[- ]|nfinity[- ]|<su[bp]>|->|--|[²³¹·×±¬]|[<>!]=|\([x+]\)"
     r"|\b(?:[A-Za-z][-+:]\w|\d+[-+:][A-Za-z])"
 )
 
-# What is read before anything else
+# Rewritten before anything else
 
-#: Long gaps would be looked at again and again below; two line breaks end a paragraph, and with it a formula.
+#: Long gaps would be scanned repeatedly below; two line breaks end a paragraph and with it a formula.
 _GAP = re.compile(r"\s{2,}")
 _BESIDE = re.compile(
     r"\\(?:begin|end)\s*\{[^{}]{0,40}\}(?:\[[^\[\]]{0,40}\])?"
     r"|\\(?:label|ref|eqref|cref|Cref|autoref|cite[tp]?|input|include|includegraphics)\s*(?:\[[^\[\]]*\])?\{[^{}]*\}"
     r"|\\[,;:!> \\{}|]|(?<=[\w$)}])~(?=[\w\\$])"
 )
-#: The code marks of Markdown around a formula, and its backslashes.
+#: Markdown's code marks around a formula, and its escaping backslashes.
 _TICKED = re.compile(r"`([^`\n\\^_*]*[\\^_*][^`\n]*)`")
 _ESCAPED = re.compile(r"\\(?<!\\\\)([*_])")
-#: Scripts as HTML and as old TeX write them.
+#: Scripts in HTML and old TeX.
 _RAISED = re.compile(
     r"<su([bp])>([^<>]{1,40})</su\1>|\\(?:text)?s(?:ub|uper)script(?![A-Za-z]) ?|\\s[bp](?![A-Za-z]) ?"
 )
-#: What joins the names of people: Hahn--Banach in LaTeX, Hahn–Banach in print.
+#: The dash between people's names: Hahn--Banach in LaTeX, Hahn–Banach in print.
 _JOINED_NAMES = re.compile(r"(?<=[^\W\d_])(?:--+|[–—−]|\\textendash ?)(?=[^\W\d_a-z])")
-#: Marks above and below a letter that are no letter of their own together with it.
+#: Combining marks that do not form a letter of their own with the one that they modify.
 _MARKS = re.compile(r"[\u0300-\u036f\u20d0-\u20f0]+")
-#: 𝒪X, as it is copied from print.
+#: 𝒪X, as copied from print.
 _STRUCTURE_SHEAF = re.compile(r"(?<=[𝒪𝓞])(?=[A-Z\U0001d434-\U0001d44d](?!\w))")
 _HYPHEN = r"[-‐‑–]"
 _STAR_ALGEBRA = re.compile(
@@ -64,10 +64,10 @@ _GREEK_LETTER = re.compile(r"(?<![\u0370-\u03ff\u1f00-\u1fff])[\u0391-\u03f6](?!
 
 # Formulas
 
-#: Formulas in brackets, which do not nest, and the marks around others.
+#: Formulas in brackets, which do not nest, and the delimiters of others.
 _FORMULA = re.compile(r"\\\((?P<round>(?:[^\\]|\\[^()])*)\\\)|\\\[(?P<square>(?:[^\\]|\\[^\[\]])*)\\\]", re.DOTALL)
 _DOLLARS = re.compile(r"(\$(?<!\\\$)\$?)")
-#: What stands between two amounts of money, and between the end of a formula and the beginning of the next.
+#: Text between two amounts of money, and between the end of a formula and the start of the next.
 _AMOUNT = re.compile(r"\d[\d.,]*\s+[A-Za-z]{2,}")
 _PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{2,}\s+[A-Za-z]{2,}")
 _PRIME = re.compile(r"(?<=[\w)}])(?:['′″]+|\\prime\b)(?=[\s_^(),.:;=$}\\]|\Z)|\^\s*\{?(?:\\prime\s*)+\}?")
@@ -78,11 +78,11 @@ _SPACED = re.compile(r"(?<![\w\\])([A-Za-z]) ?([_^]) (?=(?:[A-Za-z]|\d{1,3})(?!\
 _BARE = re.compile(
     r"(?<=[A-Za-z0-9)\]}])\s?([_^])(\\[A-Za-z]+|-?\d+|[*!+]|(?<=\^)[A-Za-z](?=[A-Za-z][_^])|[A-Za-z]+(?![A-Za-z0-9]))"
 )
-#: Signs between two letters or numbers, which no blank need surround; a quotient stays together.
+#: Signs between two letters or numbers, with or without blanks; a quotient stays together.
 _SIGN = re.compile(r"(?<![\w^_.-])([A-Za-z](?=[-+:](?:[A-Za-z]|\d+)(?![\w.]))|\d+(?=[-+:][A-Za-z](?![\w.])))[-+:]")
 _SIGNS = re.compile(r"(?<!\\)[-+*:=|,;.&]|(?<!\s)\s+(?=/)|(?<=/)\s+")
 _RESTRICTED = re.compile(r"\|\s*(?=_)")
-#: What an ASCII writer has for symbols.
+#: ASCII substitutes for symbols.
 _ASCII = {"->": "to", "-->": "to", "|->": "mapsto", "<=": "leq", ">=": "geq", "!=": "neq"}
 _ASCII |= {"(x)": "otimes", "(+)": "oplus"}
 _ASCII_MARK = re.compile(r"[<>!]=|->|\([x+]\)")
@@ -98,26 +98,26 @@ _FACE = re.compile(
     r"|centering|hline|colon|c?dots|ldots|nonumber|notag|hspace\*?|vspace\*?|phantom|prime|mathstrut|strut|ensuremath|xymatrix|ar)"
     r"(?![A-Za-z])\s*(?:\{([^{}\\]*)\})?"
 )
-#: A command that the next one ends; it must not run into what that leaves.
+#: A command directly followed by another, which must not merge with what that leaves.
 _ABUTTING = re.compile(r"\\[A-Za-z]+(?=\\)")
 _FRACTION = re.compile(r"\\[td]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _COMMAND = re.compile(r"\\([A-Za-z]+)\*? ?")
-#: Braces around what bears a script or is a letter or two, and those inside a script.
+#: Braces around the base of a script or around one or two letters, and those inside a script.
 _GROUP = re.compile(r"(?<![_^])\{([^{}]*)\}(?=\s*[_^])|(?<![_^])\{(\w{1,2})\}")
 _NESTED = re.compile(r"([_^]\s*\{[^{}]*)\{([^{}]*)\}")
 _BRACED = re.compile(r"(?<!\s)\s*([_^])\s*\{([^{}]*)\}")
 _NOT_IN_SCRIPT = re.compile(r"[^\w+*/^-]+")
-#: Where a script ends, and where a command stood.
+#: The marks for the end of a script and for the place of a command.
 _END = "\x01"
 _EDGE = "\x02"
 _UPPER_FIRST = re.compile(rf"\^([^_^{_END}\s]+){_END}_([^_^{_END}\s]+){_END}")
 _ENDED = re.compile(rf"{_END}(?=[_^])|{_END}-?|(?<=\w){_EDGE}+(?=[^\W_])")
-#: Deeper nested scripts are left as they are.
+#: More deeply nested scripts are left as they are.
 _DEPTH = 6
 
 
 def one_notation(text: str) -> str:
-    """Rewrite the mathematics of a text into plain words and scripts; text that holds none is unchanged."""
+    """Rewrite the mathematics in a text as plain words and scripts; other text is unchanged."""
     if not _SUSPECT.search(text):
         return text
     text = _unescaped(_GAP.sub(lambda gap: "\n\n" if gap[0].count("\n") > 1 else gap[0][0], text))
@@ -142,7 +142,7 @@ def one_notation(text: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    """Return a text without what Markdown puts before and around formulas, and with its raised figures as scripts."""
+    """Remove Markdown's marks around formulas and rewrite raised text as scripts."""
     if "`" in text:
         text = _TICKED.sub(r"$\1$", text)
     if "\\" in text or "<su" in text:
@@ -151,7 +151,7 @@ def _unescaped(text: str) -> str:
 
 
 def _outside_formulas(text: str) -> str:
-    """Return a text with the scripts and signs that were written without marking them as a formula."""
+    """Normalize scripts and signs outside marked formulas."""
     if "_ " in text or "^ " in text:
         text = _SPACED.sub(r"\1\2", text)
     text = _BARE.sub(r"\1{\2}", _SIGN.sub(r"\1 ", _PRIME.sub("", text)))
@@ -169,7 +169,7 @@ def _html_script(script: re.Match[str]) -> str:
 
 
 def _from_unicode(text: str) -> str:
-    """Return a text with its symbols, letters of mathematical alphabets and raised figures as LaTeX."""
+    """Rewrite symbols, letters of mathematical alphabets and raised characters as LaTeX."""
     text = _MARKS.sub("", unicodedata.normalize("NFC", _STRUCTURE_SHEAF.sub("_", text)))
     text = _raised().sub(_as_script, text).translate(unicode_commands()).translate(PLAIN_LETTERS)
     return _GREEK_LETTER.sub(lambda letter: greek_commands().get(letter[0], letter[0]), text)
@@ -186,7 +186,7 @@ def _as_script(raised: re.Match[str]) -> str:
 
 
 def _bracketed(text: str) -> str:
-    """Return a text with its formulas between dollars in brackets, `\\(x\\)`; a dollar that marks none stays."""
+    """Rewrite formulas between dollars as `\\(x\\)`, leaving dollars that delimit none."""
     before, *rest = _DOLLARS.split(text)
     marks = [*rest[::2], ""]
     texts = [*rest[1::2], ""]
@@ -207,7 +207,7 @@ def _bracketed(text: str) -> str:
 
 
 def _is_formula(mark: str, inner: str, after: str) -> bool:
-    """Return True if what stands between two dollars is a formula, and not between two amounts or two formulas."""
+    """Return True if the text between two dollars is a formula, not prose between amounts or formulas."""
     if not inner.strip() or "\n\n" in inner:
         return False
     if mark == "$$":
@@ -220,17 +220,17 @@ def _is_formula(mark: str, inner: str, after: str) -> bool:
 
 
 def _in_brackets(inner: str) -> str:
-    """Return a formula in brackets; blanks at its edges stand outside."""
+    """Put a formula in brackets, with the blanks at its edges outside."""
     return f"{' ' if inner[0].isspace() else ''}\\({inner.strip()}\\){' ' if inner[-1].isspace() else ''}"
 
 
 def _formula(inner: str) -> str:
-    """Return a formula with its scripts braced and its signs as blanks, joined to the words that it touches."""
+    """Normalize a formula: braced scripts, blanks for signs, no blanks at the edges."""
     return "".join(_outside(_SHORT.sub(r"\1{\2}", _PRIME.sub("", inner)))).strip()
 
 
 def _outside(braced: str) -> list[str]:
-    """Return the pieces of a formula in order, those outside of braces without signs."""
+    """Return the pieces of a formula in order, without signs outside braces."""
     pieces = []
     depth = 0
     start = 0
@@ -250,7 +250,7 @@ def _without_commands(text: str) -> str:
 
 
 def _attached(text: str) -> str:
-    """Text with its scripts joined to what bears them, and no other braces."""
+    """Attach scripts to their bases and remove all other braces."""
     for _ in range(_DEPTH):
         joined = _BRACED.sub(_script, _NESTED.sub(r"\1\2", _GROUP.sub(r"\1\2", text)))
         if joined == text:

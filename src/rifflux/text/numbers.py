@@ -1,4 +1,4 @@
-"""Numbers as people write them."""
+"""English formatting of numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
 def ordinal(number: int) -> str:
-    """Return `1st`, `22nd`, `113th`, `5,000th`."""
+    """Return the English ordinal of a number: `1st`, `22nd`, `113th`, `5,000th`."""
     if number // 10 % 10 == 1:
         ending = "th"
     else:

@@ -1,8 +1,8 @@
-"""The names of people and of journals as an index looks them up, and the rule by which one spelling fits another.
+"""Lookup keys for names of people and journals, and the rules by which one spelling matches another.
 
-`Dijkstra, E. W.`, `E.W. Dijkstra`, `EW Dijkstra` and `Edsger Dijkstra` fit each other: their full words are equal, and
-an initial stands for any word that begins with it. Accents, case, hyphens, apostrophes and the order of the words say
-nothing, since sources write `Wang Xiaoyun` and `Xiaoyun Wang`.
+`Dijkstra, E. W.`, `E.W. Dijkstra`, `EW Dijkstra` and `Edsger Dijkstra` match: their full words are equal, and an
+initial matches any word that begins with it. Accents, case, hyphens, apostrophes and word order are ignored, since
+sources write both `Wang Xiaoyun` and `Xiaoyun Wang`.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from rifflux.text.lexicon import stop_words
 from rifflux.text.titles import plain
 from rifflux.types import AUTHORS, VENUE
 
-#: Identifiers of the authors, one text for each author.
+#: The identifiers of the authors, one text per author.
 _AUTHOR_IDS = "author_ids"
 _WORD = re.compile(r"[^\W\d_]+(?:(?:\.[-‐‑]|[-‐‑'’.])[^\W\d_]+)*\.?")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
 _BETWEEN = re.compile(r"[-‐‑.]+")
 _SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 _SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv", "phd"))
-#: Words before a family name, by which nobody is looked up.
+#: Particles of family names, which are not lookup keys.
 _PARTICLES = frozenset(
     {"van", "von", "vom", "zu", "der", "den", "de", "del", "della", "di", "da", "do", "dos", "du", "la", "le", "el"}
     | {"al"}
 )
 #: Words in the names of societies and committees.
 _OF_BODIES = frozenset(("of", "and", "for", "on", "in", "the", "to", "committee", "group", "society", "association"))
-#: So many letters in capitals may be initials: `JP Serre`, `CAR Hoare`.
+#: The maximum length of initials without stops: `JP Serre`, `CAR Hoare`.
 _MOST_INITIALS = 3
-#: Shorter beginnings of words abbreviate nothing.
+#: The minimum length of an abbreviated word.
 _ABBREVIATED = 3
 _ORCID = re.compile(r"(?:(?:https?://)?orcid\.org/|orcid:\s*)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a name, folded, and once more with its umlauts spelt out; `glued` are initials without stops."""
+    """A word of a name, folded, and again with its umlauts spelt out; `glued` are initials without stops."""
 
     forms: tuple[str, ...]
     glued: bool = False
@@ -58,13 +58,13 @@ class Word:
 
 @dataclass(frozen=True)
 class Named:
-    """The words of a person's name in the order in which they are written, without `Jr.` and the like."""
+    """The words of a person's name in the written order, without `Jr.` and the like."""
 
     words: tuple[Word, ...]
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Return what the name is looked up by: its full words, also with their umlauts spelt out."""
+        """Return the lookup keys of the name: its full words, also with umlauts spelt out."""
         full = [each for each in self.words if not each.is_initial]
         telling = [each for each in full if _PARTICLES.isdisjoint(each.forms)] or full
         return frozenset(form for each in telling for form in each.forms)
@@ -76,13 +76,13 @@ class Named:
 
     @property
     def is_body(self) -> bool:
-        """Return True for a society or a committee, of whose name a word or two say nothing."""
+        """Return True for a society or committee, which one or two words of its name do not identify."""
         return any(not _OF_BODIES.isdisjoint(word.forms) for word in self.words)
 
     def fits(self, mentioned: Named) -> int:
-        """Score how well a mention identifies the person: 3 for several words, 2 for the family name, 1 for another.
+        """Score a mention of the person: 3 for several words, 2 for the family name, 1 for another, 0 for a mismatch.
 
-        0 if a word of it is none of the name, but for initials that a shorter form of the name lacks.
+        Every word must match one of the name; only initials that a shorter form of the name lacks are ignored.
         """
         if self.is_body and 2 * len(mentioned.words) < len(self.words):
             return 0
@@ -125,13 +125,13 @@ def _stands_for(one: Word, other: Word) -> bool:
 
 
 def is_particle(word: Word) -> bool:
-    """Return True for a word that stands before a family name: `van`, `de`."""
+    """Return True for a particle of a family name: `van`, `de`."""
     return not _PARTICLES.isdisjoint(word.forms)
 
 
 @lru_cache(maxsize=1 << 14)
 def named(name: str) -> Named:
-    """Read a name: `Given Family`, or `Family, Given`."""
+    """Parse a name: `Given Family`, or `Family, Given`."""
     family, comma, given = name.partition(",")
     words = list(_words(f"{given} {family}" if comma and given.strip() else name))
     while len(words) > 1 and not _SUFFIXES.isdisjoint(words[-1].forms):
@@ -140,7 +140,7 @@ def named(name: str) -> Named:
 
 
 def spoken(text: str) -> Iterator[tuple[re.Match[str], tuple[Word, ...]]]:
-    """Yield each word of a sentence with what it says where it belongs to a name: `E.W.` is two initials."""
+    """Yield each word of a sentence with the name words that it stands for: `E.W.` is two initials."""
     for match in _WORD.finditer(text):
         if words := tuple(_words(match[0])):
             yield match, words
@@ -163,7 +163,7 @@ def _folded(word: str) -> str:
 
 
 def person_key(text: str) -> str:
-    """Return what the identifier of a person is looked up by, such as `orcid:0000-0002-1825-0097`; empty for a name."""
+    """Return the lookup key of a person's identifier, such as `orcid:0000-0002-1825-0097`; empty for a name."""
     match = _ORCID.fullmatch(text.strip())
     if match:
         return f"orcid:{match[1].casefold()}"
@@ -173,7 +173,7 @@ def person_key(text: str) -> str:
 
 
 def credits_of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the role, the key and the name of each way in which a document's authors and venue are looked up."""
+    """Yield the role, key and name for each lookup key of a document's authors and venue."""
     given = metadata.get(AUTHORS)
     if isinstance(given, list | tuple):
         names = given
@@ -197,12 +197,12 @@ def credits_of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 @cache
 def _little_words() -> frozenset[str]:
-    """Return the words of the names of journals that are left out where these are abbreviated."""
+    """Return the words that abbreviations of journal names omit."""
     return stop_words("english") | stop_words("german") | stop_words("french") | {"und", "et"}
 
 
 def venue_keys(venue: str) -> frozenset[str]:
-    """Return what a journal is looked up by: its name, its initials, and the beginnings of its words."""
+    """Return the lookup keys of a journal: its name, its acronym, and the beginnings of its words."""
     words = _telling(venue)
     if not words:
         return frozenset()
@@ -216,7 +216,7 @@ def venue_keys(venue: str) -> frozenset[str]:
 
 
 def is_venue(mentioned: str, venue: str) -> bool:
-    """Return True if a journal is called so: by its name, its initials, or abbreviations of all of its words."""
+    """Return True if a mention matches a journal by its name, its acronym, or abbreviations of all its words."""
     spoken = _telling(mentioned)
     words = _telling(venue)
     if not spoken or plain(mentioned) == plain(venue) or spoken == words:

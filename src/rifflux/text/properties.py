@@ -1,7 +1,7 @@
-"""What a document says of itself beside its text: other names, labels and remarks, read from its key and metadata.
+"""Searchable properties of a document apart from its text: aliases, labels and remarks, from key and metadata.
 
-Files of some kinds state properties about themselves: front matter, `<meta>` elements, a notebook's metadata. Those are
-searched. The metadata of records and messages is data to filter by, and is not.
+Files of some kinds state properties: front matter, `<meta>` elements, a notebook's metadata. These are searched. The
+metadata of records and messages is only filtered by.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from rifflux.types import Hit
 
 #: The kinds of documents whose properties are searched.
 KINDS = frozenset({"docx", "html", "markdown", "notebook", "pdf", "pptx"})
-#: Properties that name the document as its title does, and those that label all of it, not only its beginning.
+#: Properties that name the document like its title, and those that label all of its chunks, not only the first.
 ALIASES = ("aliases", "alias")
 TAGS = ("tags", "tag", "keywords", "categories", "category", "subjects", "subject", "topics")
-#: What is read elsewhere, or is about the file and not about what it says.
+#: Properties that are read elsewhere, or describe the file rather than its content.
 _UNSAID = frozenset(
     [
         *(*ALIASES, *TAGS, "title", "language", "lang", "pages", "slides"),
@@ -27,13 +27,13 @@ _UNSAID = frozenset(
         *("cssclass", "cssclasses", "layout", "permalink", "banner", "cover", "image"),
     ]
 )
-#: Characters of one alias or label, of one property, and of all of them.
+#: The maximum characters of an alias or label, of one property, and of all of them.
 LONGEST_NAME = 120
 LONGEST_REMARK = 500
 LONGEST = 1000
-#: Names and labels of a document.
+#: The maximum number of names and of labels of a document.
 MOST = 40
-#: A key of more pieces, or of hexadecimal digits, is nothing that anybody types.
+#: A key of more pieces, or a hexadecimal one, is never typed.
 MOST_PIECES = 10
 LONGEST_KEY = 64
 
@@ -45,14 +45,14 @@ _SUFFIX = re.compile(r"\.[A-Za-z]\w{0,7}$")
 
 @dataclass(frozen=True, slots=True)
 class SearchableProperties:
-    """What a document is also called, what it is labelled with, and what is remarked of it."""
+    """The aliases, labels and remarks of a document."""
 
     names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
     def at(self, position: int) -> tuple[str, ...]:
-        """Return the labels of a chunk, and the remarks where it is the document's first."""
+        """Return the labels of a chunk, and also the remarks if it is the first."""
         if position:
             return self.labels
         return (*self.labels, *self.remarks)
@@ -62,7 +62,7 @@ _NOTHING = SearchableProperties()
 
 
 def searchable_properties(kind: str, metadata: Mapping[str, Any]) -> SearchableProperties:
-    """Return what the metadata of a document of some kind says that is searched."""
+    """Return the searchable properties in the metadata of a document of the given kind."""
     if not metadata or kind not in KINDS:
         return _NOTHING
     names = _each_once(text for name in ALIASES for text in _texts(metadata.get(name), LONGEST_NAME))
@@ -80,7 +80,7 @@ def _remarks(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _texts(value: object, longest: int) -> Iterator[str]:
-    """Yield the texts of a property; links and what is longer say nothing that is searched by."""
+    """Yield the texts of a property, truncated to `longest` characters; links are skipped."""
     for each in value if isinstance(value, list | tuple) else [value]:
         if isinstance(each, str | int | float) and not isinstance(each, bool):
             text = " ".join(str(each).split())
@@ -106,15 +106,15 @@ def beside(hit: Hit) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16384)
 def key_names(key: str) -> tuple[str, ...]:
-    """Return the names that a key has for who types it: a file's, with its folder and without; else the key.
+    """Return the typeable names of a key: for a path, the file name with and without its folder; else the key.
 
-    A number alone, a hash, or a long list of pieces is none.
+    Numbers, hashes and keys of many pieces are excluded.
     """
     if "/" not in key and not _SUFFIX.search(key):
         if _is_name(key):
             return (key,)
         return ()
-    # A search asks this of each of its candidates; pathlib would take as long as all the rest of naming.
+    # A search calls this for each of its candidates, and pathlib would double the time of naming.
     *folders, name = [part for part in key.split("/") if part not in ("", ".")] or [""]
     stem = _SUFFIX.sub("", name)
     if folders:

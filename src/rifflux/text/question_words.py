@@ -1,10 +1,10 @@
 """Separate the words that only phrase a question from its subject: `Could you tell me about …`, `… meaning`.
 
-A question is taken apart by runs of words, not by a list of wordings. At its beginning, words are removed as long as
-they are stop words or question words; at its end, as long as they are stop words or words that close a question. Verbs
-that also name what people look for (`find`, `list`, `show`) only count where they address somebody: `show me`, `where
-can I find`, not `find` alone, which is a command too. Nouns such as `details` count before a preposition. What tells
-questions apart (`how`, `why`, `who`, `when`) stays. The words are in `lexicon/question_words.txt`.
+Questions are parsed by runs of words rather than a list of phrases. At the beginning, words are removed while they are
+stop words or question words; at the end, while they are stop words or words that close a question. Verbs that are also
+searched for (`find`, `list`, `show`) only count where they address somebody: `show me`, `where can I find`, but not
+`find` alone, which is also a command. Nouns such as `details` count before a preposition. Words that distinguish
+questions (`how`, `why`, `who`, `when`) stay. The words are in `lexicon/question_words.txt`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cache
 from rifflux.text.lexicon import stop_words, word_lists
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-#: What a formula, a name or a path has next to its letters, and a sentence has not.
+#: Characters that adjoin letters in a formula, a name or a path, but not in a sentence.
 _INSIDE = frozenset("$\\{}^_=+*/|<>@#~&%")
 #: `How does X work?` asks what X is.
 _WORKING = frozenset({"work", "works"})
@@ -26,7 +26,7 @@ _ROLES = ("verbs", "doubtful", "nouns", "closing", "fillers", "kinds", "writing"
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """A question as its subject and the question words before and after it."""
+    """A question split into its subject and the question words before and after it."""
 
     before: str
     subject: str
@@ -35,7 +35,7 @@ class Framed:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The question words of a language, by the roles that `lexicon/question_words.txt` describes."""
+    """The question words of a language, by the roles in `lexicon/question_words.txt`."""
 
     verbs: frozenset[str]
     doubtful: frozenset[str]
@@ -59,13 +59,13 @@ def _words_of(language: str) -> _Words | None:
 
 
 def written_by(language: str) -> frozenset[str]:
-    """Return the words that stand before an author's name; the English ones for a language without a list."""
+    """Return the words that precede an author's name; the English ones for a language without a list."""
     lists = word_lists("question_words")
     return lists.get(f"{language} by", lists["english by"])
 
 
 def framed(text: str, language: str) -> Framed:
-    """Split a question into its subject and the question words around it; one of nothing else is all subject."""
+    """Split a question into its subject and the question words around it; if it has only those, all is subject."""
     known = _words_of(language)
     places = [*_WORD.finditer(text)]
     if known is None or len(places) < 2:
@@ -102,7 +102,7 @@ def asks_only(words: Iterable[str], language: str) -> bool:
 
 
 def _is_apart(place: re.Match[str]) -> bool:
-    """Return True for a word of a sentence, not for one in a formula, a name or a path, such as the `A` of `m_A`."""
+    """Return True for a word of a sentence, not one inside a formula, name or path, such as the `A` of `m_A`."""
     text = place.string
     start, end = place.span()
     return text[start - 1 : start] not in _INSIDE and text[end : end + 1] not in _INSIDE
@@ -135,7 +135,7 @@ def _leading(words: Sequence[str], known: _Words) -> int:
 
 
 def _leads_on(words: Sequence[str], place: int, known: _Words) -> bool:
-    """Return True if a stop word follows, right away or after other question words: `detailed information on`."""
+    """Return True if a stop word follows, directly or after other question words: `detailed information on`."""
     for word in words[place + 1 :]:
         if word in known.stop or word in known.verbs or word in known.fillers:
             return True

@@ -1,7 +1,7 @@
-"""The schemes that name works and their subjects, and the one spelling that each name is stored in.
+"""Schemes of identifiers and subject tags of works, and the normalization of their values.
 
-An identifier of a scheme that is not listed here is kept as it is: sources have names of their own. A tag of an unknown
-scheme is refused, as a misspelt scheme would hide it from every filter.
+Identifiers of unlisted schemes are stored unchanged, since sources have names of their own. Tags of unlisted schemes
+are rejected, because a misspelt scheme would hide them from every filter.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from rifflux.errors import InvalidArgument
 from rifflux.text.titles import TITLE
 from rifflux.types import Identifier, Tag
 
-#: Schemes whose identifiers mean the same work wherever they occur, the most telling first. An ISBN does not: chapters
-#: of a book share it.
+#: Schemes whose identifiers denote the same work everywhere, the most telling first. ISBN is not one: chapters of a
+#: book share it.
 STRONG = ("arxiv", "doi", "openalex", "mr", "zbl", "pmid")
 
 _DOI = re.compile(r"(?:(?:https?://)?(?:(?:dx|www)\.)?doi\.org/|doi(?::\s*|\s+))?(10\.\d{4,9}/\S+)", re.IGNORECASE)
@@ -25,16 +25,16 @@ _ARXIV_NUMBER = r"(\d{4}\.\d{4,5}|[a-z][a-z-]*(?:\.[a-z]{2})?/\d{7})(?:v\d+)?"
 _ARXIV = re.compile(
     rf"(?:{_ARXIV_SITE}|arxiv(?::\s*|\s+))?{_ARXIV_NUMBER}(?:\.pdf)?/?(?:[?#]\S*)?(?:\s*\[[\w.-]+\])?", re.IGNORECASE
 )
-#: An arXiv number inside of a text, and the words before it that say that it is another work's.
+#: An arXiv number within a text, and the preceding words that show that it is another work's.
 _MENTIONED = re.compile(rf"(?<!\w)(?:{_ARXIV_SITE}|arxiv:\s*|abs/){_ARXIV_NUMBER}(?![\w.]*\d)", re.IGNORECASE)
 _ANOTHERS = re.compile(
     r"\b(?:to|see|also|by|of|from|with|and|cf|for|extends|replaces|supersedes|(?<!available )(?<!preprint )on)\W*\Z",
     re.IGNORECASE,
 )
 _OPENALEX = re.compile(r"(?:(?:https?://)?(?:api\.)?openalex\.org/(?:works/)?|openalex:\s*)?(W\d+)", re.IGNORECASE)
-#: A shorter number alone may be anything's: a source's own key is one, and a name in a program.
+#: A shorter number alone may be something else: a source's own key, or a name in a program.
 _SHORT_OPENALEX = re.compile(r"W\d{1,3}", re.IGNORECASE)
-#: What arXiv assigns DOIs of its own by: such a DOI is the arXiv identifier in another dress.
+#: The prefix of DOIs assigned by arXiv, which are another form of the arXiv identifier.
 _ARXIV_DOI = "10.48550/arxiv."
 _NAMED = re.compile(r"([A-Za-z][\w.-]*):\s*(\S.*)", re.DOTALL)
 
@@ -47,7 +47,7 @@ def _doi(text: str) -> str | None:
 
 
 def _unstopped(doi: str) -> str:
-    """Return a DOI without the stops of the sentence around it; a bracket that it opens itself, it closes."""
+    """Remove the punctuation after a DOI; a closing bracket stays if the DOI opens it."""
     doi = doi.rstrip(".,;")
     while doi.endswith(")") and doi.count(")") > doi.count("("):
         doi = doi[:-1].rstrip(".,;")
@@ -58,7 +58,7 @@ def _arxiv(text: str) -> str | None:
     if (doi := _doi(text)) and doi.startswith(_ARXIV_DOI):
         text = doi.removeprefix(_ARXIV_DOI)
     match = _ARXIV.fullmatch(text)
-    # math.AG/0601001 and math/0601001 are one paper: the subject class is no part of the identifier.
+    # math.AG/0601001 and math/0601001 are one paper: the subject class is not part of the identifier.
     if match:
         return re.sub(r"\.[a-z]{2}/", "/", match[1].lower())
     return None
@@ -72,7 +72,7 @@ def _openalex(text: str) -> str | None:
 
 
 def _digits(text: str) -> str | None:
-    """Return the first number without leading zeros, of `MR0463157 (57 #3116)` or the address of a record."""
+    """Return the first number without leading zeros in `MR0463157 (57 #3116)` or the URL of a record."""
     match = re.search(r"\d+", text)
     if match:
         return match[0].lstrip("0") or None
@@ -87,7 +87,7 @@ def _isbn(text: str) -> str | None:
 
 
 def _bare_isbn(text: str) -> bool:
-    """Return True for a number that can be nothing else: its last digit proves the others."""
+    """Return True for a number that must be an ISBN: its check digit is valid."""
     digits = _isbn(text) or ""
     if len(digits) == 13:
         weighed = sum(int(digit) * (1 + 2 * (place % 2)) for place, digit in enumerate(digits))
@@ -103,7 +103,7 @@ def _zbl(text: str) -> str | None:
     return None
 
 
-#: How the identifiers of a scheme are brought to one spelling; None where the text is none.
+#: Normalizers of identifiers by scheme; they return None for invalid text.
 _NORMAL: Mapping[str, Callable[[str], str | None]] = {
     "arxiv": _arxiv,
     "doi": _doi,
@@ -114,28 +114,27 @@ _NORMAL: Mapping[str, Callable[[str], str | None]] = {
     "isbn": _isbn,
 }
 _GUESSED = ("arxiv", "doi", "openalex")
-#: The schemes that mean something: no source may be called so.
+#: The reserved schemes, which no source may use as its name.
 SCHEMES = frozenset({*_NORMAL, TITLE})
 
 
 def identify(scheme: str, text: str) -> Identifier:
-    """Return the identifier that a text is in a scheme. Raises `InvalidArgument` if it cannot be one."""
+    """Normalize an identifier of a scheme. Raises `InvalidArgument` if it is invalid."""
     scheme = scheme.strip().lower()
     text = text.strip()
     normal = _NORMAL.get(scheme)
     value = normal(text) if normal else text
     if not value or not re.fullmatch(r"[\w.-]+", scheme):
-        raise InvalidArgument(f"{text!r} is no identifier of the scheme {scheme!r}: mend it, or leave it out")
+        raise InvalidArgument(f"{text!r} is not a valid identifier of the scheme {scheme!r}: correct it or omit it")
     if scheme == "doi" and value.startswith(_ARXIV_DOI):
         return Identifier("arxiv", value.removeprefix(_ARXIV_DOI))
     return Identifier(scheme, value)
 
 
 def parse_identifier(text: str) -> Identifier | None:
-    """Return the identifier in a text such as `doi:10.1000/182`, `https://arxiv.org/abs/2101.00001v2`, `W2741809807` or
-    `978-0-387-98403-2`.
+    """Return the identifier that a text consists of, or None without a known scheme or form.
 
-    None if the text names no scheme and has the form of none.
+    Examples are `doi:10.1000/182`, `https://arxiv.org/abs/2101.00001v2`, `W2741809807` and `978-0-387-98403-2`.
     """
     text = text.strip()
     for scheme in _GUESSED:
@@ -155,7 +154,7 @@ def parse_identifier(text: str) -> Identifier | None:
 def mentioned_arxiv(text: str) -> Identifier | None:
     """Return the arXiv paper that a text names: `arXiv preprint arXiv:1906.01234`, `CoRR abs/1706.03762`.
 
-    None if the text names none, several, or says that it is another work: `see also arXiv:…`, `Comment on arXiv:…`.
+    Returns None if there is none, there are several, or it is another work: `see also arXiv:…`, `Comment on arXiv:…`.
     """
     found = list(_MENTIONED.finditer(text))
     if len({match[1].lower() for match in found}) != 1 or any(_is_anothers(each) for each in found):
@@ -171,8 +170,8 @@ def _is_anothers(mention: re.Match[str]) -> bool:
 _MSC = re.compile(r"\d\d(?:-\d\d|-XX|[A-Z](?:xx|XX|\d\d))?")
 _ARXIV_CATEGORY = re.compile(r"[a-z-]+(?:\.[A-Za-z-]{2,})?")
 
-#: What a tag of a scheme looks like: arXiv categories, Mathematics Subject Classification, ACM's and Computing Reviews'
-#: codes, OpenAlex topics and concepts, JEL and PACS codes, words that authors chose, and terms that a work defines.
+#: The form of tags by scheme: arXiv categories, Mathematics Subject Classification, codes of ACM and Computing Reviews,
+#: OpenAlex topics and concepts, JEL and PACS codes, authors' keywords, and terms that a work defines.
 TAG_SCHEMES: Mapping[str, re.Pattern[str]] = {
     "arxiv": _ARXIV_CATEGORY,
     "msc": _MSC,
@@ -184,11 +183,11 @@ TAG_SCHEMES: Mapping[str, re.Pattern[str]] = {
     "term": re.compile(r".+"),
 }
 
-#: Schemes whose tags are words that a question may say; the others' are codes.
+#: Schemes whose tags are words that a query may contain; those of others are codes.
 WORDED = frozenset({"keyword", "openalex", "term"})
 
 
-#: Archives of arXiv that have no categories of their own.
+#: arXiv archives without categories.
 _WHOLE_ARCHIVES = frozenset(
     {"gr-qc", "hep-ex", "hep-lat", "hep-ph", "hep-th", "math-ph", "nucl-ex", "nucl-th", "quant-ph"}
 )
@@ -196,7 +195,7 @@ _DOTTED_CATEGORY = re.compile(r"[a-z]+(?:-[a-z]+)?\.[A-Za-z]{2}(?:-[a-z]+)?")
 
 
 def subject_scheme(text: str) -> tuple[str, str]:
-    """Return the scheme and the value of a subject whose scheme is not given: by its prefix or form, else a keyword.
+    """Return the scheme and value of a subject given without a scheme: by prefix or form, else a keyword.
 
     `msc:14F05` names its scheme; `math.GT` has the form of an arXiv category, `57M25` that of an MSC code.
     """
@@ -212,12 +211,14 @@ def subject_scheme(text: str) -> tuple[str, str]:
 
 
 def tagged(scheme: str, text: str) -> Tag:
-    """Return the tag that a text is in a scheme. Raises `InvalidArgument` for an unknown scheme or tag."""
+    """Normalize a tag of a scheme. Raises `InvalidArgument` for an unknown scheme or an invalid tag."""
     scheme = scheme.strip().lower()
     text = " ".join(text.split())
     pattern = TAG_SCHEMES.get(scheme)
     if pattern is None:
-        raise InvalidArgument(f"no tag scheme {scheme!r}: use one of {', '.join(TAG_SCHEMES)}")
+        raise InvalidArgument(f"unknown tag scheme {scheme!r}: use one of {', '.join(TAG_SCHEMES)}")
     if not pattern.fullmatch(text):
-        raise InvalidArgument(f"{text!r} is no tag of the scheme {scheme!r}: mend it, or file it under 'keyword'")
+        raise InvalidArgument(
+            f"{text!r} is not a valid tag of the scheme {scheme!r}: correct it or use the scheme 'keyword'"
+        )
     return Tag(scheme, text)

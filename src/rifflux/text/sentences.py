@@ -1,4 +1,4 @@
-"""Cut texts into sentences: those of a passage, with tables and code whole, and those of a model as it writes them."""
+"""Sentence splitting: of passages, with tables and code as units, and of a model's output as it streams."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from itertools import pairwise
 
 from rifflux.types import Span
 
-#: Prose is quoted by the sentence, and so are the items of a list; a table or a piece of code whole.
+#: Prose is quoted by the sentence, as are items of a list; tables and code are quoted whole.
 PROSE = "prose"
 ITEM = "item"
 WHOLE = "whole"
-#: Characters of a sentence at most: a longer one is cut between words.
+#: The maximum characters of a sentence; a longer one is cut between words.
 LONGEST = 600
-#: A line that is shorter than this may end what it says without a full stop.
+#: A line shorter than this may end a statement without a full stop.
 SHORT_LINE = 70
-#: What a full stop follows that ends no sentence.
+#: Abbreviations whose full stop does not end a sentence.
 _ABBREVIATED = re.compile(
     r"(?:\b(?:e\.g|i\.e|et al|etc|vs|cf|ca|approx|resp|Dr|Prof|Mr|Mrs|Ms|St|Jr|Sr|Fig|Figs|Eq|Eqs|No|Nos|Sec|Ch"
     r"|Vol|pp?|Inc|Ltd|Co|U\.S|z\.B|d\.h|bzw|usw|Nr|Abs|Art|al)|\b[A-Z])\.\Z"
@@ -27,20 +27,20 @@ _NEXT = re.compile(r"\s*[\"'“‘«(\[*_]*[^\W_a-z]|\s*[-•*–]\s")
 _ITEM = re.compile(r"\s*(?:[-*+•–]|\d{1,3}[.)]|[a-z][.)])\s+")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
-#: What only leads elsewhere, such as a line of a table of contents, or only shows a picture, says nothing.
+#: Lines that only link elsewhere, such as a table of contents, or embed a picture, have no content.
 _LINK = r"!?\[[^\[\]]*\](?:\([^()\s]*\)|\[[^\[\]]*\])|!?\[\[[^\[\]]*\]\]|<?https?://\S+"
 _LINKED = re.compile(rf"(?:(?:{_LINK})[\s.,;:|·•–-]*)+")
 _RULE = re.compile(r"\s*(?:[-=_*]\s*){3,}\Z")
 _UNDERLINE = re.compile(r"\s{0,3}(?:=+|-{2,})\s*\Z")
-#: What quotes a line.
+#: The mark of a quoted line.
 _QUOTING = re.compile(r"\s{0,3}(?:>\s?)+")
-#: Lines that say nothing themselves: definitions of links, comments and tags alone, what includes other files, heads of
-#: boxes, and a line in bold that ends no sentence, which is a heading.
+#: Lines without content: definitions of links, bare comments and tags, includes, heads of boxes, and bold lines that do
+#: not end a sentence, which are headings.
 _SILENT = re.compile(
     r"\s*(?:\[[^\[\]]+\]:\s*\S+.*|(?:<!--.*?-->|</?[a-zA-Z][^<>]*>|\s)+|\{\{.*\}\}|\{%.*%\}|:::.*|!!!\s.*|\[![\w-]+\].*"
     r"|(\*\*|__)[^*_\n]{1,80}[^*_\n.!?]\1:?)\s*"
 )
-#: Words in bold that lead to the sentence behind them.
+#: Words in bold that introduce the following sentence.
 _LEADING = re.compile(r"(?:[-*+•–]\s+)?(\*{1,3}|_{1,3})[^*_\n]{1,80}[.:]\1")
 _COMMENT = re.compile(r"\s*<!--.*?-->", re.DOTALL)
 _BREAK = re.compile(r"\s*\n(?:\s|>\s)*")
@@ -49,14 +49,14 @@ _WORD_END = re.compile(r"(?<=\S)(?=\s)")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A sentence, or a table or code as a whole: its place in the text that it was cut from."""
+    """A sentence, or a whole table or block of code, as a span of the text."""
 
     span: Span
     kind: str = PROSE
 
 
 def pieces(text: str, *, code: bool = False) -> list[Piece]:
-    """Return the pieces of a passage in their order, without headings, rules and bare links; of `code`, all as one."""
+    """Return the pieces of a passage in order, without headings, rules and bare links; `code` is one piece."""
     if code:
         found = _stripped(text, 0, len(text))
         if found:
@@ -66,7 +66,7 @@ def pieces(text: str, *, code: bool = False) -> list[Piece]:
 
 
 def flowing(text: str) -> str:
-    """Return a sentence as it is read: on one line, without the marks of a quoted one, and without comments."""
+    """Return a sentence as read: on one line, without quote marks and comments."""
     return _BREAK.sub(" ", _COMMENT.sub("", text)).strip()
 
 
@@ -84,7 +84,7 @@ def _pieces(text: str) -> Iterator[Piece]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
-    """Give the runs of lines that are prose, or a table or code; without blank lines, headings and rules."""
+    """Yield the runs of lines that are prose, or a table or code, without blank lines, headings and rules."""
     lines = text.splitlines(keepends=True)
     fence = _begun(lines)
     start = 0
@@ -117,20 +117,20 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _begun(lines: Sequence[str]) -> str:
-    """Return the fence of the code that a text begins within, of which the beginning is cut off; empty for none."""
+    """Return the fence of a code block in whose middle the text begins; empty if there is none."""
     fences = [place for place, line in enumerate(lines) if _FENCE.match(line)]
     if len(fences) % 2 == 0:
         return ""
     mark = lines[fences[0]].strip()
     following = lines[fences[0] + 1 : fences[0] + 2]
-    # What opens code has a language, or code behind it.
+    # An opening fence has a language, or code after it.
     if not mark.strip("`~") and not "".join(following).strip():
         return mark
     return ""
 
 
 def _kind_of(line: str) -> str:
-    """Return what a line is a part of; nothing for one between the blocks."""
+    """Return the kind of a line, or an empty string if it is between blocks."""
     if quoting := _QUOTING.match(line):
         line = line[quoting.end() :]
     if not line.strip() or _HEADING.match(line) or _RULE.match(line) or _SILENT.fullmatch(line):
@@ -141,7 +141,7 @@ def _kind_of(line: str) -> str:
 
 
 def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
-    """Give the sentences of a run of lines: they end at full stops, items, and short lines that a new one follows."""
+    """Yield the sentences of a run of lines, which end at full stops, items, and short lines followed by a new one."""
     first = start
     for stop in [*_stops(text, start, end), end]:
         if found := _stripped(text, first, stop):
@@ -150,7 +150,7 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _stops(text: str, start: int, end: int) -> list[int]:
-    """Return where sentences end within a span, in order."""
+    """Return the ends of sentences within a span, in order."""
     found: set[int] = set()
     first = start
     for place in (match.end() for match in _END.finditer(text, start, end)):
@@ -165,7 +165,7 @@ def _stops(text: str, start: int, end: int) -> list[int]:
     place = start
     for line, following in pairwise(lines):
         place += len(line)
-        # A line is broken where the next word does not fit: one that it would have fitted ends what it says.
+        # A line is broken where the next word does not fit: if it would have fitted, the line ends a statement.
         short = len(line) < SHORT_LINE and len(line) + len(following.split(None, 1)[0]) < width
         if _ITEM.match(following) or (short and following[:1].isupper() and not _is_open(line)):
             found.add(place)
@@ -173,12 +173,12 @@ def _stops(text: str, start: int, end: int) -> list[int]:
 
 
 def _is_open(line: str) -> bool:
-    """Return True if a bracket or a quotation that begins in a line does not end in it."""
+    """Return True if a bracket or quotation that begins in a line does not end in it."""
     return any(line.count(opening) > line.count(closing) for opening, closing in ("[]", "()", "“”", "«»"))
 
 
 def _is_end(text: str, place: int, end: int) -> bool:
-    """Return True if a sentence ends before a place, where punctuation that may end one stands."""
+    """Return True if a sentence ends before `place`, at punctuation that may end one."""
     if _ABBREVIATED.search(text, max(0, place - 12), place):
         return False
     if re.search(r"(?:\A|\n)\s*\d{1,3}[.)]\Z", text[max(0, place - 8) : place]):
@@ -187,7 +187,7 @@ def _is_end(text: str, place: int, end: int) -> bool:
 
 
 def _stripped(text: str, start: int, end: int) -> Span | None:
-    """Return a span without the blanks around it, and without the mark of an item; None if nothing is left."""
+    """Return a span without surrounding blanks and the mark of an item; None if nothing is left."""
     for mark in (_QUOTING, _ITEM):
         if found := mark.match(text, start, end):
             start = found.end()
@@ -201,7 +201,7 @@ def _stripped(text: str, start: int, end: int) -> Span | None:
 
 
 def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
-    """Give a span in parts that are not too long."""
+    """Split a span into parts of at most `LONGEST` characters."""
     while end - start > LONGEST:
         cuts = [match.start() for match in _WORD_END.finditer(text, start, start + LONGEST)]
         cut = cuts[-1] if cuts else start + LONGEST
@@ -211,18 +211,18 @@ def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
         yield start, end
 
 
-# What a model writes
+# A model's output
 
 
-#: Marks of citations behind a sentence, and one that may still become one.
+#: Citation marks after a sentence, and an incomplete one.
 _MARKS = re.compile(r"(?:\s*[\[【][^\[\]【】\n]{0,40}[\]】])*")
 _OPEN = re.compile(r"\s*(?:[\[【][^\[\]【】\n]{0,40})?\Z")
 
 
 def sentence_ends(text: str, *, last: bool) -> int:
-    """Return where the first sentence of what a model wrote so far ends, the marks behind it included; 0 if unknown.
+    """Return the end of the first sentence in a model's partial output, including its citation marks; 0 if unknown.
 
-    `last` says that nothing follows. Code between fences is one sentence.
+    `last` states that the output is complete. Code between fences is one sentence.
     """
     start = len(text) - len(text.lstrip())
     if fence := _FENCE.match(text[start:]):

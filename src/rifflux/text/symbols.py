@@ -1,4 +1,4 @@
-"""The names of mathematical symbols: Unicode characters by LaTeX command, and commands that mean the same symbol."""
+"""Mathematical symbols: Unicode characters by LaTeX command, and commands for the same symbol."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GREEK = """
 Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Π Pi Σ Sigma Υ Upsilon Φ Phi Ψ Psi Ω Omega
 """
 
-#: Commands that write the same symbol as another, which stands for both.
+#: Commands that produce the same symbol as another, which represents both.
 SAME: Mapping[str, str] = {
     **dict.fromkeys(("rightarrow", "longrightarrow", "xrightarrow"), "to"),
     **dict.fromkeys(("longleftarrow", "gets", "xleftarrow"), "leftarrow"),
@@ -55,7 +55,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def unicode_commands() -> Mapping[int, str]:
-    """Symbols and letters of the mathematical alphabets as LaTeX, for `str.translate`."""
+    """Return symbols and letters of the mathematical alphabets as LaTeX, for `str.translate`."""
     table = {ord(char): "*" if name == "*" else f"\\{name} " for char, name in _pairs(_CHARACTERS)}
     greek = greek_commands()
     for code in (*range(0x2100, 0x2150), *range(0x1D400, 0x1D800)):
@@ -67,7 +67,7 @@ def unicode_commands() -> Mapping[int, str]:
 
 @cache
 def greek_commands() -> Mapping[str, str]:
-    """Return the letters of the Greek alphabet as LaTeX; capitals that look like Latin ones are no symbols."""
+    """Return the Greek letters as LaTeX; capitals that look like Latin ones are not symbols."""
     return {char: f"\\{name} " for char, name in _pairs(_GREEK)}
 
 
@@ -78,27 +78,27 @@ def symbol_names() -> frozenset[str]:
     return frozenset(SAME.get(name, name) for name in names) | {"star", "shriek"}
 
 
-# Accents and letters that LaTeX writes as commands: `Erd{\H o}s`, `\v Cech`, `Weierstra{\ss}`, and Łojasiewicz
+# Accented and special letters as LaTeX commands: `Erd{\H o}s`, `\v Cech`, `Weierstra{\ss}`, and Łojasiewicz
 
 
 _LETTERS = {
     "ss": "ss", "oe": "oe", "OE": "Oe", "ae": "ae", "AE": "Ae", "aa": "a", "AA": "A", "dj": "d", "DJ": "D",
     "o": "o", "O": "O", "l": "l", "L": "L",
 }  # fmt: skip
-#: Letters that Unicode takes for letters of their own, without an accent to be dropped; for `str.translate`.
+#: Letters that Unicode does not decompose into a base and an accent, for `str.translate`.
 PLAIN_LETTERS: Mapping[int, str] = str.maketrans(
     {"Ł": "L", "ł": "l", "Ø": "O", "ø": "o", "Œ": "Oe", "œ": "oe", "Æ": "Ae", "æ": "ae", "Đ": "D", "đ": "d"}
 )
 
 _SIGN = r"['\"`^~=.]"
 _NAME = "[Hcvukrdbt]"
-#: What bears the accent: a letter, or a command of one letter with the blank that ends it.
+#: The base of an accent: a letter, or a command of one letter with the blank that ends it.
 _BEARER = r"(?:\\[A-Za-z](?![A-Za-z]) ?|[A-Za-z])"
 _BORNE = rf"(?:\{{ ?{_BEARER} ?\}}|{_BEARER})"
 _ACCENT = re.compile(
     rf"\{{ ?\\(?:{_SIGN} ?|{_NAME}(?: |(?=[\\{{]))){_BORNE} ?\}}"  # {\'e} {\H o} {\v{C}}
     rf"|\\(?:{_SIGN} ?|{_NAME} ?(?=\{{)){_BORNE}"  # \'e \'{e} \v{C} \"\i
-    # \v Cech, Erd\H os: a part of a word, as `\c x` is a command of somebody's own in a formula.
+    # \v Cech, Erd\H os: only within a word, since `\c x` is an author's own command in a formula.
     r"|\\[Hcvukr] (?:[A-Za-z](?=[a-z])|(?<=[A-Za-z]\\[Hcvukr] )[A-Za-z])"
 )
 _COMMANDS = "|".join(sorted(_LETTERS, key=len, reverse=True))
@@ -106,7 +106,7 @@ _LETTER = re.compile(rf"\{{ ?\\({_COMMANDS})(?![A-Za-z]) ?\}}|\\({_COMMANDS})(?!
 
 
 def without_accents(text: str) -> str:
-    """Rewrite what LaTeX says of a letter into the plain letter."""
+    """Rewrite LaTeX's accented and special letters as plain letters."""
     if "\\" not in text:
         return text
     text = _ACCENT.sub(lambda accent: accent[0].strip("{} ")[-1], text)

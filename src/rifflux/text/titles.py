@@ -1,4 +1,4 @@
-"""Titles and names compared: what is left of them without case, accents, markup and punctuation."""
+"""Comparison of titles and names without case, accents, markup and punctuation."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from itertools import filterfalse, product
 from rifflux.text.analyzer import fold
 from rifflux.text.notation import one_notation
 
-#: The scheme that parts of a title are stored under, to look for duplicates among few works.
+#: The scheme of title keys, which find duplicates among few works.
 TITLE = "title"
 _KEY_LENGTH = 24
-#: Shorter titles, such as `Errata`, name too many works, unless their author is known.
+#: Shorter titles, such as `Errata`, name too many works, unless an author is known.
 _SHORTEST_KEY = 10
-#: A reference names a work by its whole title, if that is of so many words, and no shorter than the keys are.
+#: A reference identifies a work by its whole title if it has this many words and is at least as long as a key.
 _FEWEST_WORDS = 4
-#: How much of a title's beginning and of its end is looked for with an author's name: a slip spoils one of them.
+#: The letters at each end of a title that form a key with an author's name; a typo spoils only one of them.
 _EDGE_LENGTH = 8
-#: So many authors of a work are looked for.
+#: The maximum number of authors in keys.
 _MOST_AUTHORS = 3
 _ALIKE = 0.92
 _ARTICLES = frozenset(("a", "an", "the", "der", "die", "das", "le", "la", "les"))
 _NUMBER = re.compile(r"\d+|[ivx]+")
-#: Letters that are none with an accent, besides those that the analyzer of mathematics writes out.
+#: Letters that do not decompose into a base and an accent, apart from those that `text.notation` rewrites.
 _LETTERS = str.maketrans({"ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ħ": "h", "ı": "i"})
 _SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 _SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv"))
-#: Stand for authors without a name: `and others`, `et al.`
+#: Placeholders for unnamed authors: `and others`, `et al.`
 _UNTOLD = frozenset(("others", "al"))
 
 
@@ -41,7 +41,7 @@ def plain(text: str) -> str:
 
 
 def title_keys(title: str, authors: Sequence[str]) -> frozenset[str]:
-    """Return keys that likely duplicates share: a title's beginning, and with an author's name beginning and end."""
+    """Return keys that likely duplicates share: the title's beginning, and both its ends with an author's name."""
     letters = "".join(_telling(plain(title)))
     names = families(authors[:_MOST_AUTHORS])
     edges = {"/".join(each) for each in product(names, (letters[:_EDGE_LENGTH], letters[-_EDGE_LENGTH:]))}
@@ -51,7 +51,7 @@ def title_keys(title: str, authors: Sequence[str]) -> frozenset[str]:
 
 
 def whole_title(title: str) -> str:
-    """Return the key of all of a title, `=` and its letters; nothing for a short one, which names many works."""
+    """Return the key of a whole title, `=` and its letters; empty for a short one, which names many works."""
     words = _telling(plain(title))
     letters = "".join(words)
     long_enough = len(words) >= _FEWEST_WORDS and len(letters) >= _KEY_LENGTH
@@ -66,7 +66,7 @@ def _telling(title: str) -> list[str]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Return True if plain titles differ by a slip, by articles or by a subtitle. Parts I and II are two works."""
+    """Return True if plain titles differ by a typo, articles or a subtitle. Parts I and II are two works."""
     first = _telling(one)
     second = _telling(other)
     if not first or not second or _numbers(first) != _numbers(second):
@@ -83,7 +83,7 @@ def _numbers(words: list[str]) -> list[str]:
 
 
 def families(authors: Sequence[str]) -> dict[str, set[str]]:
-    """Return the plain family names of people written `Given Family`, each with the initials that are given with it."""
+    """Return the plain family names of people written `Given Family`, each with the initials that occur with it."""
     found: dict[str, set[str]] = {}
     for name in authors:
         for family, initial in _spellings(name):
@@ -92,19 +92,19 @@ def families(authors: Sequence[str]) -> dict[str, set[str]]:
 
 
 def _spellings(name: str) -> Iterator[tuple[str, str]]:
-    """Yield the family name and the initial of a person, and once more with its umlauts spelt out."""
+    """Yield a person's family name and initial, and again with umlauts spelt out."""
     for spelt in dict.fromkeys((name, name.casefold().translate(_SPELT_OUT))):
         words = [word for word in plain(spelt).split() if word not in _SUFFIXES]
         if not words or words[-1] in _UNTOLD:
             continue
-        # `Erdős P.` is written by some as `P. Erdős` is by others.
+        # Some write `Erdős P.` where others write `P. Erdős`.
         family = next((word for word in reversed(words) if len(word) > 1), words[-1])
         given = next((word for word in words if word != family), "")
         yield family, given[:1]
 
 
 def person(name: str) -> str:
-    """Return a name as lists spell it: `J.-P. Serre`, `Serre, Jean-Pierre` and `JP Serre` are `serre j`."""
+    """Return a name in normalized form: `J.-P. Serre`, `Serre, Jean-Pierre` and `JP Serre` are `serre j`."""
     family, comma, given = name.partition(",")
     last = plain(family).split()
     first = plain(given).split()

@@ -1,7 +1,7 @@
-"""Find the turns of a conversation in plain text: a transcript, an export of a chat, an interview.
+"""Recognition of conversation turns in plain text: a transcript, an exported chat, an interview.
 
-No list of formats says how a turn begins. What is written before each one has one shape in a document, with a few names
-that come again and again: "Ann: ", "[2024-01-17 13:05] <ann> ", "**Ann** (19:30): " and others.
+There is no list of formats. The leads before the turns of a document have one shape, with a few recurring names: "Ann:
+", "[2024-01-17 13:05] <ann> ", "**Ann** (19:30): " and others.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from itertools import pairwise
 
 from rifflux.types import Span
 
-#: Characters of a document that are read to find how its turns begin, and of what stands before a turn.
+#: The characters of a document inspected to recognize its turns, and the maximum length of a lead.
 READ = 20_000
 LONGEST_LEAD = 72
-#: Turns of a conversation at least, the average number of each speaker's, and the share of all lines (or paragraphs).
+#: The minimum number of turns, the minimum average per speaker, and the minimum share of lines (or paragraphs).
 LEAST = 4
 LEAST_EACH = 2
 LEAST_SHARE = 0.5
-#: The share of names that are followed by the same one as before, from which on they are fields of records.
+#: The share of names followed by the same one as before, above which they are fields of records.
 SAME_NEXT = 0.7
-#: Words of a name.
+#: The maximum number of words of a name.
 LONGEST_NAME = 4
 
-#: Where what stands before a turn may end.
+#: The possible ends of a lead.
 _END = re.compile(r"[:>\])][*_]*(?=\s|\Z)")
-#: What begins a heading, a row or an item.
+#: The beginnings of headings, rows and items.
 _OTHER = tuple(" \t#|+-.")
-#: What names, dates and times are written with.
+#: The characters of names, dates and times.
 _SHAPE = re.compile(r"[a0\s*_\[\]()<>:,/.–—-]+")
 _NUMBER = re.compile(r"\d+")
 _NAME = re.compile(r"[^\W\d_]+(?:[ .'’_-]+[^\W\d_]+)*")
@@ -40,7 +40,7 @@ _PARAGRAPH = re.compile(r"\S[^\n]*(?:\n[^\n]*\S[^\n]*)*")
 
 @dataclass(frozen=True, slots=True)
 class TurnLead:
-    """What stands before each turn of a document: its shape, and the names of those who speak."""
+    """The lead of each turn of a document: its shape and the names of the speakers."""
 
     shape: str
     names: frozenset[str]
@@ -51,7 +51,7 @@ class TurnLead:
 
 
 def turn_lead(text: str) -> TurnLead | None:
-    """Return how the turns of a document begin, or None for a document that is no conversation."""
+    """Return the form of leads of a document, or None if it is not a conversation."""
     text = text[:READ]
     lines = [line.group() for line in _LINE.finditer(text)]
     paragraphs = [paragraph.group() for paragraph in _PARAGRAPH.finditer(text)]
@@ -79,14 +79,14 @@ def turn_lead(text: str) -> TurnLead | None:
 
 
 def turns(text: str, lead: TurnLead) -> list[Span]:
-    """Return the turns of a text; a line that begins none goes on with the one before it."""
+    """Return the spans of turns in a text; a line without a lead continues the turn before it."""
     starts = [line.start() for line in _LINE.finditer(text) if lead.begins(line.group())]
     ends = [*starts[1:], len(text)]
     return [(start, start + len(text[start:end].rstrip())) for start, end in zip(starts, ends, strict=True)]
 
 
 def _is_cycle(names: Sequence[str]) -> bool:
-    """Return True if each name is mostly followed by the same one: those are the fields of records, no speakers."""
+    """Return True if most names are followed by the same one, as fields of records are and speakers are not."""
     following: dict[str, Counter[str]] = {}
     for name, after in pairwise(names):
         following.setdefault(name, Counter())[after] += 1
@@ -94,7 +94,7 @@ def _is_cycle(names: Sequence[str]) -> bool:
 
 
 def _leads(line: str) -> Sequence[tuple[str, str]]:
-    """Return what may stand before a turn in a line: shapes with the name in them."""
+    """Return the possible leads of a line, as shapes and names."""
     found: list[tuple[str, str]] = []
     if line.startswith(_OTHER):
         return found

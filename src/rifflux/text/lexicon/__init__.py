@@ -1,7 +1,7 @@
-"""Word lists as text files, read when one is first needed.
+"""Word lists in text files, loaded when first needed.
 
-A line of a list is `key: words`; a key that stands twice continues its list. Lines that begin with `#` are comments.
-`mathematics.txt` has the format of synonyms instead, and `spdx.tsv` is a table that `scripts/build_licenses.py` writes.
+A line of a list is `key: words`; repeated keys continue their list. Lines that begin with `#` are comments.
+`mathematics.txt` has the format of synonyms instead, and `spdx.tsv` is a table written by `scripts/build_licenses.py`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ FOLDER = Path(__file__).parent
 
 @cache
 def word_lists(name: str) -> Mapping[str, frozenset[str]]:
-    """Return the lists of `NAME.txt` by key, as words between blanks."""
+    """Return the lists of `NAME.txt` by key, as words separated by blanks."""
     return {key: frozenset(text.split()) for key, text in _entries(name).items()}
 
 
 @cache
 def phrase_lists(name: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the lists of `NAME.txt` by key, as phrases between semicolons."""
+    """Return the lists of `NAME.txt` by key, as phrases separated by semicolons."""
     return {key: tuple(phrase.strip() for phrase in text.split(";")) for key, text in _entries(name).items()}
 
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Return the stop words of a Snowball language, case-folded, with diacritics; empty for one without a list."""
+    """Return the case-folded stop words of a Snowball language with diacritics; empty if it has no list."""
     return word_lists("stop_words").get("english" if language == "porter" else language, frozenset())
 
 
