@@ -39,7 +39,7 @@ def test_no_key_no_header(server: ChatServer) -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ((500, b"boom the-key"), "status 500: look"),
+        ((500, b"boom the-key"), "status 500: check"),
         ((401, b"{}"), "check the API key"),
         ((404, b"{}"), "ends in /v1"),
         ((200, b"not json"), "without a message"),
@@ -47,7 +47,7 @@ def test_no_key_no_header(server: ChatServer) -> None:
         ((200, b'{"choices": []}'), "without a message"),
         ((200, b'{"choices": [{"message": {"content": null}}]}'), "without a message"),
         ((200, b"\xff\xfe" * 10), "without a message"),
-        ((200, b"x" * (2 << 20)), "without end"),
+        ((200, b"x" * (2 << 20)), "endless"),
     ],
 )
 def test_answers_that_are_none(server: ChatServer, answer: tuple[int, Any], said: str) -> None:
@@ -76,7 +76,7 @@ def test_a_server_that_is_not_there() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
-        with pytest.raises(ModelError, match="was not reached"):
+        with pytest.raises(ModelError, match="could not be reached"):
             ChatModel("m", url)("s", "u")
 
 

@@ -111,7 +111,7 @@ WRONG_MODELS: dict[str, tuple[object, str]] = {
     "a word as dimension": (type("T", (Simple,), {"dimension": "64"})(), "dimension of mine must be a whole number"),
     "no dimensions": (type("T", (Simple,), {"dimension": 0})(), "dimension of mine must be a whole number above 0"),
     "an empty name": (type("T", (Simple,), {"name": " "})(), "name of an embedder must be a text"),
-    "a folder that is not there": ("/nonexistent", "no model or folder called '/nonexistent'; allowed are"),
+    "a folder that is not there": ("/nonexistent", "no model or folder called '/nonexistent'; use"),
     "bytes": (b"minilm", "lacks name, dimension, embed"),
 }
 
@@ -133,9 +133,12 @@ WRONG_VECTORS: dict[str, tuple[Callable[[list[str]], object], str]] = {
     "too few": (lambda texts: np.ones((0, 64)), r"shape \(0, 64\)"),
     "one for all": (lambda texts: np.ones(64), r"shape \(64,\)"),
     "NaN": (lambda texts: np.full((len(texts), 64), np.nan), "not finite"),
-    "words": (lambda texts: texts, "no vectors but list"),
+    "words": (lambda texts: texts, "returned list instead of vectors"),
     "nothing": (lambda texts: None, r"shape \(\)"),
-    "lists of many lengths": (lambda texts: [[1.0] * n for n in range(len(texts) + 1)], "no vectors but list|shape"),
+    "lists of many lengths": (
+        lambda texts: [[1.0] * n for n in range(len(texts) + 1)],
+        "returned list instead of vectors|shape",
+    ),
     "an error": (_raising, r"mine failed \(KeyError; the log says more\)"),
 }
 

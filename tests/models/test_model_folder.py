@@ -158,7 +158,7 @@ class TestBrokenFolders:
     def test_with_a_tokenizer_that_needs_its_package(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         embedder = load_embedder(str(make_folder(tmp_path)))
         monkeypatch.setitem(sys.modules, "tokenizers", None)
-        with pytest.raises(MissingExtra, match=r"not in WordPiece\npip install 'rifflux\[tokenizers\]'"):
+        with pytest.raises(MissingExtra, match=r"not a WordPiece tokenizer\npip install 'rifflux\[tokenizers\]'"):
             embedder.embed_query("red")
 
     @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])

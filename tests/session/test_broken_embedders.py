@@ -23,11 +23,11 @@ from tests.support.tiny_model import make_folder
 GIVES: dict[str, tuple[Callable[[], object], str]] = {
     "NaN": (lambda: np.full(256, np.nan, np.float32), "not finite"),
     "infinity": (lambda: np.full(256, np.inf, np.float32), "not finite"),
-    "zeros": (lambda: np.zeros(256, np.float32), "nothing in the question to compare"),
+    "zeros": (lambda: np.zeros(256, np.float32), "knows no word of the question"),
     "another dimension": (lambda: np.ones(5, np.float32), "shape"),
     "two vectors": (lambda: np.ones((2, 256), np.float32), "shape"),
     "nothing": (lambda: None, "shape ()"),
-    "words": (lambda: "heron", "no vectors but str"),
+    "words": (lambda: "heron", "returned str instead of vectors"),
     "an error": (lambda: dict[str, object]()["missing"], "KeyError"),
 }
 

@@ -1,11 +1,11 @@
-"""Embedders: texts to vectors, by the bundled model, a local ONNX folder or an HTTP endpoint.
+"""Embedders, which turn texts into vectors: the bundled model, a local ONNX folder or an HTTP endpoint.
 
     load_embedder()                              the bundled all-MiniLM-L6-v2
     load_embedder("path/to/folder")              model.onnx and tokenizer.json of your own
     load_embedder("openai:MODEL", api_key=…)     an OpenAI-compatible `/embeddings` endpoint
-    load_embedder("hash:128")                    no model at all: for tests and demonstrations
+    load_embedder("hash:128")                    no model, for tests and demonstrations
 
-Importing this package, or making an embedder, loads no model: that waits for the first text.
+Neither importing this package nor creating an embedder loads a model; the first text does.
 """
 
 from rifflux.models.embedder import Embedder

@@ -17,18 +17,18 @@ CURES = {
     400: "the request may be too long for the model: rerank fewer hits",
     429: "the service limits the rate: wait, or rerank less",
 }
-#: Answers are short; what is longer than this (in bytes) is not one, and would only fill the memory.
+#: The maximum bytes of an answer; a longer one is an error and would only fill the memory.
 LONGEST_ANSWER = 1 << 20
-#: The most characters that are read of a stream.
+#: The maximum characters of a stream.
 LONGEST_STREAM = 32_000
 
 
 @dataclass(frozen=True)
 class ChatModel:
-    """Asks a chat model one thing at a time, at temperature 0.
+    """A chat model, which answers single requests at temperature 0.
 
-    `timeout` is the seconds that one request may take. There are no retries: who waits for
-    a chat model has a deadline. The key is never shown, also not where the server repeats it.
+    `timeout` is in seconds per request. There are no retries, since callers of a chat model have a deadline. The key is
+    never revealed, even where the server repeats it.
     """
 
     model: str
@@ -56,8 +56,8 @@ class ChatModel:
     ) -> str:
         """Return the model's answer to `user` under the instructions of `system`. Raises `ModelError`.
 
-        `timeout` shortens the time for this request, in seconds. `spent` receives the tokens of an answered request:
-        what the server counted, else one for every four characters.
+        `timeout` shortens the time of this request, in seconds. `spent` receives the tokens of an answered request: the
+        server's count, or else one for every four characters.
         """
         messages = [{"role": "system", "content": well_formed(system)}, {"role": "user", "content": well_formed(user)}]
         body: dict[str, object] = {"model": self.model, "temperature": 0, "messages": messages}
@@ -70,7 +70,7 @@ class ChatModel:
         except (TypeError, LookupError):
             content = None
         said = content if isinstance(content, str) else ""
-        if spent:  # also where it says nothing that can be used
+        if spent:  # even if the answer is unusable
             spent(_tokens(reply, len(system + user + said)))
         if not isinstance(content, str):
             message = "answered without a message: check that it is a chat endpoint"
@@ -91,10 +91,10 @@ def stream(
     max_tokens: int,
     spent: Callable[[int], None],
 ) -> Iterator[str]:
-    """Yield the pieces of an answer as the model writes them. Raises `ModelError`, also for one that is cut off.
+    """Yield the pieces of an answer as the model writes them. Raises `ModelError`, also if it is cut off.
 
-    `stop` ends it from another thread. `spent` receives the tokens of what was written, at the end, as in a call;
-    also of an answer that was cut off or ended.
+    `stop` ends the stream from another thread. `spent` finally receives the tokens, counted as in a call, even if the
+    answer was cut off or ended.
     """
     told = [{**each, "content": well_formed(each["content"])} for each in messages]
     options = {"stream": True, "stream_options": {"include_usage": True}, "max_tokens": max_tokens}
@@ -109,13 +109,13 @@ def stream(
             if piece := _piece(frame):
                 written += len(piece)
                 if written > LONGEST_STREAM:
-                    raise _misread(chat, "writes without end")
+                    raise _misread(chat, "does not stop writing")
                 yield piece
     finally:
         if written or usage:
             spent(_tokens(usage, asked + written))
     if not frames.ended and not stop.is_set:
-        raise _misread(chat, "stopped before its answer had an end")
+        raise _misread(chat, "stopped before its answer was complete")
 
 
 def _misread(chat: ChatModel, what: str) -> ModelError:
@@ -125,9 +125,9 @@ def _misread(chat: ChatModel, what: str) -> ModelError:
 
 @dataclass
 class _Frames:
-    """The frames of a stream of server-sent events; `ended` is true once its last frame was read.
+    """The frames of a stream of server-sent events; `ended` is True once the last frame was read.
 
-    A server that cannot stream sends the whole answer, which is then a single frame.
+    A server that cannot stream sends the whole answer as a single frame.
     """
 
     chat: ChatModel
@@ -147,7 +147,7 @@ class _Frames:
                 return
             frame = _parsed(data.encode())
             if not isinstance(frame, Mapping):
-                raise _misread(self.chat, "sent half a frame")
+                raise _misread(self.chat, "sent an incomplete frame")
             if frame.get("error"):
                 raise _misread(self.chat, "broke off with an error")
             self.ended = self.ended or bool(_choice(frame).get("finish_reason"))
@@ -155,7 +155,7 @@ class _Frames:
 
 
 def _choice(frame: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the first choice of a frame; empty where there is none, as in that of the usage."""
+    """Return the first choice of a frame; empty if there is none, as in a frame of usage."""
     choices = frame.get("choices")
     if isinstance(choices, list) and choices:
         first = choices[0]
@@ -187,7 +187,7 @@ def _parsed(answer: bytes) -> Any:
 
 
 def _tokens(reply: object, characters: int) -> int:
-    """Count the tokens of a request and its answer, which have so many characters."""
+    """Return the tokens of a request and its answer: the server's count, or else a quarter of `characters`."""
     if isinstance(reply, Mapping):
         usage = reply.get("usage")
     else:

@@ -1,4 +1,4 @@
-"""How many processor cores this process may keep busy."""
+"""Processor cores and priorities available to this process."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from contextlib import suppress
 from pathlib import Path
 
 SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
-#: The lowest priority: a thread of the usual one weighs seventy times as much.
+#: The lowest priority: a thread of normal priority has seventy times its weight.
 LOWEST = 19
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def available_cores() -> int:
-    """Return the physical cores this process may run on, at least one.
+    """Return the number of physical cores that this process may run on, at least one.
 
-    Two hardware threads of one core count once: they share its arithmetic units. A container's CPU quota
-    counts too.
+    Two hardware threads of one core count once, because they share its arithmetic units. A container's CPU quota counts
+    too.
     """
     if not hasattr(os, "sched_getaffinity"):  # macOS, Windows
         return os.cpu_count() or 1
@@ -27,9 +27,9 @@ def available_cores() -> int:
 
 
 def stand_back() -> None:
-    """Let this thread, and those that it starts from now on, have what others leave of the processor.
+    """Give this thread, and those that it starts later, the lowest priority.
 
-    Only Linux knows priorities of threads; elsewhere nothing happens.
+    Only Linux has priorities of threads; elsewhere this does nothing.
     """
     if sys.platform == "linux":
         with suppress(OSError):
@@ -37,7 +37,7 @@ def stand_back() -> None:
 
 
 def _siblings(number: int) -> str:
-    """Return the hardware threads on the core of thread `number`; the thread itself where that is unknown."""
+    """Return the hardware threads on the core of thread `number`, or the thread itself if that is unknown."""
     try:
         return Path(SIBLINGS.format(number)).read_text()
     except OSError:
@@ -45,7 +45,7 @@ def _siblings(number: int) -> str:
 
 
 def _quota() -> int | None:
-    """Return the whole cores that the control group grants, or None where it sets no limit (or is an old one)."""
+    """Return the whole cores granted by the control group; None without a limit or with an old control group."""
     try:
         quota, period = QUOTA.read_text().split()
         return int(quota) // int(period)

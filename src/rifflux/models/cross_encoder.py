@@ -1,4 +1,4 @@
-"""Models that read a question and a passage together and say how well they match."""
+"""Cross-encoders: models that score a question and a passage together."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 
-#: The file in a model's folder that holds its calibration: `{"intercept": 0.3, "slope": 0.8}`.
+#: The calibration file in a model's folder: `{"intercept": 0.3, "slope": 0.8}`.
 STORED = "relevance.json"
 
 
 @dataclass(frozen=True, slots=True)
 class LogitCalibration:
-    """Turns logits into probabilities: the logistic function of `intercept + slope * logit`.
+    """Converts logits to probabilities by the logistic function of `intercept + slope * logit`.
 
-    The default is the function that cross-encoders are trained with, by binary cross-entropy. Others are fitted on
+    The default is the function of the binary cross-entropy with which cross-encoders are trained. Others are fitted to
     judged pairs (Platt, "Probabilistic Outputs for Support Vector Machines", 1999).
     """
 
@@ -49,7 +49,7 @@ class LogitCalibration:
 
     @classmethod
     def read(cls, folder: Path) -> LogitCalibration:
-        """Return the calibration in a model's folder, or the default. Raises `ModelError` for a file that is none."""
+        """Read the calibration in a model's folder, or return the default. Raises `ModelError` for an invalid file."""
         path = folder / STORED
         if not path.is_file():
             return cls()
@@ -57,9 +57,9 @@ class LogitCalibration:
             content = json.loads(path.read_text("utf-8"))
             found = cls(float(content["intercept"]), float(content["slope"]))
         except (ValueError, KeyError, TypeError) as error:
-            raise model_error(path, "is no calibration: remove it, or fetch the model again", error) from None
+            raise model_error(path, "is not a calibration: remove it, or fetch the model again", error) from None
         if not (math.isfinite(found.intercept) and math.isfinite(found.slope) and found.slope > 0):
-            raise model_error(path, "is no calibration: the slope must be above 0, and both numbers finite")
+            raise model_error(path, "is not a calibration: the slope must be above 0, and both numbers finite")
         return found
 
 
@@ -73,7 +73,7 @@ class CrossEncoder(Protocol):
 
     @property
     def calibration(self) -> LogitCalibration:
-        """Return what turns scores into probabilities of relevance."""
+        """Return the conversion of scores to probabilities of relevance."""
         ...
 
     def __call__(self, question: str, passages: Sequence[str], deadline: float | None = None) -> Scores:
@@ -85,8 +85,8 @@ class CrossEncoder(Protocol):
 class OnnxCrossEncoder:
     """A cross-encoder from a local folder with model.onnx and tokenizer.json, such as ms-marco-MiniLM-L-6-v2.
 
-    Pairs of more than `max_tokens` tokens are cut, the longer side first. Each pair runs by itself on one thread, so
-    that no score depends on its neighbours, `threads` pairs at a time (default: as many as there are cores).
+    Pairs of more than `max_tokens` tokens are truncated, the longer side first. Each pair runs separately on one
+    thread, so that no score depends on its neighbours, with `threads` pairs at a time (default: the number of cores).
     """
 
     settings: ModelSettings
@@ -114,7 +114,7 @@ class OnnxCrossEncoder:
         self, session: InferenceSession, tokenizer: Tokenizer, question: str, passage: str, deadline: float | None
     ) -> float:
         if deadline is not None and time.perf_counter() > deadline:
-            raise ModelError(f"{self.name} was not done in time: rerank fewer hits, or allow it more")
+            raise ModelError(f"{self.name} did not finish in time: rerank fewer hits, or allow more time")
         encoding = tokenizer.encode(question, passage)
         feed = encoding.feed({each.name: INTEGERS[each.type] for each in session.get_inputs()})
         try:
@@ -125,7 +125,7 @@ class OnnxCrossEncoder:
             ) from error
         if logits.size != 1:
             raise ModelError(
-                f"{self.name} gives {logits.size} numbers for a pair: a cross-encoder for ranking gives one"
+                f"{self.name} outputs {logits.size} numbers for a pair: a cross-encoder for ranking outputs one"
             )
         return float(logits.reshape(()))
 
@@ -142,15 +142,16 @@ class OnnxCrossEncoder:
         if not inputs.keys() <= set(INPUTS) or not set(inputs.values()) <= INTEGERS.keys():
             raise model_error(
                 self.settings.model,
-                f"is no cross-encoder: it takes {', '.join(inputs)}; wanted are {', '.join(INPUTS)} as integers",
+                f"is not a cross-encoder: its inputs are {', '.join(inputs)}; "
+                f"supported are {', '.join(INPUTS)} as integers",
             )
         return session, load_tokenizer(self.settings.tokenizer, self.max_tokens)
 
 
 def load_cross_encoder(choice: str, *, threads: int | None = None) -> CrossEncoder:
-    """Return the cross-encoder in the folder `choice`, or of that name where it was fetched; not loaded yet.
+    """Return the cross-encoder in the folder `choice`, or the fetched one of that name; not loaded yet.
 
-    Raises `ModelError` for one that is not on the disk: nothing is downloaded.
+    Raises `ModelError` if it is not on disk: nothing is downloaded.
     """
     folder = Path(choice).expanduser()
     if folder.is_dir():
@@ -161,7 +162,7 @@ def load_cross_encoder(choice: str, *, threads: int | None = None) -> CrossEncod
         known = fetched(choice)
     if known is None or not known.is_dir():
         if known is None:
-            problem = "is no cross-encoder on this disk: name a folder with model.onnx and tokenizer.json"
+            problem = "is not a cross-encoder on this disk: name a folder with model.onnx and tokenizer.json"
             raise model_error(folder, problem)
         raise ModelError(f"the cross-encoder {choice!r} is not on this disk", cure=Cure.FETCH_MODEL, model=choice)
     return OnnxCrossEncoder.load(known, threads=threads)

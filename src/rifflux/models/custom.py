@@ -1,4 +1,4 @@
-"""Embedders that a program brings along: completed with what they lack, and checked before anything is done."""
+"""Custom embedders: checked before use, and completed with defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rifflux.models.guarded import called, checked_vectors
 from rifflux.models.onnx import bundled_embedder, unit
 from rifflux.types import Vectors
 
-#: The backend of embedders that a program made: no name leads to them.
+#: The backend of embedders created by a program, which have no loadable name.
 CUSTOM = "custom"
 CURE = (
     "give the name or folder of a model, an object with name, dimension and embed(texts), or "
@@ -30,9 +30,9 @@ _NOT_THERE = object()
 
 
 class SimpleEmbedder(Protocol):
-    """The least that a model of a program's own has; what else an `Embedder` needs has defaults.
+    """The minimum interface of a custom model; defaults supply the rest of an `Embedder`.
 
-    It may also have `embed_query(text)`, `max_tokens`, `count_tokens(text)` and `fingerprint`, which are then the
+    It may also have `embed_query(text)`, `max_tokens`, `count_tokens(text)` and `fingerprint`, which become the
     `embed_question`, `max_tokens`, `counter` and `version` of a `CustomEmbedder`.
     """
 
@@ -50,15 +50,15 @@ class SimpleEmbedder(Protocol):
 
 @dataclass(frozen=True)
 class CustomEmbedder:
-    """An embedder made of a function `embed`, which gives a vector for each text of a list, in the order given.
+    """An embedder made from a function `embed`, which returns a vector for each text of a list, in order.
 
-    Vectors are arrays or lists of numbers, and are scaled to unit length. What `embed` raises becomes a `ModelError`,
-    as do vectors of another shape and numbers that are not finite; words answer a search then. Searches in several
-    threads call it from each.
+    Vectors are arrays or lists of numbers, and are scaled to unit length. Errors of `embed`, vectors of another shape
+    and numbers that are not finite become `ModelError`s, upon which searches use words alone. Searches in several
+    threads call it concurrently.
 
-    `embed_question` embeds a question, where that is done otherwise. `version` is a text that changes when the vectors
-    would: an index refuses vectors of another name, dimension or version. Passages have at most `max_tokens`, which
-    `counter` counts; without it, the tokenizer of the bundled model does.
+    `embed_question` embeds a question, if that differs. `version` is a text that changes whenever the vectors would: an
+    index refuses vectors of another name, dimension or version. Passages have at most `max_tokens`, counted by
+    `counter` or else by the bundled model's tokenizer.
     """
 
     embed: Callable[[list[str]], Any]
@@ -92,7 +92,7 @@ class CustomEmbedder:
     @property
     def count_tokens(self) -> Callable[[str], int]:
         """Return the function that counts the tokens of a text."""
-        # Not a method of its own: other processes that read files get the function, and the model need not go along.
+        # Not a bound method, so that processes that read files receive the function without the model.
         return self.counter or bundled_embedder().count_tokens
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -105,22 +105,22 @@ class CustomEmbedder:
         return unit(checked_vectors(self.name, called(self.name, self.embed_question, text), (self.dimension,)))
 
 
-#: What names a model, or is one.
+#: A model, or the name or folder of one.
 Model: TypeAlias = str | PathLike[str] | Embedder | SimpleEmbedder
 
 
 def embedder_of(model: Model) -> Embedder:
-    """Return an object that a program gave as an embedder. Raises `InvalidArgument` for what cannot be one."""
+    """Complete a program's object to an embedder. Raises `InvalidArgument` if it cannot be one."""
     if isinstance(model, type):
         raise InvalidArgument(f"the model {model.__name__} is a class: give an object of it, {model.__name__}(...)")
-    # Looked for without being asked for: a property may load the model.
+    # Checked without evaluation, since a property may load the model.
     if all(getattr_static(model, each, _NOT_THERE) is not _NOT_THERE for each in _COMPLETE):
         return cast(Embedder, model)
     missing = [each for each in ("name", "dimension") if not hasattr(model, each)]
     embed = getattr(model, "embed", None) or getattr(model, "embed_documents", None)
     if missing or not callable(embed):
         lacks = ", ".join([*missing, *([] if callable(embed) else ["embed"])])
-        raise InvalidArgument(f"the model {_described(model)} is no embedder, for it lacks {lacks}: {CURE}")
+        raise InvalidArgument(f"the model {_described(model)} is not an embedder: it lacks {lacks}; {CURE}")
     return CustomEmbedder(
         embed,
         model.name,  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Requests to OpenAI-compatible endpoints, bounded in time and size; errors keep the server's message."""
+"""Requests to OpenAI-compatible endpoints, bounded in time and size; errors include the server's message."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from rifflux.models.workers import current_patience
 if TYPE_CHECKING:
     import httpx2
 
-#: Statuses worth another request: the server is busy, or it failed.
+#: Statuses worth a retry: the server is busy, or it failed.
 RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
 LONGEST_PAUSE = 30.0  # seconds
 CURES = {
     400: "a text may be too long for the model",
     401: "check the API key",
     403: "check the API key and what it may use",
-    404: "check the base URL (it mostly ends in /v1) and the model's name",
+    404: "check the base URL (it usually ends in /v1) and the model's name",
     413: "send less at once",
     429: "the service limits the rate: wait, or send less at once",
 }
-#: What the client calls the moments at which it has a connection.
+#: The client's events that report an open connection.
 _CONNECTED = frozenset({"connection.connect_tcp.complete", "connection.start_tls.complete"})
 _log = logging.getLogger(__name__)
 
 
 class Stop:
-    """Ends a request of another thread immediately, even while that thread waits for the server."""
+    """A handle to end a request immediately from another thread, even while it waits for the server."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -69,9 +69,9 @@ class Stop:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A URL that takes JSON and answers with a body of at most `most_bytes`, which `model` names in messages.
+    """A URL that accepts JSON and answers with a body of at most `most_bytes`; messages call it `model`.
 
-    The message of a `ModelError` is our own; its cause holds the URL and the server's answer, with the key redacted.
+    The message of a `ModelError` is our own; its cause contains the URL and the server's answer, with the key redacted.
     """
 
     model: str
@@ -81,11 +81,10 @@ class Endpoint:
     cures: Mapping[int, str] = field(default_factory=dict)
 
     def post(self, body: Mapping[str, object], timeout: float, *, retries: int = 0, backoff: float = 0.5) -> bytes:
-        """Return the body of the answer. Raises `ModelError`.
+        """Send a request and return the body of the answer. Raises `ModelError`.
 
-        One request may take `timeout` seconds, headers and body together. It is sent again up to `retries` times where
-        that can help, after pauses that double, but not once two timeouts are over; all of it within the `patience` of
-        the thread.
+        A request may take `timeout` seconds, headers and body together. It is retried up to `retries` times where that
+        may help, after pauses that double, but not after two timeouts; all within the `patience` of the thread.
         """
         bounds = current_patience()
         retries = retries if bounds.retries else 0
@@ -98,7 +97,7 @@ class Endpoint:
                 late = time.perf_counter() + pause >= last
                 if attempt == retries or late or not failed.passing:
                     raise failed.error from None
-                _log.warning("%s; asked again in %.1f s", failed.error.cause, pause)
+                _log.warning("%s; retrying in %.1f s", failed.error.cause, pause)
                 time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
@@ -130,7 +129,7 @@ class Endpoint:
             if read > self.most_bytes:
                 raise self._endless()
             if time.perf_counter() > until:
-                raise self._late("the body drips")
+                raise self._late("the body arrives too slowly")
         if rest:
             yield rest.decode("utf-8", "replace").rstrip("\r")
 
@@ -146,11 +145,11 @@ class Endpoint:
     def _answered(
         self, body: Mapping[str, object], until: float, stop: Stop | None = None
     ) -> Iterator[httpx2.Response]:
-        """Send a request and yield its open response. Raises `_Failed`, for what fails in reading too."""
+        """Send a request and yield its open response. Raises `_Failed`, also for failures while reading."""
         import httpx2
 
         left = max(until - time.perf_counter(), 0.001)
-        # What may be ended from elsewhere has a connection that nobody else uses.
+        # A request that may be ended from elsewhere gets a connection of its own.
         traced: dict[str, Any] = {"trace": stop.watch} if stop else {}
         try:
             with (
@@ -163,12 +162,12 @@ class Endpoint:
         except httpx2.HTTPError as error:
             kind = type(error).__name__
             cure = "check that the server runs and the URL is right"
-            raise self._failed(f"was not reached ({kind}): {cure}", str(error), passing=True) from None
+            raise self._failed(f"could not be reached ({kind}): {cure}", str(error), passing=True) from None
 
     def _refused(self, response: httpx2.Response, answer: bytes) -> _Failed:
-        """Return the error of a response that is no success."""
+        """Return the error of an unsuccessful response."""
         status = response.status_code
-        cure = {**CURES, **self.cures}.get(status, "look into the server's log, or try again later")
+        cure = {**CURES, **self.cures}.get(status, "check the server's log, or try again later")
         answer_text = " ".join(answer[:1000].decode("utf-8", "replace").split())[:200]
         return self._failed(
             f"answered with status {status}: {cure}",
@@ -178,21 +177,21 @@ class Endpoint:
         )
 
     def _read(self, response: httpx2.Response, until: float) -> bytes:
-        """Return the whole body. The client's timeout is for each step, and a server that drips never exceeds it."""
+        """Read the whole body, checking the total time: the client's timeout applies to single steps only."""
         body = bytearray()
         for block in response.iter_bytes():
             body += block
             if len(body) > self.most_bytes:
                 raise self._endless()
             if time.perf_counter() > until:
-                raise self._late("the body drips")
+                raise self._late("the body arrives too slowly")
         return bytes(body)
 
     def _endless(self) -> _Failed:
-        return self._failed("answers without end: check that it is such an endpoint", "")
+        return self._failed("sent an endless answer: check that it is such an endpoint", "")
 
     def _late(self, how: str) -> _Failed:
-        return self._failed("did not answer in time: check that its server runs, or allow it more", how, passing=True)
+        return self._failed("did not answer in time: check that its server runs, or allow more time", how, passing=True)
 
     def _failed(self, message: str, answer_text: str, *, passing: bool = False, retry_after: float = 0.0) -> _Failed:
         if self.api_key:
@@ -219,7 +218,7 @@ class Endpoint:
 
 @dataclass
 class _Failed(Exception):
-    """A request failed: the error to raise, and whether another request may succeed, not before some seconds."""
+    """A failed request: the error to raise, whether a retry may succeed, and the seconds to wait before it."""
 
     error: ModelError
     passing: bool
@@ -227,7 +226,7 @@ class _Failed(Exception):
 
 
 def _retry_after(response: httpx2.Response) -> float:
-    """Return the seconds that a Retry-After header asks for, within reason; zero where it has none or a date."""
+    """Return the seconds of a Retry-After header, up to `LONGEST_PAUSE`; zero if it is missing or a date."""
     try:
         return min(float(response.headers.get("retry-after", 0)), LONGEST_PAUSE)
     except ValueError:

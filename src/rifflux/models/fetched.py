@@ -1,4 +1,4 @@
-"""Models that were fetched: by name into a folder of the user's cache. No search ever downloads anything."""
+"""Models fetched by name into the user's cache folder. Searches never download anything."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rifflux.errors import Cure, InvalidArgument, MissingExtra, ModelError
 from rifflux.models.folder import read_folder
 
 _NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
-#: What a model needs to run here; nothing else of its repository is fetched.
+#: The files needed to run a model; nothing else of its repository is fetched.
 _FILES = (
     *("model.onnx", "model.onnx_data", "onnx/model.onnx", "onnx/model.onnx_data"),
     *("tokenizer.json", "config.json", "1_Pooling/config.json"),
@@ -21,9 +21,9 @@ _FILES = (
 
 
 def fetched(name: str) -> Path:
-    """Return the folder that a model of this name is, or would be, fetched to. Raises `InvalidArgument`."""
+    """Return the folder for a fetched model of this name, existing or not. Raises `InvalidArgument`."""
     if not _NAME.fullmatch(name) or ".." in name:
-        raise InvalidArgument(f"{name!r} is no name of a model: write it as OWNER/NAME")
+        raise InvalidArgument(f"{name!r} is not the name of a model: write it as OWNER/NAME")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
     return cache / "rifflux" / "models" / name.replace("/", "--")
 
@@ -31,8 +31,8 @@ def fetched(name: str) -> Path:
 def fetch_model(name: str, *, force: bool = False) -> Path:
     """Fetch a model by its name on the Hugging Face Hub, such as `cross-encoder/ms-marco-MiniLM-L6-v2`.
 
-    Returns its folder, which was there already unless `force`. Raises `ModelError` for a model that cannot be had, or
-    has no ONNX file, and `MissingExtra`.
+    Returns its folder; an existing one is used unless `force`. Raises `ModelError` for a model that cannot be
+    downloaded or has no ONNX file, and `MissingExtra`.
     """
     folder = fetched(name)
     if folder.is_dir() and not force:
@@ -55,7 +55,7 @@ def fetch_model(name: str, *, force: bool = False) -> Path:
         part.rename(folder)
     except ModelError as error:
         raise ModelError(f"{name} cannot be used: {error}") from None
-    except Exception as error:  # whatever the network and the package break with
+    except Exception as error:  # any error of the network or the package
         raise ModelError(
             f"{name} could not be fetched ({error}): check its name and the network, or copy a folder with model.onnx "
             "and tokenizer.json here and name that"

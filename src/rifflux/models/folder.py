@@ -1,10 +1,9 @@
-"""What a model folder says about its model: `rifflux.json`, else the files of sentence-transformers.
+"""The settings in a model folder: `rifflux.json`, or else the files of sentence-transformers.
 
-`rifflux.json` may set `name`, `dimension`, `max_tokens`, `pooling` (mean, cls, max or last),
-`query_prefix`, `document_prefix`, `optimised` (the graph is run as it stands) and `digest` (of the model
-and tokenizer, which saves reading them before they are used, and is checked when they are). What it leaves
-out comes from `1_Pooling/config.json`, `sentence_bert_config.json` and
-`config_sentence_transformers.json`, and what they leave out too from the defaults of `ModelSettings`.
+`rifflux.json` may set `name`, `dimension`, `max_tokens`, `pooling` (mean, cls, max or last), `query_prefix`,
+`document_prefix`, `optimised` (the graph runs without further optimization) and `digest` (of the model and tokenizer,
+which saves reading them in advance and is verified on loading). Missing settings come from `1_Pooling/config.json`,
+`sentence_bert_config.json` and `config_sentence_transformers.json`, and then from the defaults of `ModelSettings`.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ POOLINGS = {
     "pooling_mode_max_tokens": "max",
     "pooling_mode_lasttoken": "last",
 }
-EXPECTED = "a model folder holds model.onnx (or onnx/model.onnx) and tokenizer.json"
+EXPECTED = "a model folder contains model.onnx (or onnx/model.onnx) and tokenizer.json"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """How to use a model folder. `dimension` and `digest` are None where only the model itself can tell."""
+    """The settings of a model folder. `dimension` and `digest` are None if only the model itself determines them."""
 
     model: Path
     tokenizer: Path
@@ -43,19 +42,19 @@ class ModelSettings:
     digest: str | None = None
 
     def verify(self) -> None:
-        """Read the model and its tokenizer, and raise `ModelError` unless they have the digest that is recorded."""
+        """Read the model and tokenizer, and raise `ModelError` unless they have the recorded digest."""
         if self.digest is None:
             return
         found = self.compute_digest()
         if found != self.digest:
             raise ModelError(
-                f"the files of the model {self.name} are not those that its rifflux.json records: install or copy it "
-                "again; after a change that is meant, remove the digest from rifflux.json",
-                cause=f"{self.model.parent} has the SHA-256 {found}, and its rifflux.json says {self.digest}",
+                f"the files of the model {self.name} do not match the digest in its rifflux.json: install or copy it "
+                "again; after an intended change, remove the digest from rifflux.json",
+                cause=f"{self.model.parent} has the SHA-256 {found}, not {self.digest} as in its rifflux.json",
             )
 
     def compute_digest(self) -> str:
-        """Return the SHA-256 of the model, with its external data if it has any, and the tokenizer."""
+        """Return the SHA-256 of the model, including any external data, and the tokenizer."""
         digest = hashlib.sha256()
         for path in [*sorted(self.model.parent.glob(f"{self.model.name}*")), self.tokenizer]:
             with path.open("rb") as stream:
@@ -67,7 +66,7 @@ class ModelSettings:
 def model_error(path: Path, problem: str, error: Exception | None = None) -> ModelError:
     """Return the error of a model's folder or of a file in it.
 
-    Where the folder lies, and what a library said, are for the log alone.
+    The full path and a library's message are only logged.
     """
     name = f"{path.parent.name}/{path.name}" if path.suffix else path.name
     said = f" ({error!r})" if error else ""
@@ -77,11 +76,11 @@ def model_error(path: Path, problem: str, error: Exception | None = None) -> Mod
 def read_folder(folder: Path) -> ModelSettings:
     """Read the settings of the model in `folder`, without loading the model.
 
-    Raises `ModelError` where files are missing or can't be understood.
+    Raises `ModelError` if files are missing or invalid.
     """
     folder = folder.expanduser().resolve()
     if not folder.is_dir():
-        raise model_error(folder, f"is no folder: {EXPECTED}")
+        raise model_error(folder, f"is not a folder: {EXPECTED}")
     model = _find_model(folder)
     tokenizer = folder / "tokenizer.json"
     if not tokenizer.is_file():
@@ -107,7 +106,7 @@ def _find_model(folder: Path) -> Path:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file; empty where there is no file."""
+    """Read the object in a JSON file; empty if there is no file. Raises `ModelError`."""
     if not path.is_file():
         return {}
     try:
@@ -115,7 +114,7 @@ def _read_json(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise model_error(path, "is not valid JSON: repair it or fetch the model again", error) from error
     if not isinstance(content, dict):
-        raise model_error(path, "should hold a JSON object: repair it or fetch the model again")
+        raise model_error(path, "should contain a JSON object: repair it or fetch the model again")
     return content
 
 
@@ -125,11 +124,11 @@ def _check_keys(folder: Path, own: Mapping[str, object]) -> None:
     if unknown := sorted(own.keys() - allowed):
         raise model_error(path, f"has unknown settings {', '.join(unknown)}; known: {', '.join(sorted(allowed))}")
     if own.get("pooling", "mean") not in POOLINGS.values():
-        raise model_error(path, f"asks for pooling {own['pooling']!r}; known: {', '.join(POOLINGS.values())}")
+        raise model_error(path, f"has unknown pooling {own['pooling']!r}; known: {', '.join(POOLINGS.values())}")
 
 
 def _sentence_transformers(folder: Path) -> dict[str, Any]:
-    """Return the settings that the files of sentence-transformers give."""
+    """Return the settings in the files of sentence-transformers."""
     pooling = _read_json(folder / "1_Pooling" / "config.json")
     prompts = _read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
     found = {
@@ -143,14 +142,14 @@ def _sentence_transformers(folder: Path) -> dict[str, Any]:
 
 
 def _pooling(folder: Path, config: Mapping[str, object]) -> str | None:
-    """Return the one way of pooling that a `1_Pooling/config.json` turns on; None without such a file."""
+    """Return the pooling mode enabled in `1_Pooling/config.json`, or None without such a file. Raises `ModelError`."""
     if not config:
         return None
     chosen = [name for key, name in POOLINGS.items() if config.get(key)]
     if len(chosen) != 1:
         raise model_error(
             folder,
-            f"pools in a way that is not supported; known: {', '.join(POOLINGS.values())}. "
+            f"uses unsupported pooling; known: {', '.join(POOLINGS.values())}. "
             "Export the model with its pooling inside and remove 1_Pooling",
         )
     return chosen[0]

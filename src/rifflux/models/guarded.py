@@ -1,4 +1,4 @@
-"""Guard every call of a model: bound its time, bill it, check its vectors, and pause while the model fails."""
+"""Guards on model calls: time limits, billing, checks of vectors, and a circuit breaker for failing models."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from rifflux.types import Vectors
 
 T = TypeVar("T")
 
-#: What a model is called for.
+#: The purposes of calls.
 SEARCH = "search"
 STORE = "store"
-#: Seconds for a question, and for a batch of passages that nobody waits for.
+#: The seconds for a question, and for a batch of passages that no one waits for.
 QUESTION_S = 2.0
 BATCH_S = 600.0
-#: So many passages are allowed as long as a question.
+#: The number of passages that are allowed as long as a question.
 PASSAGES = 16
-#: Calls of one model that may hang at a time before none is begun.
+#: The maximum number of hanging calls of one model, after which none is started.
 MOST_HANGING = 32
-#: After so many failures in a row a model is left alone, and tried once in so many seconds.
+#: The consecutive failures that open a model's breaker, and the seconds between attempts while it is open.
 FAILURES = 3
 PAUSE_S = 10.0
-#: Backends whose models run in this process and cost nothing by themselves.
+#: Backends whose models run in this process at no cost.
 HERE = frozenset({"onnx", "hash"})
 _log = logging.getLogger(__name__)
 
@@ -44,39 +44,39 @@ class BudgetExhausted(ModelError):
 
 
 class Wordless(ModelError):
-    """A model gives a vector of zeros for a text that has no word it knows; the model has not failed."""
+    """A model returned a zero vector, because it knows no word of the text; the model has not failed."""
 
 
 class Bill(Protocol):
-    """The cost of one call, noted before it is made."""
+    """The cost of one call, recorded before it is made."""
 
     def settle(self, tokens: int | None = None) -> None:
-        """Record that the call was answered, with the `tokens` it took if the model reports them."""
+        """Record that the call was answered, with the `tokens` it used if the model reports them."""
 
     def cancel(self) -> None:
         """Record that the call was not answered and cost nothing; no effect once it is settled."""
 
 
 class Payer(Protocol):
-    """The accounts that calls are billed to."""
+    """The accounts to which calls are billed."""
 
     def bill(self, user: str, model: str, feature: str, tokens: Callable[[], int], *, here: bool) -> Bill:
         """Return the bill of a user for a call of about `tokens()` tokens. Raises `BudgetExhausted`.
 
-        `feature` is what the call is for: `search`, `store`, `rerank` or `chat`; `here` says that the model runs in
+        `feature` is the purpose of the call: `search`, `store`, `rerank` or `chat`; `here` means that the model runs in
         this process.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class _NoBill:
-    """Notes nothing."""
+    """A bill that records nothing."""
 
     def settle(self, tokens: int | None = None) -> None:
-        """Note nothing."""
+        """Record nothing."""
 
     def cancel(self) -> None:
-        """Note nothing."""
+        """Record nothing."""
 
 
 NO_BILL: Bill = _NoBill()
@@ -97,8 +97,8 @@ FREE: Payer = _Free()
 class ModelCallFailed:
     """A call that was not answered.
 
-    `sort` is `late`, `error`, `open` (not made, for the model keeps failing) or `refused` (not made, for it is not
-    paid for). `cause` is for the log: it may hold URLs and what a server said.
+    `sort` is `late`, `error`, `open` (not made because the model keeps failing) or `refused` (not made because the
+    budget is exhausted). `cause` is for the log and may contain URLs and server messages.
     """
 
     sort: str
@@ -115,11 +115,11 @@ def logged(stopped: ModelCallFailed) -> None:
 
 @dataclass
 class Breaker:
-    """Says of one model if it may be called. Safe to share between threads.
+    """A circuit breaker for calls of one model. Safe to share between threads.
 
-    It opens after `FAILURES` failures in a row, then lets one call through in `PAUSE_S` seconds, and closes with the
-    first that succeeds. While as many calls have waited for half of their time, no other is let through: it would most
-    likely wait as long for nothing. `answered` is True once one did. `now` is a clock, in seconds.
+    It opens after `FAILURES` consecutive failures, then allows one call per `PAUSE_S` seconds, and closes on the first
+    success. While that many calls have waited for half their time, no other is allowed, since it would most likely wait
+    in vain. `answered` is True after the first success. `now` is a clock, in seconds.
     """
 
     now: Callable[[], float] = time.monotonic
@@ -130,7 +130,7 @@ class Breaker:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def lets_through(self) -> bool:
-        """Return True if a call may be made now; the one of its kind while the breaker is open."""
+        """Return True if a call may be made now; while the breaker is open, this allows a single attempt."""
         with self._lock:
             now = self.now()
             if sum(moment <= now for moment in self._slow_at) >= FAILURES:
@@ -144,7 +144,7 @@ class Breaker:
 
     @contextmanager
     def under_way(self, seconds: float) -> Iterator[None]:
-        """Note that a call of so many seconds is under way, until the block ends."""
+        """Record that a call with a limit of `seconds` is under way, until the block ends."""
         with self._lock:
             self._slow_at.append(slow_at := self.now() + seconds / 2)
         try:
@@ -154,18 +154,18 @@ class Breaker:
                 self._slow_at.remove(slow_at)
 
     def undecided(self) -> None:
-        """Note that the call that was let through says nothing of the model: another may be made at once."""
+        """Record that an allowed call was inconclusive, so that another may be made at once."""
         with self._lock:
             self._again_at = min(self._again_at, self.now())
 
     def failed(self) -> None:
-        """Note that a call failed."""
+        """Record that a call failed."""
         with self._lock:
             self._failures += 1
             self._again_at = self.now() + PAUSE_S
 
     def succeeded(self) -> None:
-        """Note that a call succeeded."""
+        """Record that a call succeeded."""
         with self._lock:
             self._failures = 0
             self.answered = True
@@ -173,12 +173,12 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The limits of calls of models, shared by all who share the models. Every call ends in a value or a `ModelError`.
+    """The limits on model calls, shared by all users of the models. Every call ends in a value or a `ModelError`.
 
-    A question may take `question_s` seconds, a batch of passages `batch_s`. A model that failed three times in a row
-    is called once in ten seconds until it answers; one that keeps three calls waiting gets no other meanwhile.
-    `payer` bills the `user`, and `stopped` receives every call that came to nothing. What is late runs on unobserved,
-    within the bounds of `workers`.
+    A question may take `question_s` seconds, a batch of passages `batch_s`. A model that failed three times in a row is
+    called once in ten seconds until it answers; one that keeps three calls waiting gets no other meanwhile. `payer`
+    bills the `user`, and `stopped` receives every failed call. Late calls run on unobserved, within the bounds of
+    `workers`.
     """
 
     question_s: float = QUESTION_S
@@ -200,16 +200,16 @@ class Guard:
         proves: bool = True,
         loads: bool = False,
     ) -> T:
-        """Return the value of `work()` if it is there within `seconds` (default: `question_s`) and before `deadline`.
+        """Return the value of `work()`, within `seconds` (default: `question_s`) and before `deadline`.
 
-        Raises `ModelError` with a message that may be shown to anybody. A model that had not half of its seconds,
-        because the caller's deadline was near, has not failed. Success `proves` that it answers, unless what it was
-        asked may have been known. The first call of a model that `loads` in this process may take `batch_s`.
+        Raises `ModelError` with a message that is safe for all users. A model that had less than half its seconds,
+        because the caller's deadline was near, has not failed. Success `proves` that the model answers, unless the
+        result may have been cached. The first call of a model that `loads` in this process may take `batch_s`.
         """
         breaker = self.breakers.setdefault(model, Breaker())
         if not breaker.lets_through():
             raise self._failure(
-                "open", model, f"{model} failed or hung {FAILURES} times: it is tried again within {PAUSE_S:g} s"
+                "open", model, f"{model} failed or hung {FAILURES} times: it will be retried within {PAUSE_S:g} s"
             )
         if loads and not breaker.answered:
             seconds = self.batch_s
@@ -236,7 +236,7 @@ class Guard:
             raise
         except RiffluxError:
             raise
-        except Exception as error:  # models of a program's own raise any
+        except Exception as error:  # custom models raise any exception
             breaker.failed()
             ours = foreign(model, error)
             self.stopped(ModelCallFailed("error", model, ours.cause, error))
@@ -249,7 +249,7 @@ class Guard:
 
     @contextmanager
     def billed(self, model: str, feature: str, tokens: Callable[[], int], *, here: bool = False) -> Iterator[Bill]:
-        """Bill the call that the block makes; an error cancels the bill. Raises `BudgetExhausted`."""
+        """Bill the call made in the block; an error cancels the bill. Raises `BudgetExhausted`."""
         bill = self.payer.bill(self.user, model, feature, tokens, here=here)
         try:
             yield bill
@@ -264,10 +264,10 @@ class Guard:
 
 
 class GuardedEmbedder:
-    """The embedder `inner`, each call of which passes a guard, and whose vectors can be compared.
+    """An embedder whose calls to `inner` pass a guard, and whose vectors are checked.
 
-    In a `hurry` the caller waits for passages as for a question: requests are not repeated and end about as soon.
-    Whatever calls no model, such as `count_tokens` and an optional `canonical`, is the embedder's own.
+    In a `hurry`, the caller waits for passages as for a question: requests are not retried and the time limit is
+    similar. Attributes that call no model, such as `count_tokens` and an optional `canonical`, are the embedder's own.
     """
 
     name: str
@@ -284,7 +284,7 @@ class GuardedEmbedder:
         self._here = inner.backend in HERE or runs_here(inner)
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the embedder."""
+        """Return an attribute of the inner embedder."""
         return getattr(self.__dict__["inner"], name)
 
     @property
@@ -297,7 +297,7 @@ class GuardedEmbedder:
 
     @property
     def hurried(self) -> GuardedEmbedder:
-        """Return this embedder with the time limits of passages that a caller waits for."""
+        """Return this embedder with the time limits of passages for which a caller waits."""
         return GuardedEmbedder(self.inner, self.guard, hurry=True)
 
     def embed_query(self, text: str) -> Vectors:
@@ -305,7 +305,7 @@ class GuardedEmbedder:
         return self.question_vector(text)
 
     def question_vector(self, text: str, dimension: int | None = None, deadline: float | None = None) -> Vectors:
-        """Return the vector of a question that vectors of this dimension are compared with. Raises `ModelError`."""
+        """Return the vector of a question, of the given dimension. Raises `ModelError`."""
 
         def work() -> Vectors:
             with self.guard.billed(self.name, SEARCH, lambda: self.inner.count_tokens(text), here=self._here):
@@ -314,9 +314,11 @@ class GuardedEmbedder:
 
         vector = self.guard(self.name, work, deadline=deadline, loads=self._here)
         if not vector.any():
-            # Nothing against the model: there are texts without a word that it knows.
-            self.guard.stopped(ModelCallFailed("error", self.name, "it gave a vector of zeros for a question"))
-            raise Wordless(f"{self.name} finds nothing in the question to compare by meaning: say it in other words")
+            # This is not a failure of the model: some texts contain no word that it knows.
+            self.guard.stopped(ModelCallFailed("error", self.name, "it returned a zero vector for a question"))
+            raise Wordless(
+                f"{self.name} knows no word of the question, so nothing was compared by meaning: rephrase it"
+            )
         return vector
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -326,7 +328,7 @@ class GuardedEmbedder:
     def passage_vectors(self, texts: Sequence[str], dimension: int | None = None) -> Vectors:
         """Return the vectors of passages, (texts, dimension). Raises `ModelError`, also if all are zeros.
 
-        A single one may be zero: some texts have no word that a model knows.
+        A single one may be zero: some texts contain no word that a model knows.
         """
 
         def tokens() -> int:
@@ -337,7 +339,7 @@ class GuardedEmbedder:
                 found = self.inner.embed_documents(texts)
             vectors = checked_vectors(self.name, found, (len(texts), dimension or self.inner.dimension))
             if len(texts) > 1 and not vectors.any() and all(any(each.isalnum() for each in text) for text in texts):
-                raise ModelError(f"{self.name} gave nothing but zeros for {len(texts)} texts: mend it")
+                raise ModelError(f"{self.name} returned only zero vectors for {len(texts)} texts: fix it")
             return vectors
 
         seconds = self._seconds(len(texts))
@@ -357,9 +359,9 @@ def runs_here(embedder: Embedder) -> bool:
 
 
 class CachingEmbedder(GuardedEmbedder):
-    """A guarded embedder for the parts of one request, which remembers the vector of each question.
+    """A guarded embedder for one request, which caches the vector of each question.
 
-    Once it failed it is not called again, also not for another text: the caller has waited long enough.
+    After a failure it is not called again, even for another text: the caller has waited long enough.
     """
 
     def __init__(self, guarded: GuardedEmbedder) -> None:
@@ -397,11 +399,11 @@ class CachingEmbedder(GuardedEmbedder):
             raise
 
 
-# A vector that cannot be compared is an error, never a result
+# Vectors that cannot be compared are errors, never results
 
 
 def called(name: str, embed: Callable[[Any], Any], given: object) -> object:
-    """Call an embedder; turn errors of other kinds, which custom models may raise, into `ModelError`."""
+    """Call an embedder; turn errors of other types, which custom models may raise, into `ModelError`."""
     try:
         return embed(given)
     except RiffluxError:
@@ -411,20 +413,20 @@ def called(name: str, embed: Callable[[Any], Any], given: object) -> object:
 
 
 def foreign(name: str, error: Exception) -> ModelError:
-    """Wrap an error of another kind in a `ModelError`. Its message may contain anything and goes to the log only."""
+    """Wrap an error of another type in a `ModelError`. Its message is only logged, since it may contain anything."""
     kind = type(error).__name__
-    cure = "mend it, or open the index with another model"
+    cure = "fix it, or open the index with another model"
     return ModelError(f"{name} failed ({kind}; the log says more): {cure}", cause=f"{kind}: {error}")
 
 
 def checked_vectors(name: str, given: object, shape: tuple[int, ...]) -> Vectors:
-    """Return the vectors that a model gave, as float32 of this shape, each number finite. Raises `ModelError`."""
+    """Return a model's vectors as finite float32 of this shape. Raises `ModelError`."""
     try:
         vectors = np.asarray(given, np.float32)
     except (TypeError, ValueError):
-        raise ModelError(f"{name} gave no vectors but {type(given).__name__}: mend it") from None
+        raise ModelError(f"{name} returned {type(given).__name__} instead of vectors: fix it") from None
     if vectors.shape != shape:
-        raise ModelError(f"{name} gave vectors of shape {vectors.shape}, not {shape}: mend it, or index again with it")
+        raise ModelError(f"{name} returned vectors of shape {vectors.shape}, not {shape}: fix it, or reindex with it")
     if not np.isfinite(vectors).all():
-        raise ModelError(f"{name} gave vectors with numbers that are not finite: mend it")
+        raise ModelError(f"{name} returned vectors with numbers that are not finite: fix it")
     return vectors

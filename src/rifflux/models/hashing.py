@@ -1,4 +1,4 @@
-"""An embedder without a model: vectors from the words and letters alone, for tests and demonstrations."""
+"""An embedder without a model: vectors from words and letters only, for tests and demonstrations."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _WORD = re.compile(r"\w+")
 class HashEmbedder:
     """Feature hashing (Weinberger et al. 2009) of words and their character trigrams.
 
-    Texts that share words, or most letters of words, have similar vectors. It knows nothing about meaning.
-    Vectors are the same in every process; a text without words has the zero vector.
+    Texts that share words, or most letters of words, have similar vectors. It knows nothing about meaning. Vectors are
+    the same in every process; a text without words has the zero vector.
     """
 
     dimension: int = 64
@@ -35,7 +35,9 @@ class HashEmbedder:
 
     def __post_init__(self) -> None:
         if self.dimension < 1:
-            raise ModelError(f"a hash embedder of {self.dimension} dimensions: give at least 1, such as `hash:64`")
+            raise ModelError(
+                f"a hash embedder cannot have {self.dimension} dimensions: give at least 1, such as `hash:64`"
+            )
 
     @property
     def spec(self) -> str:
@@ -61,7 +63,7 @@ class HashEmbedder:
 
 
 def _features(text: str) -> Iterator[tuple[str, float]]:
-    """Yield the words of a text and the trigrams of each, the word's ends marked, with their weights."""
+    """Yield the words of a text and their trigrams, with the ends of words marked, and their weights."""
     for word in _WORD.findall(well_formed(text).casefold()):
         yield word, WORD_WEIGHT
         marked = f"<{word}>"
@@ -70,7 +72,7 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
 
 
 def from_spec(spec: str, **_: object) -> HashEmbedder:
-    """Make the embedder that `hash` or `hash:DIMENSION` asks for."""
+    """Return the embedder for `hash` or `hash:DIMENSION`. Raises `ModelError`."""
     _name, _colon, dimension = spec.partition(":")
     if not dimension:
         return HashEmbedder()

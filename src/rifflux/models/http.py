@@ -18,7 +18,7 @@ from rifflux.models.onnx import bundled_embedder, unit
 from rifflux.types import Vectors
 
 OPENAI = "https://api.openai.com/v1"
-#: The options of a model that may stand behind its name.
+#: The options that may follow the name of a model.
 PREFIXES = ("query_prefix", "document_prefix")
 CURES = {
     400: "a text may be too long for the model: make chunks smaller",
@@ -31,12 +31,12 @@ CURES = {
 class HttpEmbedder:
     """Embeds texts at an OpenAI-compatible endpoint. Blank texts are not sent, and have the zero vector.
 
-    `timeout` and `backoff` are seconds: the time for one request, and the pause before the first retry,
-    which doubles with each one; a question is sent once, for somebody waits. `dimension` is learnt with one request
-    where it is not given. `query_prefix` and `document_prefix` stand before each text that is sent, which many models
-    need; they are part of `spec`, so an index records them with its vectors. The fingerprint has the model's name and
-    the prefixes, not the URL: a server may move.
-    That the same name means the same weights is found out by a probe (`rifflux.session.vectors`).
+    `timeout` and `backoff` are in seconds: the limit of one request, and the pause before the first retry, which
+    doubles each time; questions are not retried, because a user waits. An unknown `dimension` is determined by one
+    request. `query_prefix` and `document_prefix`, which many models need, precede each text that is sent; they are part
+    of `spec`, so an index records them with its vectors. The fingerprint covers the model's name and the prefixes, but
+    not the URL, since a server may move. Whether the same name still means the same weights is tested by a probe
+    (`rifflux.session.vectors`).
     """
 
     model: str
@@ -56,7 +56,7 @@ class HttpEmbedder:
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ModelError("the base URL of an embedding server starts with http:// or https:// and a host")
+            raise ModelError("the base URL of an embedding server must start with http:// or https:// and a host")
         if parts.username or parts.password:
             raise ModelError("give the key of an embedding server as API key, not inside its URL")
         if not self.model:
@@ -70,7 +70,7 @@ class HttpEmbedder:
 
     @property
     def spec(self) -> str:
-        """Return the name that `load_embedder` makes this model from, given the key."""
+        """Return the name from which `load_embedder` recreates this model, given the key."""
         prefixes = {name: getattr(self, name) for name in PREFIXES if getattr(self, name)}
         if prefixes:
             model = f"{self.model}?{urlencode(prefixes, quote_via=quote)}"
@@ -91,7 +91,7 @@ class HttpEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Return the length of a vector: as given, or that of the first answer, which is requested if need be."""
+        """Return the length of a vector: as given, or that of the first answer, which is requested if necessary."""
         if not self._dimension:
             self._ask(["dimension"])
         return self._dimension[0]
@@ -108,8 +108,8 @@ class HttpEmbedder:
 
     @property
     def count_tokens(self) -> Callable[[str], int]:
-        """Return the function that counts tokens, as the bundled model does: the server doesn't tell."""
-        # Not a method of its own: other processes that read files get the function, and no connection goes along.
+        """Return the bundled model's function to count tokens, as the server provides none."""
+        # Not a bound method, so that processes that read files receive the function without a connection.
         return bundled_embedder().count_tokens
 
     def _embed(self, texts: Sequence[str], retries: int | None = None) -> Vectors:
@@ -142,7 +142,7 @@ class HttpEmbedder:
             self._dimension.append(found)
         if found != self._dimension[0]:
             raise ModelError(
-                f"{self.model} gave vectors of {found} numbers, not {self._dimension[0]}: "
+                f"{self.model} returned vectors of {found} numbers, not {self._dimension[0]}: "
                 "the model has changed, or the dimension given is wrong"
             )
 
@@ -152,13 +152,13 @@ class HttpEmbedder:
 
 
 def _read_vectors(answer: Any, count: int) -> Vectors:
-    """Return the vectors in an answer, in the order of the texts, (count, dimension)."""
+    """Return the vectors in an answer, in the order of the texts, (count, dimension). Raises `ValueError`."""
     rows = {row.get("index", place): row["embedding"] for place, row in enumerate(answer["data"])}
     if sorted(rows) != list(range(count)) or len(answer["data"]) != count:
         raise ValueError(f"{len(answer['data'])} embeddings, or wrong indexes")
     vectors = np.array([rows[position] for position in range(count)], np.float32)
     if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
-        raise ValueError("embeddings that are no vectors of finite numbers")
+        raise ValueError("embeddings that are not vectors of finite numbers")
     return vectors
 
 
@@ -171,10 +171,10 @@ def from_spec(
     document_prefix: str = "",
     **_: object,
 ) -> HttpEmbedder:
-    """Make the embedder that `openai:MODEL` or `http(s)://HOST/v1#MODEL` names.
+    """Return the embedder for `openai:MODEL` or `http(s)://HOST/v1#MODEL`.
 
-    Prefixes that are not given may stand behind the name, as in `openai:MODEL?query_prefix=query%3A%20`. Raises
-    `ModelError` for anything else there.
+    Prefixes may also follow the name, as in `openai:MODEL?query_prefix=query%3A%20`. Raises `ModelError` for unknown
+    options.
     """
     if spec.startswith("openai:"):
         url = base_url or OPENAI

@@ -1,4 +1,4 @@
-"""Two models as one: `FIRST+SECOND`, each the name or folder of a model."""
+"""Two models joined to one: `FIRST+SECOND`, each the name or folder of a model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rifflux.types import Vectors
 
 @dataclass(frozen=True)
 class JoinedEmbedder:
-    """Embeds with both models; a vector is that of the first and that of the second side by side.
+    """Embeds with both models and concatenates the vectors.
 
-    The unit vectors are weighed by the square roots of w and 1 - w, so that a cosine is w times the one and 1 - w times
-    the other. The share w is that at which both cosines are spread equally wide among texts of any kind: what differs
-    little in one model then counts as much as what differs widely in the other.
+    The unit vectors are weighted by the square roots of w and 1 - w, so that a cosine is w times the first plus 1 - w
+    times the second. The share w equalizes the spread of both cosines among texts of any kind, so that small
+    differences in one model count as much as large ones in the other.
     """
 
     first: Embedder
@@ -34,12 +34,12 @@ class JoinedEmbedder:
 
     @cached_property
     def spec(self) -> str:
-        """Return what `load_embedder` makes this model from again."""
+        """Return the name from which `load_embedder` recreates this model."""
         return "+".join(getattr(each, "spec", each.name) for each in (self.first, self.second))
 
     @cached_property
     def dimension(self) -> int:
-        """Return the length of both vectors together."""
+        """Return the sum of both dimensions."""
         return self.first.dimension + self.second.dimension
 
     @cached_property
@@ -49,7 +49,7 @@ class JoinedEmbedder:
 
     @cached_property
     def max_tokens(self) -> int:
-        """Return how many tokens of a text both models read."""
+        """Return the maximum tokens of a text that both models read."""
         return min(self.first.max_tokens, self.second.max_tokens)
 
     @cached_property
@@ -61,13 +61,13 @@ class JoinedEmbedder:
         return 0.5
 
     def verify(self) -> None:
-        """Raise `ModelError` unless the files of both models are those that their settings record."""
+        """Raise `ModelError` unless the files of both models match their recorded digests."""
         for each in (self.first, self.second):
             if isinstance(each, Verifiable):
                 each.verify()
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return the unit vectors of texts to be found, (texts, dimension)."""
+        """Return the unit vectors of texts to index, (texts, dimension)."""
         return self._joined(self.first.embed_documents(texts), self.second.embed_documents(texts))
 
     def embed_query(self, text: str) -> Vectors:

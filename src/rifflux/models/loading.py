@@ -1,4 +1,4 @@
-"""From the name or the folder of a model, or an object of a program, to an embedder."""
+"""Loading of embedders from the name or folder of a model, or from a program's object."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rifflux.models.embedder import Embedder
 if TYPE_CHECKING:
     from rifflux.models.custom import Model
 
-#: Every name of that model.
+#: All names of the bundled model.
 BUNDLED_NAMES = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2", "minilm")
 
-#: What makes an embedder from `scheme` or `scheme:rest`.
+#: Factories of embedders for `scheme` or `scheme:rest`.
 SCHEMES = {
     "hash": "rifflux.models.hashing:from_spec",
     "http": "rifflux.models.http:from_spec",
@@ -32,29 +32,29 @@ ALLOWED = (
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """What can be named as a model: one, or a way to name many; `about` describes it."""
+    """The name of a model, or a pattern for several; `about` describes it."""
 
     spec: str
     about: str
 
 
 def known_models() -> list[KnownModel]:
-    """Return the model that comes with the package, and the ways to name others."""
+    """Return the bundled model, and the patterns for naming others."""
     return [
         KnownModel("all-MiniLM-L6-v2", "comes with the package: 384 dimensions, English; the default"),
         KnownModel("FOLDER", "a folder with model.onnx and tokenizer.json, as exported from sentence-transformers"),
-        KnownModel("minilm+FOLDER", "two models as one, better and slower than each: any two names or folders"),
+        KnownModel("minilm+FOLDER", "two models joined, better and slower than either: any two names or folders"),
         KnownModel("openai:MODEL", "an OpenAI-compatible endpoint, set by base_url and api_key"),
-        KnownModel("https://HOST/v1#MODEL", "such an endpoint at this address"),
-        KnownModel("hash:DIMENSION", "no model: words and letters hashed, for trials and tests"),
+        KnownModel("https://HOST/v1#MODEL", "such an endpoint at this URL"),
+        KnownModel("hash:DIMENSION", "no model: hashed words and letters, for trials and tests"),
     ]
 
 
 def checked_model(model: Model | None) -> str | Embedder | None:
-    """Return a model as it is loaded later: a name, or an object completed to an embedder; None for no choice.
+    """Return a model to load later: a name, an embedder, or None for no choice.
 
-    Raises `InvalidArgument` for an object that cannot embed, `ModelError` for an unknown name and a folder that holds
-    no model. Loads nothing.
+    Objects are completed to embedders. Raises `InvalidArgument` for an object that cannot embed, `ModelError` for an
+    unknown name or a folder without a model. Loads nothing.
     """
     if model is None or model == "":
         return None
@@ -64,7 +64,7 @@ def checked_model(model: Model | None) -> str | Embedder | None:
         return embedder_of(model)
     spec = str(model)
     if not is_loadable(spec):
-        raise ModelError(f"there is no model or folder called {spec!r}; allowed are {ALLOWED}")
+        raise ModelError(f"there is no model or folder called {spec!r}; use {ALLOWED}")
     if (folder := Path(spec).expanduser()).is_dir():
         from rifflux.models.folder import read_folder
 
@@ -84,9 +84,9 @@ def load_embedder(
     """Return the embedder that `spec` names, not loaded yet; the bundled one for None, and an embedder for itself.
 
     An object with `name`, `dimension` and `embed(texts)` is completed to an embedder. `threads` is for models that run
-    here, `base_url` and `api_key` for those behind HTTP, as are the prefixes: what is put before each question and each
-    text, such as `"query: "` and `"passage: "`. Raises `ModelError` for a name that is unknown and for a folder that is
-    no model, `InvalidArgument` for an object that cannot embed.
+    in this process; `base_url`, `api_key` and the prefixes are for those behind HTTP. Prefixes precede each question
+    and each text, such as `"query: "` and `"passage: "`. Raises `ModelError` for an unknown name or a folder without a
+    model, and `InvalidArgument` for an object that cannot embed.
     """
     chosen = checked_model(spec)
     if not isinstance(chosen, str | None):
@@ -120,7 +120,7 @@ def load_embedder(
 
 
 def _pair(spec: str) -> tuple[str, str] | None:
-    """Return the two models that a `+` joins; None where it is part of a name."""
+    """Return the two models joined by a `+`, or None if it is part of a name."""
     if "+" not in spec or Path(spec).expanduser().is_dir():
         return None
     parts = spec.split("+")
@@ -129,12 +129,12 @@ def _pair(spec: str) -> tuple[str, str] | None:
 
 
 def parts_of(spec: str) -> list[str]:
-    """Return the names, or folders, of the models that one is made of."""
+    """Return the names or folders of the models that a model consists of."""
     return [*(_pair(spec) or (spec,))]
 
 
 def is_loadable(spec: str) -> bool:
-    """Return True for the name of a model, an address, a folder that is there, or two of them."""
+    """Return True for the name of a model, a URL, an existing folder, or two of them joined."""
     return bool(_pair(spec)) or _is_known(spec)
 
 

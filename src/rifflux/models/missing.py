@@ -1,4 +1,4 @@
-"""The embedder of an index whose model cannot be loaded now: it is what it was, but for its vectors."""
+"""A stand-in for the embedder of an index whose model cannot be loaded."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rifflux.types import Vectors
 
 @dataclass(frozen=True)
 class MissingEmbedder:
-    """Stands for a model by what the index recorded of it; each call raises the `error` of loading it.
+    """Has the attributes that the index recorded of a model; each call raises the `error` of loading it.
 
-    So an index whose model is gone goes on like one whose model fails: words answer, and vectors come later.
+    An index without its model thus behaves like one whose model fails: words answer, and vectors follow later.
     """
 
     name: str
@@ -27,7 +27,7 @@ class MissingEmbedder:
 
     @property
     def count_tokens(self) -> Callable[[str], int]:
-        """Return the function that counts tokens, as the bundled model does."""
+        """Return the bundled model's function to count tokens."""
         return bundled_embedder().count_tokens
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -39,5 +39,5 @@ class MissingEmbedder:
         raise self._another()
 
     def _another(self) -> ModelError:
-        # One that is raised twice would collect the traces of all threads.
+        # An exception raised repeatedly would accumulate the tracebacks of all threads.
         return ModelError(str(self.error), cause=self.error.cause, cure=self.error.cure, **self.error.data)

@@ -1,4 +1,4 @@
-"""An embedder that runs an ONNX graph from a local folder, the bundled one among them."""
+"""An embedder that runs an ONNX graph from a local folder, such as the bundled model."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from rifflux.types import Vectors
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-#: The folder of the model that comes with the package.
+#: The folder of the bundled model.
 BUNDLED = Path(__file__).parent / "minilm"
 T = TypeVar("T")
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Scale vectors, along the last axis, to unit length; a zero vector stays zero."""
+    """Scale vectors to unit length along the last axis; a zero vector stays zero."""
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled = np.zeros_like(vectors, dtype=np.float32)
     np.divide(vectors, norms, out=scaled, where=norms > 0)
     return scaled
 
 
-#: Outputs that hold a finished vector for each text, as exporters call them.
+#: The usual names of outputs with one pooled vector per text.
 POOLED = ("embedding", "sentence_embedding")
 
 
 @dataclass(frozen=True)
 class OnnxEmbedder:
-    """Embeds with an ONNX graph on the CPU, `threads` texts at a time (default: as many as there are cores).
+    """Embeds with an ONNX graph on the CPU, `threads` texts at a time (default: the number of cores).
 
-    Each text runs by itself, on one thread. Two texts on two threads are done sooner than one batch of two
-    on both, nothing is padded, and no vector depends on its neighbours, as it would where a graph quantises
-    a whole batch by one scale.
+    Each text runs separately, on one thread. Two texts on two threads take less time than a batch of two on both,
+    nothing is padded, and no vector depends on its neighbours, as it would where a graph quantises a whole batch by one
+    scale.
     """
 
     settings: ModelSettings
@@ -57,11 +57,11 @@ class OnnxEmbedder:
     def load(cls, folder: str | Path, *, threads: int | None = None) -> OnnxEmbedder:
         """Return an embedder for the model in `folder`. Only settings are read; the first text loads the model."""
         if threads is not None and threads < 1:
-            raise ModelError(f"threads is {threads}: give at least 1, or leave it out to use every core")
+            raise ModelError(f"threads is {threads}: give at least 1, or omit it to use every core")
         return cls(read_folder(Path(folder)), threads)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        """Pickle the settings alone: another process loads the model for itself."""
+        """Pickle only the settings; another process loads the model itself."""
         return type(self), (self.settings, self.threads)
 
     @cached_property
@@ -74,7 +74,7 @@ class OnnxEmbedder:
 
     @cached_property
     def spec(self) -> str:
-        """Return a name or folder that `load_embedder` makes this model from; a bundled one goes by its name."""
+        """Return the name or folder from which `load_embedder` recreates this model; a bundled one has a name."""
         if self.folder.is_relative_to(Path(__file__).parent.resolve()):
             return self.name
         return str(self.folder)
@@ -85,19 +85,19 @@ class OnnxEmbedder:
 
     @cached_property
     def dimension(self) -> int:
-        """Return the length of a vector; load the model if the settings don't state it."""
+        """Return the length of a vector; loads the model if the settings don't state it."""
         return self.settings.dimension or self._graph.dimension
 
     @cached_property
     def fingerprint(self) -> str:
-        """Return hexadecimal digits of all that shapes a vector; read the model if the settings hold no digest."""
+        """Return hexadecimal digits of everything that affects vectors; reads the model if no digest is recorded."""
         settings = self.settings
         digest = settings.digest or settings.compute_digest()
         prefixes = (settings.query_prefix, settings.document_prefix)
         return fingerprint_of(digest, settings.pooling, prefixes, settings.max_tokens)
 
     def verify(self) -> None:
-        """Raise `ModelError` unless the files are those that the folder's settings record."""
+        """Raise `ModelError` unless the files match the recorded digest."""
         self.settings.verify()
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -111,9 +111,9 @@ class OnnxEmbedder:
         return self._vector(self.settings.query_prefix + text)
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the unit vectors of each text's tokens, (tokens, dimension) each, without the special tokens.
+        """Return the unit vectors of each text's tokens, (tokens, dimension) each, without special tokens.
 
-        For late interaction. Raises `ModelError` for a graph that gives only one vector per text.
+        For late interaction. Raises `ModelError` for a graph that outputs only one vector per text.
         """
         found = dict(self._each(self._token_vectors, texts))
         return [found[position] for position in range(len(texts))]
@@ -146,11 +146,11 @@ class OnnxEmbedder:
 
     def _hidden(self, encoding: Encoding) -> Vectors:
         if not self._graph.hidden:
-            raise ModelError(f"{self.name} gives no vectors of tokens: export it with its last hidden state")
+            raise ModelError(f"{self.name} outputs no token vectors: export it with its last hidden state")
         return self._graph.run(self._graph.hidden, encoding)
 
     def _each(self, work: Callable[[str], T], texts: Sequence[str]) -> Iterator[tuple[int, T]]:
-        """Yield the position and result of each text, longest first: no thread is left alone with a long one."""
+        """Yield the position and result of each text, longest first, so that no thread ends with a long one alone."""
         lengths = [*map(len, texts)]
         order = sorted(range(len(texts)), key=lengths.__getitem__, reverse=True)
         ordered = (texts[each] for each in order)
@@ -161,7 +161,7 @@ class OnnxEmbedder:
         with ThreadPoolExecutor(threads, thread_name_prefix="embed") as pool:
             yield from zip(order, pool.map(work, ordered), strict=True)
 
-    # What is loaded late, once, whichever thread comes first
+    # Loaded once, on first use, by any thread
 
     @cached_property
     def _threads(self) -> int:
@@ -186,7 +186,7 @@ class OnnxEmbedder:
 
 @dataclass(frozen=True)
 class Graph:
-    """A loaded graph. `pooled` and `hidden` name the outputs for texts and tokens, where there are any."""
+    """A loaded graph. `pooled` and `hidden` name the outputs for texts and tokens, if any."""
 
     session: InferenceSession
     pooled: str | None
@@ -195,7 +195,7 @@ class Graph:
     inputs: dict[str, type[np.int32] | type[np.int64]]
 
     def run(self, output: str, encoding: Encoding) -> Vectors:
-        """Return one output for one text: (dimension,) or (tokens, dimension)."""
+        """Return one output for one text: (dimension,) or (tokens, dimension). Raises `ModelError`."""
         feed = encoding.feed(self.inputs)
         try:
             found = self.session.run([output], feed)[0]
@@ -207,11 +207,11 @@ class Graph:
 
 
 def start_session(settings: ModelSettings) -> InferenceSession:
-    """Return a single-threaded session of onnxruntime.
+    """Start a single-threaded session of onnxruntime.
 
-    A graph that is optimised already runs as it stands; fusing again takes time, and may pick slower
-    operators. The digest is checked by a thread of its own meanwhile. Raises `ModelError` for a model that is not
-    the one that is recorded, or cannot be loaded.
+    A graph that is optimised already runs unchanged, since optimizing again takes time and may pick slower operators.
+    The digest is verified concurrently in another thread. Raises `ModelError` for a model that differs from the record
+    or cannot be loaded.
     """
     import onnxruntime
 
@@ -232,17 +232,17 @@ def start_session(settings: ModelSettings) -> InferenceSession:
 
 
 def describe(session: InferenceSession, settings: ModelSettings) -> Graph:
-    """Check that the graph is an embedder we can feed, and name its outputs."""
+    """Check that the graph is a supported embedder, and return it with its outputs. Raises `ModelError`."""
     outputs = {output.name: output.shape for output in session.get_outputs()}
     hidden = _of_rank(3, outputs)
-    # Beside vectors of tokens, another one for the text is made for other ends: a classifier's, or weights of tokens.
+    # Next to token vectors, a second output per text has other purposes, such as classification or token weights.
     pooled = next((name for name in POOLED if name in outputs), None) or (None if hidden else _of_rank(2, outputs))
     types = {item.name: item.type for item in session.get_inputs()}
     if not (pooled or hidden) or not types.keys() <= set(INPUTS) or not set(types.values()) <= INTEGERS.keys():
         raise model_error(
             settings.model,
-            f"is no embedder: it takes {', '.join(types)}, gives {', '.join(outputs)}; "
-            f"wanted are {', '.join(INPUTS)} as integers, and one vector for each text or token",
+            f"is not an embedder: its inputs are {', '.join(types)} and its outputs {', '.join(outputs)}; "
+            f"supported are {', '.join(INPUTS)} as integers, and one vector for each text or token",
         )
     dimension = outputs[pooled or hidden or ""][-1]
     if not isinstance(dimension, int):
@@ -250,7 +250,7 @@ def describe(session: InferenceSession, settings: ModelSettings) -> Graph:
     if not dimension or settings.dimension not in (None, dimension):
         raise model_error(
             settings.model,
-            f"gives vectors of {dimension or 'unknown'} numbers, its settings say "
+            f"outputs vectors of {dimension or 'unknown'} numbers, but its settings state "
             f"{settings.dimension}: set `dimension` in the folder's rifflux.json",
         )
     return Graph(session, pooled, hidden, dimension, {name: INTEGERS[kind] for name, kind in types.items()})
@@ -262,5 +262,5 @@ def _of_rank(rank: int, outputs: dict[str, Sequence[object]]) -> str | None:
 
 @cache
 def bundled_embedder(threads: int | None = None) -> OnnxEmbedder:
-    """Return the model that comes with the package, the same one for all indexes of the process."""
+    """Return the bundled model, shared by all indexes of the process."""
     return OnnxEmbedder.load(BUNDLED, threads=threads)

@@ -1,4 +1,4 @@
-"""The scale of a model's cosines for texts of any kind: stored with the model, or measured on a few texts."""
+"""The scale of a model's cosines for texts of any kind, stored with the model or measured on a few texts."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from rifflux.types import Scores
 
 #: The file of a model's scale, in the model's folder.
 STORED = "scale.json"
-#: The least reach: of a model that gives all texts the same vector.
+#: The minimum reach, for a model that maps all texts to the same vector.
 LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class ModelScale:
-    """The cosines of a model for texts of any kind.
+    """The distribution of a model's cosines for texts of any kind.
 
-    `noise` is the mean of two sentences about different things, `spread` their standard deviation, and `reach` how far
-    above the noise sentences about the same thing are. `missed` and `found` are of a question and a whole passage with
-    its title: the best of passages about something else, which is what a search finds where nothing answers, and the
-    one about the same thing.
+    `noise` is the mean for two sentences about different things, `spread` its standard deviation, and `reach` the
+    distance of sentences about the same thing above the noise. `missed` and `found` are for a question and a whole
+    passage with its title: the best passage about something else, which is the top hit where nothing answers, and the
+    passage about the same thing.
     """
 
     noise: float
@@ -35,17 +35,17 @@ class ModelScale:
     found: float
 
     def relative(self, cosines: Scores) -> Scores:
-        """Return cosines with a question as shares of the way from `missed`, 0, to `found`, 1.
+        """Rescale cosines with a question so that `missed` becomes 0 and `found` becomes 1.
 
-        Any model that is an affine function of another one gives the same.
+        The result is the same for any affine transformation of the model's cosines.
         """
         return (cosines - self.missed) / (self.found - self.missed)
 
 
 def stored_scale(embedder: Embedder) -> ModelScale | None:
-    """Return the scale that is stored in a model's folder. None without one for its fingerprint.
+    """Return the scale stored in a model's folder, or None without one for its fingerprint.
 
-    Raises `ModelError` for a file that is none.
+    Raises `ModelError` for an invalid file.
     """
     folder = getattr(embedder, "folder", None)
     path = Path(folder or "", STORED)
@@ -56,14 +56,14 @@ def stored_scale(embedder: Embedder) -> ModelScale | None:
         known = content.pop("fingerprint")
         found = ModelScale(**dict(zip(content, map(float, content.values()), strict=True)))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise model_error(path, "is no scale: remove it, or fetch the model again", error) from None
+        raise model_error(path, "is not a scale: remove it, or fetch the model again", error) from None
     if known == embedder.fingerprint:
         return found
     return None
 
 
 def measured_scale(embedder: Embedder) -> ModelScale:
-    """Return the scale of a model by what it makes of `TOPICS`. It embeds some sixty short texts."""
+    """Measure the scale of a model on `TOPICS`, by embedding some sixty short texts."""
     texts = [text for _, *sentences in TOPICS for text in sentences]
     topics = np.repeat(np.arange(len(TOPICS)), [len(sentences) for _, *sentences in TOPICS])
     sentences = embedder.embed_documents(texts).astype(np.float64)
@@ -74,13 +74,13 @@ def measured_scale(embedder: Embedder) -> ModelScale:
     noise = float(others.mean())
     spread = float(others.std())
     missed, found = _missed_and_found(embedder)
-    # A model that sees nothing of what texts are about has no reach; its cosines still differ by this much.
+    # A model that cannot distinguish topics has no reach; its cosines still differ by this much.
     least = max(spread, LEAST)
     return ModelScale(noise, spread, max(float(related.mean()) - noise, least), missed, max(found, missed + least))
 
 
 def _missed_and_found(embedder: Embedder) -> tuple[float, float]:
-    """Return the mean cosines of a question: with the best passage about something else, and with its own."""
+    """Return the mean cosine of a question with the best passage about something else, and with its own passage."""
     passages = embedder.embed_documents(["\n".join((title, " ".join(sentences))) for title, *sentences in TOPICS])
     questions = np.stack([embedder.embed_query(question) for question, *_ in TOPICS])
     cosines = questions.astype(np.float64) @ passages.astype(np.float64).T
@@ -89,7 +89,7 @@ def _missed_and_found(embedder: Embedder) -> tuple[float, float]:
     return float(cosines.max(axis=1).mean()), found
 
 
-#: Questions, each with sentences about the same thing, which it is the title of; no two rows are about the same.
+#: Questions, each the title of sentences about the same thing; no two rows share a topic.
 TOPICS = (
     (
         "How long should bread dough rise?",

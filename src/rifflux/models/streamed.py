@@ -1,4 +1,4 @@
-"""Stream answers of chat models behind the guard: billed, bounded in time, and ended once nobody reads on."""
+"""Streaming of chat answers behind the guard: billed, bounded in time, and ended when no one reads on."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from rifflux.models.guarded import (
     foreign,
 )
 
-#: Seconds until the first piece, and from one piece to the next.
+#: The maximum seconds until the first piece, and between pieces.
 FIRST_S = 20.0
 NEXT_S = 10.0
-#: Seconds after which a stream without news looks whether somebody waits for it.
+#: The seconds of silence after which a stream checks whether anyone waits for it.
 LOOK_S = 0.05
-#: Pieces that wait to be read.
+#: The maximum number of unread pieces.
 MOST_WAITING = 256
 
 Messages = Sequence[Mapping[str, str]]
@@ -36,10 +36,10 @@ Messages = Sequence[Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Streaming:
-    """Streams answers of a chat model; every call passes the guard, as `feature` of who pays.
+    """Streams answers of a chat model; every call passes the guard and is billed for `feature`.
 
-    A model that is silent for `first_s` seconds at the beginning or `next_s` later on is given up, and so is what
-    nobody reads on.
+    A model is given up if it is silent for `first_s` seconds at the beginning or `next_s` later. A stream that no one
+    reads is ended.
     """
 
     chat: ChatModel
@@ -57,15 +57,15 @@ class Streaming:
         gone: Callable[[], bool] = lambda: False,
         spent: Callable[[int], None] = lambda _: None,
     ) -> Generator[str]:
-        """Give the pieces of an answer before a deadline, a moment of `time.perf_counter()`. Raises `ModelError`.
+        """Yield the pieces of an answer before `deadline`, a moment of `time.perf_counter()`. Raises `ModelError`.
 
-        Once `gone` is true, or the iterator is closed, the model is stopped. `spent` receives the tokens it took.
+        Once `gone` returns True, or the iterator is closed, the model is stopped. `spent` receives the tokens used.
         """
         model = self.chat.model
         guard = self.guard
         breaker = guard.breakers.setdefault(model, Breaker())
         if not breaker.lets_through():
-            cause = f"{model} failed or hung {FAILURES} times: it is tried again within {PAUSE_S:g} s"
+            cause = f"{model} failed or hung {FAILURES} times: it will be retried within {PAUSE_S:g} s"
             raise self._failure("open", cause)
         characters = sum(len(each["content"]) for each in messages)
         try:
@@ -88,7 +88,7 @@ class Streaming:
             if not silent.is_callers:
                 breaker.failed()
             raise self._failure("late", f"{model} was given up: {silent}") from None
-        except Exception as error:  # whatever a client breaks with
+        except Exception as error:  # any error of a client
             breaker.failed()
             ours = foreign(model, error)
             guard.stopped(ModelCallFailed("error", model, ours.cause, error))
@@ -99,7 +99,7 @@ class Streaming:
             breaker.succeeded()
 
     def _pieces(self, call: _Call, deadline: float | None, gone: Callable[[], bool]) -> Iterator[str]:
-        """Give the pieces as they come. Raises what the call raised, and `_Silent`."""
+        """Yield the pieces as they arrive. Raises the error of the call, and `_Silent`."""
         call.begin()
         begun = time.perf_counter()
         news = begun + self.first_s
@@ -113,7 +113,7 @@ class Streaming:
             except queue.Empty:
                 now = time.perf_counter()
                 if now > min(news, until):
-                    raise _Silent("it said nothing more in time", is_callers=callers and now < news) from None
+                    raise _Silent("it was silent for too long", is_callers=callers and now < news) from None
                 continue
             if piece is None:
                 return
@@ -121,7 +121,7 @@ class Streaming:
                 raise piece
             yield piece
             if time.perf_counter() > until:
-                raise _Silent("its answer was not done in time", is_callers=callers)
+                raise _Silent("its answer was not complete in time", is_callers=callers)
             news = time.perf_counter() + self.next_s
 
     def _failure(self, sort: str, message: str) -> ModelError:
@@ -130,7 +130,7 @@ class Streaming:
 
 
 class _Silent(Exception):
-    """A model was silent for too long; `is_callers` says that only the caller's own time was up."""
+    """A model was silent for too long; `is_callers` means that only the caller's deadline had passed."""
 
     def __init__(self, message: str, *, is_callers: bool) -> None:
         super().__init__(message)
@@ -139,24 +139,24 @@ class _Silent(Exception):
 
 @dataclass
 class _Bill:
-    """The bill of a call, which its thread settles; what took no tokens is cancelled."""
+    """The bill of a call, settled by its thread; a call without tokens is cancelled."""
 
     bill: Bill
     spent: Callable[[int], None]
 
     def settle(self, tokens: int) -> None:
-        """Note the tokens of the call."""
+        """Record the tokens of the call."""
         self.spent(tokens)
         self.bill.settle(tokens)
 
     def cancel(self) -> None:
-        """Note that the call is over."""
+        """Cancel the bill, unless it is settled."""
         self.bill.cancel()
 
 
 @dataclass
 class _Call:
-    """A request in a thread of its own, whose pieces wait in a queue: None at the end, or what it raised."""
+    """A request in its own thread, which queues the pieces, then None at the end or the error."""
 
     chat: ChatModel
     messages: Messages
@@ -172,7 +172,7 @@ class _Call:
         self.thread.start()
 
     def end(self) -> None:
-        """End the request, if it is still under way; its thread ends by itself."""
+        """End the request if it is still under way; its thread then ends by itself."""
         self.stop.set()
         if self.thread is None:
             self.bill.cancel()
@@ -192,7 +192,7 @@ class _Call:
             self._put(last)
 
     def _put(self, piece: str | BaseException | None) -> bool:
-        """Have the reader read a piece; False if there is none any more."""
+        """Queue a piece for the reader; return False if the stream was ended."""
         while not self.stop.is_set:
             try:
                 self.pieces.put(piece, timeout=LOOK_S)

@@ -1,4 +1,4 @@
-"""From tokenizer.json to a tokenizer: our own where it is BERT's, else that of the `tokenizers` package."""
+"""Tokenizers from tokenizer.json: an implementation of BERT's, or else that of the `tokenizers` package."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from rifflux.types import Ids
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Package
 
-#: What a graph may take of a text, and in which types.
+#: The inputs of a graph, and their types.
 INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 INTEGERS: dict[str, type[np.int32] | type[np.int64]] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-#: What stands around a text and a pair, each with the number of its text.
+#: The layout of a text and of a pair, each part with the number of its text.
 _SINGLE = [("[CLS]", 0), ("A", 0), ("[SEP]", 0)]
 _PAIR = [*_SINGLE, ("B", 1), ("[SEP]", 1)]
 
 
 class Tokenizer(Protocol):
-    """Cuts texts into the tokens of a model. Safe to share between threads."""
+    """Splits texts into the tokens of a model. Safe to share between threads."""
 
     def encode(self, text: str, pair: str | None = None) -> Encoding:
-        """Return the tokens of a text, or of a pair, with the special ones and as many as the model takes in."""
+        """Return the tokens of a text or pair with the special tokens, truncated to the model's limit."""
         ...
 
     def count(self, text: str) -> int:
@@ -43,12 +43,12 @@ class Tokenizer(Protocol):
         ...
 
     def canonical(self, text: str) -> str:
-        """Return a text with the same tokens, and the same one for many of the texts that have them."""
+        """Return a text with the same tokens, equal for many texts that share them."""
         ...
 
 
 class PackageTokenizer:
-    """A tokenizer of the `tokenizers` package. Padding and truncation that its file asks for give way to ours."""
+    """A tokenizer of the `tokenizers` package. Padding and truncation in its file are overridden."""
 
     def __init__(self, path: Path, max_tokens: int) -> None:
         self._whole = _load_package(path)
@@ -63,11 +63,11 @@ class PackageTokenizer:
         return len(self._whole.encode(well_formed(text), add_special_tokens=False))
 
     def canonical(self, text: str) -> str:
-        return text  # nothing is known of what it ignores
+        return text  # what it ignores is unknown
 
 
 def load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
-    """Return the tokenizer in a tokenizer.json. Raises `ModelError`, and `MissingExtra` if it needs the package."""
+    """Load the tokenizer in a tokenizer.json. Raises `ModelError`, and `MissingExtra` if it needs the package."""
     try:
         vocabulary = _vocabulary(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError) as error:
@@ -82,7 +82,9 @@ def _load_package(path: Path) -> Package:
         from tokenizers import Tokenizer as Package
     except ImportError:
         raise MissingExtra(
-            f"{path.parent.name}/{path.name} is not in WordPiece", cure=Cure.INSTALL, package="rifflux[tokenizers]"
+            f"{path.parent.name}/{path.name} is not a WordPiece tokenizer",
+            cure=Cure.INSTALL,
+            package="rifflux[tokenizers]",
         ) from None
     try:
         tokenizer = Package.from_file(str(path))
@@ -94,7 +96,7 @@ def _load_package(path: Path) -> Package:
 
 
 def _vocabulary(file: object) -> WordPieceVocabulary | None:
-    """Return the vocabulary in a tokenizer.json that works as BERT's does, else None."""
+    """Return the vocabulary in a tokenizer.json that is equivalent to BERT's, or None."""
     match file:
         case {
             "normalizer": {
@@ -128,7 +130,7 @@ def _vocabulary(file: object) -> WordPieceVocabulary | None:
 
 
 def _is_bert(around: object) -> bool:
-    """Return True if [CLS] stands before a text and [SEP] behind each."""
+    """Return True if [CLS] precedes a text and [SEP] follows each one."""
     match around:
         case {"type": "BertProcessing", "cls": ["[CLS]", _], "sep": ["[SEP]", _]}:
             return True
@@ -142,18 +144,18 @@ def _layout(template: list[dict[str, dict[str, object]]]) -> list[tuple[object, 
 
 
 def _is_plain(token: object) -> bool:
-    """Return True if an added token is found in a text wherever and only where it is written so, within a word too."""
+    """Return True if an added token matches exactly its own spelling, even within a word."""
     match token:
         case {"content": str(content), "normalized": False, "lstrip": False, "rstrip": False, "single_word": False}:
             return len(content.split()) == 1 and content == content.strip()
     return False
 
 
-# BERT's tokenizer: words cut at spaces and punctuation, and each word into the longest known pieces
+# BERT's tokenizer: words are split at spaces and punctuation, and each word into the longest known pieces
 
 
-REMEMBERED_LENGTH = 64  # characters: what is longer hardly comes back, and would fill the memory
-#: What is a space to Python, and to the tokenizer a character to delete.
+REMEMBERED_LENGTH = 64  # characters: longer words rarely recur, and would fill the memory
+#: Whitespace to Python, but deleted by the tokenizer.
 DELETED = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
 IDEOGRAPHS = (
     *(range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0xF900, 0xFB00), range(0x20000, 0x2A6E0)),
@@ -163,14 +165,14 @@ IDEOGRAPHS = (
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """The tokens of a text or a pair: their ids, which of the two each is of, and which are special."""
+    """The tokens of a text or a pair: ids, the index of each token's text, and which ones are special."""
 
     ids: Sequence[int]
     type_ids: Sequence[int]
     special_tokens_mask: Sequence[int]
 
     def feed(self, inputs: Mapping[str, type[np.int32] | type[np.int64]]) -> dict[str, Ids]:
-        """Return the arrays that a graph takes of one text, by the types of its inputs."""
+        """Return the input arrays of a graph for one text, given the types of its inputs."""
         length = len(self.ids)
         values = {
             "input_ids": self.ids,
@@ -183,7 +185,7 @@ class Encoding:
 
 @dataclass(frozen=True, slots=True)
 class WordPieceVocabulary:
-    """The pieces by their text, those inside a word behind `prefix`; and the tokens that are special in any text."""
+    """The pieces by text, with `prefix` for those inside a word, and the special tokens."""
 
     ids: Mapping[str, int]
     special: Mapping[str, int]
@@ -194,7 +196,7 @@ class WordPieceVocabulary:
     strip_accents: bool
 
     def pieces(self, word: str) -> list[int]:
-        """Return the ids of a word, always the longest piece that fits; the unknown token if none does."""
+        """Return the ids of a word, by greedy longest match; the unknown token if a part has no match."""
         if len(word) > self.longest_word:
             return [self.ids[self.unknown]]
         ids = self.ids
@@ -217,7 +219,7 @@ class WordPieceVocabulary:
 
 
 class WordPiece:
-    """A tokenizer as BERT's, which takes in at most `max_tokens` tokens."""
+    """BERT's tokenizer, truncating to `max_tokens` tokens."""
 
     def __init__(self, vocabulary: WordPieceVocabulary, max_tokens: int) -> None:
         self.vocabulary = vocabulary
@@ -247,13 +249,13 @@ class WordPiece:
         return sum(map(len, self._parts(text)))
 
     def canonical(self, text: str) -> str:
-        """Return a text with the same tokens, the same one for texts that differ only in case and spaces."""
+        """Return a text with the same tokens, equal for texts that differ only in case and whitespace."""
         if not text.isascii() or any(each in text for each in (*DELETED, *self.vocabulary.special)):
             return text
         return " ".join((text.lower() if self.vocabulary.lowercase else text).split())
 
     def _parts(self, text: str) -> Iterable[tuple[int, ...]]:
-        """Return the tokens of a text by what stands between two spaces: no token reaches across one."""
+        """Return the tokens of a text word by word, since no token extends across a space."""
         if not text.isascii():
             text = well_formed(text)
         for character in DELETED:
@@ -263,7 +265,7 @@ class WordPiece:
         return [known[word] for word in text.split()]
 
     def _ids(self, text: str) -> tuple[int, ...]:
-        """Return the tokens of a text that was not seen before."""
+        """Tokenize a text that is not cached."""
         vocabulary = self.vocabulary
         found: list[int] = []
         for part in self._special.split(text):
@@ -282,7 +284,7 @@ class WordPiece:
         return decomposed.translate(self._normal)
 
     def _normalize_character(self, code: int) -> str:
-        """Return a character as the vocabulary has it: an own word if it is punctuation or an ideograph."""
+        """Normalize a character; punctuation and ideographs become words of their own."""
         character = chr(code)
         category = unicodedata.category(character)
         if character in "\t\n\r":
@@ -304,7 +306,7 @@ class WordPiece:
 
 
 def shared_lengths(first: int, second: int, room: int) -> tuple[int, int]:
-    """Return how many tokens of each text of a pair fit into `room`: the longer one gives way first."""
+    """Return the number of tokens of each text of a pair that fit into `room`; the longer one is cut first."""
     if first + second <= room:
         return first, second
     short = min(first, second, room // 2)

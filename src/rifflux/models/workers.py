@@ -1,7 +1,7 @@
 """Run work that may take too long in a thread of its own, and abandon it when time is up.
 
-Python can't stop a thread. Abandoned work runs on, so the number of such threads is bounded; once the bound is
-reached, nothing new of that name starts until one of them has ended.
+Python can't stop a thread. Abandoned work runs on, so the number of such threads is bounded; at the bound, no work of
+that name starts until one of them has ended.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ T = TypeVar("T")
 
 
 class Late(Exception):
-    """Work was not done in time, or not even started; the message says which."""
+    """Work was not finished in time, or not even started; the message tells which."""
 
 
 @dataclass
 class Workers:
-    """Runs work with a deadline, and refuses while `most_abandoned` earlier pieces of the same name run past theirs.
+    """Runs work with a deadline, and refuses while `most_abandoned` earlier calls of the same name are overdue.
 
-    The threads are daemons: the interpreter ends without waiting for them. Safe to share between threads.
+    The threads are daemons, so the interpreter exits without waiting for them. Safe to share between threads.
     """
 
     most_abandoned: int = 4
@@ -35,16 +35,16 @@ class Workers:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __call__(self, work: Callable[[], T], deadline: float | None, name: str = "work", *, retries: bool = True) -> T:
-        """Return the value of `work()`, if it is there at `deadline`, a moment of `time.perf_counter()`.
+        """Return the value of `work()`, if it is available at `deadline`, a moment of `time.perf_counter()`.
 
-        Without a deadline the work is done in the calling thread. Errors of the work come through; `Late` means that
-        time was up, or that too many earlier pieces hang. Requests that the work sends end at the deadline too, and
-        are repeated only if it `retries`.
+        Without a deadline, the work runs in the calling thread. Errors of the work propagate. Raises `Late` if time was
+        up, or if too many earlier calls hang. Requests sent by the work end at the deadline too, and are retried only
+        if it `retries`.
         """
         if deadline is None:
             return work()
         if time.perf_counter() >= deadline:
-            raise Late("no time was left for it")
+            raise Late("no time was left")
         if (busy := self._abandoned[name]) >= self.most_abandoned:
             raise Late(f"still busy with {busy} earlier requests")
         future: Future[T] = Future()
@@ -52,7 +52,7 @@ class Workers:
         wait([future], timeout=deadline - time.perf_counter())
         if not future.done():
             self._abandon(name, future)
-            raise Late("it was not done in time")
+            raise Late("it did not finish in time")
         return future.result()
 
     def _abandon(self, name: str, future: Future[T]) -> None:
@@ -68,16 +68,16 @@ def _run(work: Callable[[], T], future: Future[T], patience: Patience) -> None:
     _PATIENCE.set(patience)
     try:
         future.set_result(work())
-    except BaseException as error:  # the caller's to handle, and never an uncaught one in a thread nobody waits for
+    except BaseException as error:  # for the caller to handle; uncaught, it would be lost in the thread
         future.set_exception(error)
 
 
-# How long the requests of a thread may take: those who send them, far below, follow it
+# Limits on a thread's requests, which the code that sends them observes
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long the calls of a thread may take: until a moment of `time.perf_counter()`, and whether to try again."""
+    """The limits on a thread's calls: a moment of `time.perf_counter()`, and whether to retry."""
 
     until: float
     retries: bool
@@ -87,5 +87,5 @@ _PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
 
 def current_patience() -> Patience:
-    """Return the bounds of this thread: none outside work that has a deadline."""
+    """Return the limits of this thread, which are none outside work with a deadline."""
     return _PATIENCE.get() or Patience(math.inf, retries=True)

@@ -150,7 +150,7 @@ def test_a_hanging_reranker_is_left_out(index: Index) -> None:
         assert found.trace.reranker is None
         assert found.hits == plain.hits
     release.set()
-    assert reasons[:4] == ["rerank: hanging was left out: it was not done in time"] * 4
+    assert reasons[:4] == ["rerank: hanging was left out: it did not finish in time"] * 4
     assert reasons[4:] == ["rerank: hanging was left out: still busy with 4 earlier requests"] * 8
 
 

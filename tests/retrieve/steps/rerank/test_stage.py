@@ -124,7 +124,7 @@ def test_the_tighter_deadline_holds(own: float | None, query: float | None) -> N
     release = threading.Event()
     stage = Rerank(Doing(lambda query, hits: release.wait(PATIENCE)), deadline_ms=own)
     start = time.perf_counter()
-    with pytest.raises(StepSkipped, match="not done in time"):
+    with pytest.raises(StepSkipped, match="did not finish in time"):
         stepped(stage, asked("q", None if query is None else start + query), [hit(1)])
     release.set()
     assert time.perf_counter() - start > 0.045
@@ -149,7 +149,7 @@ def test_hanging_work_is_bounded_and_starts_again_when_it_ends() -> None:
     workers = Workers(most_abandoned=2)
     before = threading.active_count()
     for _ in range(2):
-        with pytest.raises(Late, match="not done in time"):
+        with pytest.raises(Late, match="did not finish in time"):
             workers(release.wait, time.perf_counter() + 0.01)
     for _ in range(20):
         with pytest.raises(Late, match="still busy with 2"):
