@@ -65,7 +65,7 @@ def test_missing_things_are_named(folder: Path, tmp_path: Path) -> None:
         ("corpus.jsonl", '{"_id": "a", "metadata": [1]}', r'corpus\.jsonl:5: "metadata"'),
         ("queries.jsonl", "[]", r"queries\.jsonl:4: "),
         ("queries.jsonl", '{"_id": "q4", "text": " "}', r"queries\.jsonl:4: query 'q4' has no \"text\""),
-        ("queries.jsonl", '{"_id": "q1", "text": "again"}', r"queries\.jsonl:4: query 'q1' comes twice"),
+        ("queries.jsonl", '{"_id": "q1", "text": "again"}', r"queries\.jsonl:4: query 'q1' occurs twice"),
         ("qrels/test.tsv", "q1\tcache", r"test\.tsv:6: not a query id"),
         ("qrels/test.tsv", "q1\tcache\tgood", r"test\.tsv:6: not a query id"),
     ],

@@ -76,10 +76,10 @@ def test_bare_words_may_be_labelled_generic() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "holds no question"),
+        ("", "contains no question"),
         ("what is a sieve", "questions.tsv:1: write the intent, a tab, and the question"),
         ("lookup\t \n", "questions.tsv:1: write the intent, a tab, and the question"),
-        ("\nwhim\twhat is a sieve", "questions.tsv:2: no intent 'whim'; choose from generic, keywords"),
+        ("\nwhim\twhat is a sieve", "questions.tsv:2: unknown intent 'whim'; choose from generic, keywords"),
         ('{"intent": "lookup"}', 'not an object with "intent" and "text"'),
         ('{"intent": ', 'not an object with "intent" and "text"'),
     ],

@@ -179,11 +179,11 @@ def test_a_run_of_retrievals_is_read_from_an_option(text: str, run: Run) -> None
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("retrieve,fusion=rrf", "fusion is no option of what is retrieved"),
-        ("lexical,parts=lexical", "parts is no option of a search; say mode=retrieve"),
-        ("retrieve,parts=lexical+charm", "no part 'charm' of the score of works; choose from lexical, semantic"),
-        ("retrieve,parts=", "parts= names none"),
-        ("retrieve,parts=lexical,intent=survey", "leave parts= or intent= out"),
+        ("retrieve,fusion=rrf", "fusion is not an option of retrieval"),
+        ("lexical,parts=lexical", "parts is not an option of a search; use mode=retrieve"),
+        ("retrieve,parts=lexical+charm", "'charm' is not a part of the score of works; choose from lexical, semantic"),
+        ("retrieve,parts=", "parts= is empty"),
+        ("retrieve,parts=lexical,intent=survey", "omit parts= or intent="),
     ],
 )
 def test_a_wrong_run_of_retrievals_is_told(text: str, message: str) -> None:
@@ -195,5 +195,5 @@ def test_a_wrong_run_of_retrievals_is_told(text: str, message: str) -> None:
 def test_scopes_are_refused(tmp_path: Path, cache: Cache) -> None:
     run = parse_run("retrieve")
     collection = read_beir(write_collection(tmp_path / "small"), scope="team")
-    with pytest.raises(InvalidArgument, match="leave the scope out"):
+    with pytest.raises(InvalidArgument, match="omit the scope"):
         compare(collection, [run], cache.opener(collection, [run]))

@@ -107,7 +107,7 @@ def test_another_run_is_refused(index: Index, tuning: Any) -> None:
 def test_too_few_questions_and_scopes_are_refused(index: Index, collection: Collection) -> None:
     with pytest.raises(InvalidArgument, match=r"needs 30 questions .* there are 29 of 29"):
         tune_works(index, collection.head(29))
-    with pytest.raises(InvalidArgument, match="leave the scope out"):
+    with pytest.raises(InvalidArgument, match="omit the scope"):
         tune_works(index, replace(collection, scope="team"))
 
 

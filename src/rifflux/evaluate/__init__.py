@@ -1,11 +1,11 @@
-"""How well an index ranks: judged collections, runs side by side, measures with significance, reports.
+"""Evaluation of ranking: judged collections, comparison of runs, measures with significance, reports.
 
     collection = read_beir("scifact")
     with Cache("~/.cache/rifflux/eval") as cache:
         outcomes = compare(collection, STANDARD, cache.opener(collection, STANDARD))
     print([outcome.row() for outcome in outcomes])
 
-Measures are those of trec_eval, through ir-measures: `pip install 'rifflux[eval]'`.
+Measures are those of trec_eval, computed by ir-measures: `pip install 'rifflux[eval]'`.
 """
 
 from rifflux.evaluate.build import Cache

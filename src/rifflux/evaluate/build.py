@@ -1,7 +1,7 @@
-"""Indexes of collections, built once and kept: a cache by content, model, profile and the code that reads.
+"""Cached indexes of collections, keyed by content, model, profile and the code that reads.
 
-The name of a cached file is a hash of everything that what it holds depends on, so that nothing in the cache is ever
-stale: what is not wanted any more is merely not found. Any file of it can be deleted at any time.
+The name of a cached file is a hash of everything on which its content depends, so nothing in the cache is ever stale:
+outdated files are simply not found. Any file can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from rifflux.store.sqlite.connection.connect import SCHEMA_VERSION
 from rifflux.store.sqlite.connection.locks import file_lock
 from rifflux.types import Progress
 
-#: Chunks whose vectors are carried over at a time.
+#: The number of chunks whose vectors are copied at a time.
 BATCH = 1000
-#: The packages whose code decides what an index holds of a file.
+#: The packages whose code determines the indexed content of a file.
 READING = ("ingest", "text", "works/importers", "works/merging")
-#: Without one, packs of works would hold no texts.
+#: The license given to works; without one, their packs would contain no texts.
 LICENSE = "CC0-1.0"
 
 
 class Cache(ExitStack):
-    """A folder of indexes. Leaving it closes the indexes it gave.
+    """A folder of indexes. Leaving the context closes the opened ones.
 
-    `model` names the embedder, or is one; without it, the bundled one. `threads` limits what embedding takes, and
-    `rerankers` says where the models of rerankers are.
+    `model` names the embedder, or is one; by default it is the bundled one. `threads` limits embedding, and `rerankers`
+    locates the models of rerankers.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Cache(ExitStack):
         profile: str | Profile = "files",
         progress: Progress | None = None,
     ) -> Callable[[Run], Index]:
-        """Return a function that gives the index each of `runs` asks: a run's own profile goes before `profile`.
+        """Return a function from a run to its index; a run's own profile takes precedence over `profile`.
 
         Vectors are made only if one of the runs needs them.
         """
@@ -81,10 +81,10 @@ class Cache(ExitStack):
         embed: bool = True,
         progress: Progress | None = None,
     ) -> Index:
-        """Return the index of a collection's documents, built if the cache does not have it.
+        """Return the index of a collection's documents, building it if it is not cached.
 
-        `embed=False` makes do with one without vectors. Raises `InvalidArgument` if a document cannot be indexed, and
-        `UnusableIndex` if the folder cannot be written.
+        With `embed=False`, an index without vectors suffices. Raises `InvalidArgument` if a document cannot be indexed,
+        and `UnusableIndex` if the folder is not writable.
         """
         if collection.corpus is None:
             raise InvalidArgument(f"{collection.name} has no corpus to index: evaluate it on its own index")
@@ -101,7 +101,7 @@ class Cache(ExitStack):
     def _paths(self, collection: Collection, corpus: Path, profile: Profile) -> tuple[Path, Path]:
         """Return the paths of the index without vectors and of the one with them.
 
-        Even the former depends on the model: passages are cut by its tokens.
+        Even the former depends on the model, whose tokens determine the size of passages.
         """
         family = fingerprint_of(_digest(corpus), self.embedder.fingerprint)[:12]
         analysis = (profile.language, profile.mathematics)
@@ -110,17 +110,17 @@ class Cache(ExitStack):
         return self.folder / f"{stem}-words.db", self.folder / f"{stem}.db"
 
     def _build(self, corpus: Path, path: Path, profile: Profile, *, embed: bool, progress: Progress | None) -> None:
-        """Build in another place and move it here: a cached file is whole, whatever interrupted its making.
+        """Build in a temporary folder and move the result here, so that cached files are always complete.
 
-        One process at a time builds an index; a second one waits and takes the first one's, since a file moved over one
-        that is open would damage it.
+        One process at a time builds an index; others wait and use its result, since moving a file over one that is open
+        would damage it.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             workplace = tempfile.TemporaryDirectory(prefix="building-", dir=self.folder)
         except OSError as error:
             raise UnusableIndex(
-                f"{self.folder} cannot keep indexes ({error.strerror}): name another cache folder"
+                f"{self.folder} cannot store indexes ({error.strerror}): name another cache folder"
             ) from None
         with workplace as temporary, file_lock(path.with_suffix(".lock"), waiting=lambda _: None):
             if path.exists():
@@ -144,7 +144,7 @@ def _fill(index: Index, corpus: Path, relative: Path | None, *, embed: bool, pro
         failed = index.add(corpus, embed=False, progress=progress).failed
     if failed:
         first = failed[0]
-        raise InvalidArgument(f"{first.path}: {first.reason}: mend the corpus, its judgements may be about it")
+        raise InvalidArgument(f"{first.path}: {first.reason}: fix the corpus, since judgements may refer to it")
     if embed:
         if relative:
             with open_index(relative, create=False, model=index.admin.embedder) as old:
@@ -153,7 +153,7 @@ def _fill(index: Index, corpus: Path, relative: Path | None, *, embed: bool, pro
 
 
 def _carry_vectors(old: Store, new: Store) -> None:
-    """Take over the vectors of equal texts: embedding is slow, and most changes to reading leave most texts alone."""
+    """Copy the vectors of equal texts: embedding is slow, and most changes to reading leave most texts unchanged."""
     model = old.semantic.model()
     if model is None:
         return
@@ -173,7 +173,7 @@ def _digest(path: Path) -> str:
 
 @cache
 def _code() -> str:
-    """Return a hash of the code that reads, cuts and analyzes: whoever changes it wants to see what that does."""
+    """Return a hash of the code that reads, chunks and analyzes, so that changes to it take effect."""
     digest = hashlib.blake2b()
     for folder in READING:
         for file in sorted(Path(__file__).parents[1].joinpath(folder).rglob("*.py")):

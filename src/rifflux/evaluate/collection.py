@@ -1,7 +1,7 @@
-"""Reading a judged collection in BEIR's layout: corpus.jsonl, queries.jsonl, qrels/NAME.tsv.
+"""Judged collections in BEIR's layout: corpus.jsonl, queries.jsonl, qrels/NAME.tsv.
 
-Thakur et al., "BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information Retrieval Models",
-NeurIPS 2021. Everything is checked before anything is indexed: a slip in the judgements would look like bad ranking.
+Thakur et al., "BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information Retrieval Models", NeurIPS 2021.
+Everything is validated before indexing, since errors in the judgements would look like bad ranking.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rifflux.index import Index
 from rifflux.store import JUDGEMENT
 from rifflux.types import Filter, Hit
 
-#: Of more unknown ids than this, only the number is given.
+#: The maximum number of unknown ids that a message lists.
 MOST_NAMED = 5
 _HEADER = ["query-id", "corpus-id", "score"]
 
@@ -27,7 +27,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuestion:
-    """A judged question. `grades` holds every judged document: 0 for irrelevant, growing with relevance."""
+    """A judged question. `grades` maps each judged document to its grade: 0 for irrelevant, growing with relevance."""
 
     id: str
     text: str
@@ -36,17 +36,17 @@ class JudgedQuestion:
 
 
 def by_key(hit: Hit) -> str:
-    """Return the id that a hit's document has in a collection's judgements: its key."""
+    """Return the id of a hit's document in a collection's judgements: its key."""
     return hit.key
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Questions with judgements, and the file of the documents they are about.
+    """Judged questions, and the file of the judged documents.
 
-    `qrels` names the set of judgements. `scope` is a metadata field: a question asks only among the documents that
-    share its value. `corpus` is None where an index of the documents exists already. `identify` gives the id that a
-    hit's document has in the judgements.
+    `qrels` names the set of judgements. `scope` is a metadata field: a question is searched only among the documents
+    that share its value. `corpus` is None if an index of the documents exists already. `identify` returns the id of a
+    hit's document in the judgements.
     """
 
     name: str
@@ -61,18 +61,18 @@ class Collection:
         return replace(self, questions=self.questions[:limit])
 
     def filter(self, question: JudgedQuestion) -> Filter | None:
-        """Return the filter that narrows a question to its scope."""
+        """Return the filter for the scope of a question."""
         if self.scope:
             return Filter(metadata={self.scope: question.metadata[self.scope]})
         return None
 
 
 def read_beir(folder: str | Path, qrels: str = "test", *, scope: str | None = None) -> Collection:
-    """Read and check the collection in a folder.
+    """Read and validate the collection in a folder.
 
-    Only questions with a relevant document are kept: no ranking can do better or worse on the others. Raises
-    `NotFound` for a missing file, and `InvalidArgument` for a malformed line (naming its place), for judgements of
-    questions or documents that do not exist, and for a `scope` that questions and documents do not share.
+    Questions without a relevant document are dropped, since all rankings score the same on them. Raises `NotFound` for
+    a missing file, and `InvalidArgument` for a malformed line (with its place), for judgements of questions or
+    documents that do not exist, and for a `scope` that questions and documents do not share.
     """
     folder = Path(folder).expanduser()
     corpus = _file(folder, "corpus.jsonl")
@@ -89,7 +89,7 @@ def read_beir(folder: str | Path, qrels: str = "test", *, scope: str | None = No
         if any(grade > 0 for grade in grades.get(id, {}).values())
     )
     if not questions:
-        raise InvalidArgument(f"{judgements} names no relevant document: nothing can be measured with it")
+        raise InvalidArgument(f"{judgements} contains no relevant document, so nothing can be measured")
     if scope:
         _check_scope(folder, scope, questions, list(documents.values()))
     return Collection(folder.resolve().name, qrels, questions, corpus, scope)
@@ -98,9 +98,9 @@ def read_beir(folder: str | Path, qrels: str = "test", *, scope: str | None = No
 def _file(folder: Path, name: str) -> Path:
     path = folder / name
     if not folder.is_dir():
-        raise NotFound(f"no folder {folder}: give one that holds corpus.jsonl, queries.jsonl and qrels/NAME.tsv")
+        raise NotFound(f"no folder {folder}: give one that contains corpus.jsonl, queries.jsonl and qrels/NAME.tsv")
     if not path.is_file():
-        raise NotFound(f"{folder} has no {name}: a collection holds corpus.jsonl, queries.jsonl and qrels/NAME.tsv")
+        raise NotFound(f"{folder} has no {name}: a collection contains corpus.jsonl, queries.jsonl and qrels/NAME.tsv")
     return path
 
 
@@ -113,9 +113,9 @@ def _judgements(folder: Path, name: str) -> Path:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Return the place (`file:number`) and the text of each line that holds something."""
+    """Return the place (`file:number`) and the text of each nonblank line."""
     try:
-        # Not splitlines: JSON may hold the line separators of Unicode as they are.
+        # Not splitlines, because JSON may contain Unicode line separators unescaped.
         lines = path.read_text("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise InvalidArgument(f"{path} is not UTF-8 text: {error}") from None
@@ -123,7 +123,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _records(path: Path) -> Iterator[tuple[str, Record]]:
-    """Yield the place and the object of each line; every one has an `_id`, and its metadata is an object."""
+    """Yield the place and object of each line, checking its `_id` and that its metadata is an object."""
     for place, line in _lines(path):
         try:
             record = json.loads(line)
@@ -142,7 +142,7 @@ def _read_queries(path: Path) -> dict[str, Record]:
         if not isinstance(record.get("text"), str) or not record["text"].strip():
             raise InvalidArgument(f'{place}: query {record["_id"]!r} has no "text"')
         if record["_id"] in queries:
-            raise InvalidArgument(f"{place}: query {record['_id']!r} comes twice")
+            raise InvalidArgument(f"{place}: query {record['_id']!r} occurs twice")
         queries[record["_id"]] = record
     return queries
 
@@ -168,18 +168,18 @@ def _refuse_unknown(path: Path, what: str, judged: Mapping[str, object], known: 
     if unknown:
         named = ", ".join(unknown[:MOST_NAMED]) + ", …" * (len(unknown) > MOST_NAMED)
         raise InvalidArgument(
-            f"{path} judges {len(unknown)} {what} that do not exist ({named}): remove those lines, or take the "
-            f"{'queries' if what == 'queries' else 'corpus'}.jsonl they were made for"
+            f"{path} judges {len(unknown)} {what} that do not exist ({named}): remove those lines, or use the "
+            f"{'queries' if what == 'queries' else 'corpus'}.jsonl for which they were made"
         )
 
 
 def _check_scope(folder: Path, scope: str, questions: Sequence[JudgedQuestion], documents: Sequence[Record]) -> None:
-    """Refuse a misspelt scope: it would find nothing, and count as bad ranking."""
+    """Reject a misspelt scope, which would find nothing and count as bad ranking."""
     known = {each for metadata in documents for each in _values(metadata.get(scope))}
     for question in questions:
         values = _values(question.metadata.get(scope))
         if not values:
-            raise InvalidArgument(f"query {question.id!r} of {folder} has no metadata {scope!r} to be its scope")
+            raise InvalidArgument(f"query {question.id!r} of {folder} has no metadata {scope!r} for its scope")
         if known.isdisjoint(values):
             raise InvalidArgument(
                 f"query {question.id!r} of {folder}: no document has {values[0]!r} as its metadata {scope!r}"
@@ -194,14 +194,14 @@ def _values(value: Any) -> list[Any]:
     return [value]
 
 
-# A collection made of what people judged: the events of kind `judgement` that an index holds
+# Collections of users' judgements: the events of kind `judgement` in an index
 
 
 def read_feedback(index: Index) -> Collection:
-    """Return the judgements recorded in an index, as a collection about that very index.
+    """Return the judgements recorded in an index, as a collection for the same index.
 
-    The last judgement of a query and document counts. Those of documents that are gone, and queries without any
-    relevant document, are left out. Raises `InvalidArgument` if nothing remains.
+    The last judgement of a query and document counts. Judgements of deleted documents, and queries without any relevant
+    document, are dropped. Raises `InvalidArgument` if nothing remains.
     """
     grades: dict[str, dict[str, int]] = {}
     for event in index.admin.store.registry.events(JUDGEMENT):
@@ -216,11 +216,11 @@ def read_feedback(index: Index) -> Collection:
         if any(grade > 0 for grade in graded.values())
     )
     if not questions:
-        raise InvalidArgument(f"{index.path} holds no judgement of a document as relevant", cure=Cure.JUDGE)
+        raise InvalidArgument(f"{index.path} contains no judgement of a document as relevant", cure=Cure.JUDGE)
     name = Path(index.path).stem
     return Collection(name, "feedback", questions, identify=lambda hit: _qualified(hit.namespace, hit.key))
 
 
 def _qualified(collection: str, key: str) -> str:
-    """Return a key with its folder: two folders may hold files of the same name."""
+    """Return a key with its collection, since two collections may contain files of the same name."""
     return f"{collection}/{key}"

@@ -1,4 +1,4 @@
-"""Runs side by side on one collection: the measures of each, and its difference from the first."""
+"""Comparison of runs on one collection: the measures of each, and its difference from the first."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from rifflux.types import Progress, Scores
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What a run reached on a collection.
+    """The result of a run on a collection.
 
-    `values` holds one value a question for each measure, `milliseconds` the time each took, both in the order of
-    `questions`. `interval` is the 95 % confidence interval of nDCG@10. `differences` of nDCG@10 from the first run
-    and their `p_value` are None for the first run itself. `degraded` counts the questions that each reason befell.
-    `works` has what is known of works alone, in the mean: branches among the first ten, and of packs their works, the
-    share of these that are judged relevant, and their tokens.
+    `values` contains one value per question for each measure, `milliseconds` the time of each question, both in the
+    order of `questions`. `interval` is the 95 % confidence interval of nDCG@10. `differences` of nDCG@10 from the first
+    run and their `p_value` are None for the first run itself. `degraded` counts the affected questions by reason.
+    `works` contains means specific to works: branches among the first ten, and of packs the number of works, the share
+    of these that are judged relevant, and the tokens.
     """
 
     collection: str
@@ -44,7 +44,7 @@ class RunOutcome:
         return float(self.values[measure].mean())
 
     def percentile(self, percent: float) -> float:
-        """Return the milliseconds that this percentage of the questions took at most."""
+        """Return a percentile of the questions' milliseconds."""
         return float(np.percentile(self.milliseconds, percent))
 
     def row(self) -> dict[str, Any]:
@@ -72,14 +72,14 @@ def compare(
     progress: Progress | None = None,
     left_out: Callable[[str], None] | None = None,
 ) -> list[RunOutcome]:
-    """Ask every run all questions, and compare each with the first.
+    """Answer all questions with every run, and compare each run with the first.
 
-    `index_of` gives the index that a run asks. `left_out` receives each optional run that the index refused, with
-    the reason. Raises `InvalidArgument` for no runs and for two of the same name.
+    `index_of` returns the index of a run. `left_out` receives each optional run that its index refused, with the
+    reason. Raises `InvalidArgument` without runs and for duplicate names.
     """
     names = [run.name for run in runs]
     if not names or len(set(names)) < len(names):
-        raise InvalidArgument(f"runs need different names, and at least one is needed; there are: {', '.join(names)}")
+        raise InvalidArgument(f"give at least one run, and runs with different names, not: {', '.join(names)}")
     bootstrap = bootstrap or Bootstrap()
     outcomes: list[RunOutcome] = []
     for run in runs:
@@ -115,7 +115,7 @@ def compare(
 
 
 def _of_works(collection: Collection, found: Answers) -> Mapping[str, float]:
-    """Return the means of what is known of works and their packs; nothing of other documents."""
+    """Return the means specific to works and their packs; empty for other documents."""
     if found.branches:
         means = {"branches@10": float(np.mean(found.branches))}
     else:

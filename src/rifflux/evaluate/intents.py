@@ -1,4 +1,4 @@
-"""Measure how questions are classified by intent: labelled questions, read by the retrieval of an index."""
+"""Evaluation of intent classification: labelled questions, classified by the retrieval of an index."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 from rifflux.errors import InvalidArgument, NotFound
 from rifflux.index import Index
 
-#: Bare words ask for nothing else either: a label may say both so.
+#: Keywords without a sentence request nothing specific either, so the label `generic` also accepts them.
 _PLAIN = {"keywords": "generic"}
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question, and the intent that a person says it has."""
+    """A question, and its intent as labelled by a person."""
 
     text: str
     intent: str
@@ -34,22 +34,22 @@ class TakenFor:
 
     @property
     def right(self) -> bool:
-        """Return True if the intent is the labelled one; words without a sentence count as generic, too."""
+        """Return True if the intent matches the label; predicted keywords also match the label `generic`."""
         label = self.question.intent
         return label in (self.intent, _PLAIN.get(self.intent))
 
 
 def read_labelled(path: str | Path, intents: Sequence[str]) -> list[LabelledQuestion]:
-    """Read questions from a file: a line has an intent, a tab and a question, or is JSON with `intent` and `text`.
+    """Read questions from a file whose lines are an intent, a tab and a question, or JSON with `intent` and `text`.
 
-    Raises `NotFound` without the file, `InvalidArgument` for a line that is neither and for an unknown intent.
+    Raises `NotFound` without the file, and `InvalidArgument` for an invalid line or an unknown intent.
     """
     path = Path(path).expanduser()
     if not path.is_file():
-        raise NotFound(f"no file {path}: give one with a line for each question: its intent, a tab, the question")
+        raise NotFound(f"no file {path}: give one with a line per question: intent, tab, question")
     found = [*_questions(path, intents)]
     if not found:
-        raise InvalidArgument(f"{path} holds no question: write a line for each: its intent, a tab, the question")
+        raise InvalidArgument(f"{path} contains no question: write a line for each: intent, tab, question")
     return found
 
 
@@ -62,7 +62,7 @@ def _questions(path: Path, intents: Sequence[str]) -> Iterator[LabelledQuestion]
         if line.strip():
             intent, text = _parted(line.strip(), f"{path}:{number}")
             if intent not in intents:
-                raise InvalidArgument(f"{path}:{number}: no intent {intent!r}; choose from {', '.join(intents)}")
+                raise InvalidArgument(f"{path}:{number}: unknown intent {intent!r}; choose from {', '.join(intents)}")
             yield LabelledQuestion(text, intent)
 
 
@@ -80,7 +80,7 @@ def _parted(line: str, place: str) -> tuple[str, str]:
 
 
 def intents_of(index: Index, questions: Sequence[LabelledQuestion]) -> list[TakenFor]:
-    """Return the predicted intent of each question by the retrieval of an index; nothing is searched."""
+    """Return the predicted intent of each question by the retrieval of an index, without searching."""
     found = []
     for question in questions:
         asked = index.retrieve.decide_intent(question.text)
@@ -89,7 +89,7 @@ def intents_of(index: Index, questions: Sequence[LabelledQuestion]) -> list[Take
 
 
 def summary(found: Sequence[TakenFor]) -> Mapping[str, Any]:
-    """Return the counts by intent and the questions that were taken for something else, as JSON."""
+    """Return the counts by intent and the misclassified questions, as JSON."""
     asked = Counter(each.question.intent for each in found)
     right = Counter(each.question.intent for each in found if each.right)
     wrong = [

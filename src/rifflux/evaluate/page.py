@@ -1,4 +1,4 @@
-"""Outcomes as one page of HTML: nothing is loaded from anywhere, and the text of others is escaped."""
+"""Outcomes as a self-contained HTML page, with all foreign text escaped."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ LEFT = 112
 SCALE = 172
 WIDTH = 360
 MIDDLE = 48
-#: Questions named under a plot of differences: the greatest gains, and as many losses.
+#: The number of questions listed under a plot of differences: the greatest gains, and as many losses.
 MOST_NAMED = 5
-#: Letters of a question that are shown.
+#: The maximum number of characters displayed of a question.
 MOST_LETTERS = 160
 
 _UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -42,7 +42,7 @@ _UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010fff
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A run in a chart: its length, and the ends of its whisker, as shares of the scale."""
+    """A run in a chart: the length of its bar and the ends of its whisker, as shares of the scale."""
 
     run: str
     title: str
@@ -100,7 +100,7 @@ def page(outcomes: Sequence[RunOutcome]) -> str:
 
 
 def _printable(value: object) -> object:
-    """Return a text without the characters that no XML may hold; escaping comes after."""
+    """Replace the characters in a text that XML does not allow; escaping comes later."""
     if type(value) is str:
         return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", value)
     return value
@@ -136,13 +136,13 @@ def _changes(outcome: RunOutcome) -> DocumentShift:
 
 
 def _outline(values: Scores, left: float, step: float) -> str:
-    """Return bars side by side as one outline: thousands of them stay one light element."""
+    """Return adjacent bars as a single outline, which is light even for thousands of bars."""
     tops = "".join(f"V{MIDDLE - value * (MIDDLE - 3):.2f}h{step:.3f}" for value in values)
     return tops and f"M{left:.2f} {MIDDLE}{tops}V{MIDDLE}Z"
 
 
 def _named(outcome: RunOutcome, values: Scores) -> list[tuple[float, str]]:
-    """Return the questions that gained and lost most, for reading what a run is good and bad at."""
+    """Return the questions that gained and lost most, which show the strengths and weaknesses of a run."""
     order = np.argsort(-values, kind="stable").tolist()
     chosen = [number for number in order[:MOST_NAMED] if values[number] > 0]
     chosen += [number for number in order[: -MOST_NAMED - 1 : -1] if values[number] < 0]

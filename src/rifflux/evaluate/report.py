@@ -1,4 +1,4 @@
-"""Outcomes for reading: a table for terminals."""
+"""Tables of outcomes for terminals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rifflux.evaluate.measures import MEASURES, PRIMARY
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: How the columns of numbers are headed.
+#: The headings of the numeric columns.
 LABELS: Mapping[str, str] = {
     "ndcg@10": "nDCG@10",
     "recall@20": "Recall@20",
@@ -21,7 +21,7 @@ LABELS: Mapping[str, str] = {
     "p50_ms": "p50 ms",
     "p95_ms": "p95 ms",
 }
-#: What is written after nDCG@10 where the difference from the first run is significant at this level.
+#: The marks after nDCG@10 for differences from the first run that are significant at each level.
 _MARKS = ((0.01, "**"), (0.05, "*"))
 LEGEND = """\
 bold: the best of its collection, whose number of queries is in brackets
@@ -29,7 +29,7 @@ bold: the best of its collection, whose number of queries is in brackets
 
 
 def table(outcomes: Sequence[RunOutcome]) -> Table:
-    """Return a table for a terminal: a section a collection, the best values bold, significance marked."""
+    """Return a table for a terminal, with a section per collection, best values in bold and significance marks."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -52,7 +52,7 @@ def table(outcomes: Sequence[RunOutcome]) -> Table:
     return shown
 
 
-#: How the columns of what is known of works alone are headed.
+#: The headings of the columns specific to works.
 WORKS_LABELS: Mapping[str, str] = {
     "branches@10": "branches@10",
     "packed_works": "works packed",
@@ -62,7 +62,7 @@ WORKS_LABELS: Mapping[str, str] = {
 
 
 def works_table(outcomes: Sequence[RunOutcome]) -> Table | None:
-    """Return a table of what is known of works alone: their branches and packs; None if nothing is."""
+    """Return a table of branches and packs of works, or None if there are none."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -80,12 +80,12 @@ def works_table(outcomes: Sequence[RunOutcome]) -> Table | None:
 
 
 def works_cells(outcome: RunOutcome) -> list[str]:
-    """Return the numbers of a row of the table of works as text, empty where they are not known."""
+    """Return the cells of a row of the table of works, empty where a value is unknown."""
     return [f"{outcome.works[name]:,.2f}" if name in outcome.works else "" for name in WORKS_LABELS]
 
 
 def _cells(outcome: RunOutcome) -> list[tuple[str, str]]:
-    """Return the numbers of a row as text, by the name of their column."""
+    """Return the cells of a row by column name."""
     row = outcome.row()
     numbers = [(measure, f"{row[measure]:.4f}") for measure in MEASURES]
     numbers[0] = (numbers[0][0], f"{numbers[0][1]}{mark(outcome):<2}")
@@ -99,16 +99,16 @@ def by_collection(outcomes: Sequence[RunOutcome]) -> dict[str, list[RunOutcome]]
 
 
 def label(outcome: RunOutcome) -> str:
-    """Return a collection's name, with that of its judgements where they are not the usual ones."""
+    """Return a collection's name, with that of its judgements unless it is `test`."""
     if outcome.qrels == "test":
         return outcome.collection
     return f"{outcome.collection}:{outcome.qrels}"
 
 
 def means(outcomes: Sequence[RunOutcome]) -> dict[str, dict[str, float]]:
-    """Return the mean over collections of each measure, by run; empty where there is but one collection.
+    """Return the mean over collections of each measure, by run; empty if there is only one collection.
 
-    Every collection counts the same, whatever its number of questions; a run that some lack is left out.
+    Every collection has the same weight, whatever its number of questions; runs that any collection lacks are omitted.
     """
     groups = by_collection(outcomes)
     found: dict[str, list[RunOutcome]] = {}
@@ -122,7 +122,7 @@ def means(outcomes: Sequence[RunOutcome]) -> dict[str, dict[str, float]]:
 
 
 def probability(outcome: RunOutcome) -> str:
-    """Return the p value as text; nothing for the first run."""
+    """Return the p value as text; empty for the first run."""
     if outcome.p_value is None:
         return ""
     if outcome.p_value < 0.001:
@@ -131,7 +131,7 @@ def probability(outcome: RunOutcome) -> str:
 
 
 def mark(outcome: RunOutcome) -> str:
-    """Stars where the outcome differs significantly from the first run."""
+    """Return stars if the outcome differs significantly from the first run."""
     if outcome.p_value is None:
         p = 1.0
     else:

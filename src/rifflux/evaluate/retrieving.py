@@ -1,4 +1,4 @@
-"""How retrieval of works is measured: with some parts of its score alone, with its packs, and over branches."""
+"""Evaluation of works retrieval: parts of the score in isolation, evidence packs, and branches covered."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from rifflux.evaluate.collection import Collection, JudgedQuestion
 from rifflux.index import Index
 from rifflux.types import Hit
 
-#: The mode of a run that retrieves works, and the parts of their score that it may be narrowed to.
+#: The mode of a run that retrieves works, and the parts of the score to which it may be limited.
 RETRIEVE = "retrieve"
 PARTS = ("lexical", "semantic", "citation", "field_match", "freshness", "authority")
-#: What is measured must not depend on how busy the machine is.
+#: Generous time limits, so that results do not depend on the machine's load.
 PATIENCE_MS = 10_000.0
-#: Branches are counted among so many works.
+#: The number of top works among which branches are counted.
 COVERED = 10
-#: The fields that name a branch where no subject has a code.
+#: The fields that name a branch if no subject has a code.
 NAMING = ("branch", "field", "chapter")
-#: The part of a subject's code that names its branch, by scheme.
+#: The part of a subject code that names its branch, by scheme.
 _HEADS = {"acm": re.compile(r"\d+|[A-Z]"), "msc": re.compile(r"\d\d"), "arxiv": re.compile(r"[\w-]+(?:\.\w+)?")}
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The evidence pack of a question: its works by the ids of judgements, and its tokens."""
+    """The evidence pack of a question: its works by their ids in the judgements, and its tokens."""
 
     works: tuple[str, ...]
     tokens: int
 
     def precision(self, question: JudgedQuestion) -> float:
-        """Return the share of its works that are judged relevant; none of an empty pack."""
+        """Return the share of its works that are judged relevant; 0 for an empty pack."""
         relevant = sum(question.grades.get(work, 0) > 0 for work in self.works)
         if self.works:
             return relevant / len(self.works)
@@ -45,7 +45,7 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class Retriever:
-    """Asks an index for works as a run does: by `parts` of the score alone, and with a given `mode`."""
+    """Retrieves works from an index as a run does, limited to `parts` of the score and with a given `mode`."""
 
     index: Index
     collection: Collection
@@ -53,7 +53,7 @@ class Retriever:
     mode: str | None = None
 
     def asker(self) -> Callable[..., Any]:
-        """Return the retrieval of the index, without deadlines of its own, by the parts of the score alone."""
+        """Return the retrieval of the index without tight deadlines, limited to the parts of the score."""
         retrieve = self.index.retrieve
         patient = replace(retrieve.settings, expansion_ms=PATIENCE_MS, rerank_ms=PATIENCE_MS)
         retrieve = replace(retrieve, settings=patient)
@@ -65,9 +65,9 @@ class Retriever:
         return replace(retrieve, intents=dict.fromkeys(retrieve.intents, alone))
 
     def __call__(self, question: JudgedQuestion, works: int) -> tuple[tuple[Hit, ...], Packed, float, tuple[str, ...]]:
-        """Return the works found for a question, the pack, the seconds that it took, and what degraded."""
+        """Return the works found for a question, the pack, the seconds it took, and the notices of degradation."""
         if self.collection.scope:
-            raise InvalidArgument("works are retrieved of the whole index: leave the scope out, or search")
+            raise InvalidArgument("works are retrieved from the whole index: omit the scope, or search")
         ask = self.asker()
         start = perf_counter()
         found = ask(question.text, mode=self.mode, top_k=works)
@@ -83,17 +83,17 @@ class Retriever:
 
 
 def checked_parts(text: str) -> tuple[str, ...]:
-    """Return the parts that `lexical+semantic` names. Raises `InvalidArgument` for one that is none."""
+    """Return the parts in text such as `lexical+semantic`. Raises `InvalidArgument` for an unknown one."""
     parts = tuple(filter(None, (each.strip() for each in text.split("+"))))
     if unknown := [part for part in parts if part not in PARTS]:
-        raise InvalidArgument(f"no part {unknown[0]!r} of the score of works; choose from {', '.join(PARTS)}")
+        raise InvalidArgument(f"{unknown[0]!r} is not a part of the score of works; choose from {', '.join(PARTS)}")
     if not parts:
-        raise InvalidArgument(f"parts= names none: join some of {', '.join(PARTS)} with +")
+        raise InvalidArgument(f"parts= is empty: join some of {', '.join(PARTS)} with +")
     return parts
 
 
 def branches_of(index: Index, hits: Sequence[Hit]) -> int:
-    """Return of how many branches the first works are: by codes of their subjects, else by a chapter or field."""
+    """Count the branches of the first works, by the codes of their subjects or else by a chapter or field."""
     first = hits[:COVERED]
     ids = np.array([int(hit.id, 16) for hit in first], np.int64)
     heads = set()
@@ -105,6 +105,6 @@ def branches_of(index: Index, hits: Sequence[Hit]) -> int:
 
 
 def _named(hits: Sequence[Hit]) -> int:
-    """Return how many values works have of the first of the fields that any of them has."""
+    """Count the values of works in the first naming field that any of them has."""
     values = ({str(hit.metadata[name]) for hit in hits if name in hit.metadata} for name in NAMING)
     return len(next(filter(None, values), ()))

@@ -1,4 +1,4 @@
-"""What is compared: a run is a name and the arguments of a search or a retrieval; asking it gives ranked documents."""
+"""Runs to compare: a run is a name and the arguments of a search or retrieval, whose answers are ranked documents."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from rifflux.session.arguments import checked_mode
 from rifflux.session.profile import profile as find_profile
 from rifflux.types import Hit, Progress, Results, Scores
 
-#: Different documents wanted of each question: as deep as the deepest measure looks.
+#: The number of distinct documents needed per question, the depth of the deepest measure.
 DOCUMENTS = 20
-#: Chunks asked for, and asked for next while they belong to too few documents.
+#: The number of chunks requested, increased while they belong to too few documents.
 DEPTHS = (100, 300, MOST_RESULTS)
-#: The profile of indexes that works are retrieved from.
+#: The profile of indexes from which works are retrieved.
 WORKS = "works"
-#: Questions asked before the clock counts: they load the model, the vectors and the disk's cache.
+#: The number of questions before timing starts, which load the model, the vectors and the disk cache.
 WARM_UP = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A way of searching. `options` are keyword arguments of `Index.search`; `profile` None is the index's own.
+    """A named search configuration. `options` are arguments of `Index.search`; without `profile`, the index's applies.
 
-    The mode `retrieve` retrieves works, by `parts` of their score where these are options, as a question of `intent`.
-    An `optional` run is left out of a comparison where the index refuses it, such as a reranker without its model.
+    The mode `retrieve` retrieves works, limited to the `parts` of their score or with the `intent` in the options. An
+    `optional` run is skipped if the index refuses it, such as a reranker without its model.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Run:
 
     @property
     def needs_vectors(self) -> bool:
-        """Return True if it asks anything but the words."""
+        """Return True if it uses more than words."""
         return self.retrieves or checked_mode(self.options.get("mode", HYBRID)) != LEXICAL
 
     @property
@@ -66,16 +66,16 @@ class Run:
             profile = replace(find_profile(self.profile), language=profile.language)
         if self.retrieves:
             return index.using(profile)
-        # Judged are hundreds of hits a question, of which nobody reads how relevant they are.
+        # Hundreds of hits per question are judged, whose calibrated relevance is not used.
         return index.using(profile if "min_score" in self.options else profile.without("relevance"))
 
 
-#: What is compared when nothing is said.
+#: The default runs of a comparison.
 STANDARD = tuple(Run(mode, {"mode": mode}) for mode in (LEXICAL, SEMANTIC, HYBRID))
 
 
 def ablation(profile: str | None = None) -> tuple[Run, ...]:
-    """Return runs that tell the parts of a profile's ranking apart: steps of its search, or of the score of works."""
+    """Return runs that isolate parts of a profile's ranking: steps of its search, or parts of the score of works."""
     if profile == WORKS:
         return _works_ablation()
     return _search_ablation()
@@ -90,9 +90,9 @@ def _search_ablation() -> tuple[Run, ...]:
 
 
 def _works_ablation() -> tuple[Run, ...]:
-    """Return words, meaning, both, then one more part of the score of works in each, and what a caller gets.
+    """Return words, meaning, both, then both with one more part of the score of works at a time, and the default.
 
-    The last reads the intent of each question; those before weigh every question alike.
+    The last uses the intent of each question; the others weight all questions alike.
     """
     both: tuple[str, ...] = ("lexical", "semantic")
     added = {"+ citations": "citation", "+ subjects": "field_match", "+ authority": "authority"}
@@ -108,23 +108,23 @@ def _works_ablation() -> tuple[Run, ...]:
     )
 
 
-# From an option to a run
+# Parsing of runs
 
 
 def parse_run(text: str) -> Run:
-    """Return a run from `option=value` pairs with commas between: `name=best,mode=hybrid,fusion=rrf`.
+    """Parse a run from comma-separated `option=value` pairs: `name=best,mode=hybrid,fusion=rrf`.
 
-    A word alone is a mode: `hybrid,fusion=rrf`, or `retrieve,parts=lexical+citation` for works. Without a name, the
-    text is it. Raises `InvalidArgument` naming what is allowed.
+    A single word is a mode: `hybrid,fusion=rrf`, or `retrieve,parts=lexical+citation` for works. The default name is
+    the text itself. Raises `InvalidArgument` with the allowed values.
     """
     options: dict[str, Any] = {}
     for part in text.split(","):
         name, equals, value = (each.strip() for each in part.partition("="))
         name, value = (name, value) if equals else ("mode", name)
         if name not in _OPTIONS:
-            raise InvalidArgument(f"the run {text!r}: no option {name!r}; choose from {', '.join(_OPTIONS)}")
+            raise InvalidArgument(f"the run {text!r}: unknown option {name!r}; choose from {', '.join(_OPTIONS)}")
         if name in options:
-            raise InvalidArgument(f"the run {text!r} says {name} twice")
+            raise InvalidArgument(f"the run {text!r} sets {name} twice")
         options[name] = _OPTIONS[name](value)
     name = options.pop("name", text.strip())
     profile = options.pop("profile", None)
@@ -135,23 +135,23 @@ def parse_run(text: str) -> Run:
         wrong = sorted(options.keys() & (_RETRIEVING - {"mode"}))
     if wrong:
         if run.retrieves:
-            told = "what is retrieved"
+            told = "retrieval"
         else:
-            told = "a search; say mode=retrieve"
-        raise InvalidArgument(f"the run {text!r}: {wrong[0]} is no option of {told}")
+            told = "a search; use mode=retrieve"
+        raise InvalidArgument(f"the run {text!r}: {wrong[0]} is not an option of {told}")
     if {"parts", "intent"} <= options.keys():
-        raise InvalidArgument(f"the run {text!r}: parts weigh every question alike, so leave parts= or intent= out")
+        raise InvalidArgument(f"the run {text!r}: parts weight all questions alike, so omit parts= or intent=")
     return run
 
 
 def _name(text: str) -> str:
     if not text:
-        raise InvalidArgument("a run's name is empty: leave name= out, or say one")
+        raise InvalidArgument("the name of a run is empty: omit name= or give one")
     return text
 
 
 def _mode(text: str) -> str:
-    """Return a mode in its canonical name, but for the one that means a reranker too, and that of works."""
+    """Return the canonical name of a mode, except for `retrieve` and the mode that implies a reranker."""
     if text == RETRIEVE:
         return text
     mode = checked_mode(text)
@@ -161,7 +161,7 @@ def _mode(text: str) -> str:
 
 
 def _fusion(text: str) -> str:
-    """Return a fusion as it is spelled, with its knobs. Raises `InvalidArgument` for one that is unknown."""
+    """Return the text of a fusion with its parameters. Raises `InvalidArgument` if it is unknown."""
     fusion_of(text)
     return text
 
@@ -196,15 +196,15 @@ _OPTIONS: Mapping[str, Callable[[str], str | float | tuple[str, ...]]] = {
 }
 
 
-# Asking
+# Answering
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The documents found for each question's id, best first; milliseconds by question, in order; what degraded.
+    """The ranked documents by question id, best first, and the milliseconds of each question, in order.
 
-    `degraded` counts the questions that each reason befell. Of works, `packs` are the evidence packs by question, where
-    there are any, and `branches` of how many branches the first works of each question are.
+    `degraded` counts the affected questions by reason. For works, `packs` are the evidence packs by question, if any,
+    and `branches` the number of branches among the first works of each question.
     """
 
     rankings: Mapping[str, Sequence[str]]
@@ -217,10 +217,10 @@ class Answers:
 def answers(
     index: Index, collection: Collection, run: Run, *, ignore_identical: bool = False, progress: Progress | None = None
 ) -> Answers:
-    """Ask all questions of a collection.
+    """Answer all questions of a collection.
 
-    A document counts at its best chunk. `ignore_identical` leaves out the document that has the question's own id, for
-    collections whose questions are documents. The time is that of the first search of a question, `top_k` 100.
+    A document counts at its best chunk. `ignore_identical` excludes the document with the question's own id, for
+    collections whose questions are documents. The time is that of the first search of a question, with `top_k` 100.
     """
     asker = _Asker(index, collection, run, ignore_identical)
     for question in collection.questions[:WARM_UP]:
@@ -249,7 +249,7 @@ class _Asker:
     branches: list[int] = field(default_factory=list)
 
     def __call__(self, question: JudgedQuestion) -> tuple[list[str], float, tuple[str, ...]]:
-        """Return the best documents, the seconds of the first search, and what degraded in it."""
+        """Return the best documents, the seconds of the first search, and its notices of degradation."""
         if self.run.retrieves:
             return self._retrieved(question)
         start = time.perf_counter()
@@ -268,7 +268,7 @@ class _Asker:
         )
 
     def _retrieved(self, question: JudgedQuestion) -> tuple[list[str], float, tuple[str, ...]]:
-        """Return the best works, the seconds of their retrieval, and what degraded in it."""
+        """Return the best works, the seconds of their retrieval, and its notices of degradation."""
         options = self.run.options
         retriever = Retriever(self.index, self.collection, options.get("parts", ()), options.get("intent"))
         hits, self.packs[question.id], seconds, degraded = retriever(question, DOCUMENTS)
@@ -276,7 +276,7 @@ class _Asker:
         return self._documents(question, hits), seconds, degraded
 
     def search(self, question: JudgedQuestion, top_k: int) -> Results:
-        """Ask the index."""
+        """Search the index for a question."""
         narrow = self.collection.filter(question)
         return self.index.search(question.text, top_k=top_k, filter=narrow, **self.run.options)
 

@@ -1,8 +1,8 @@
-"""Fits how an index ranks to questions with judged answers: its fusion, then the weights of the reranker `features`.
+"""Fit an index's ranking to judged questions: its fusion, then the weights of the reranker `features`.
 
-Every way of weighing is tried on every question. In each of a few folds, the one that is best on the other questions is
-judged on those of the fold, so that what is reported is what to expect of new questions. It is kept only if that is
-better than what the index does today by more than chance would give.
+Every candidate is evaluated on every question. In each of a few folds, the best one on the other questions is evaluated
+on those of the fold, so that the report predicts the results on new questions. A candidate is kept only if it is
+significantly better than the present ranking.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from rifflux.types import Ids, Progress, Ranking, Scores
 
 T = TypeVar("T")
 
-#: With fewer questions, hardly any gain differs from chance.
+#: With fewer questions, hardly any gain is significant.
 FEWEST = 30
-#: A gain is kept if chance alone would give one as large less often than this.
+#: The p value below which a gain is significant.
 SIGNIFICANT = 0.05
 FOLDS = 5
-#: Chunks that are ranked for a question; a document counts at its best one.
+#: The number of chunks ranked for a question; a document counts at its best one.
 DEPTH = 100
-#: One prior for all that the index holds, and how much the vectors' own confidence moves it.
+#: One prior for the whole index, and the influence of the vectors' own confidence on it.
 GRID = tuple(
     Adaptive(priors={}, prior=prior, slope=slope)
     for slope in (0.0, Adaptive().slope)
     for prior in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 )
-#: What a weight is multiplied by, one after the other and so many times; one that is off is tried at these shares.
+#: The factors by which each weight is multiplied in turn, the shares tried for a weight of zero, and the rounds.
 FACTORS = (0.0, 0.5, 2.0, 4.0)
 SHARES = (0.05, 0.1, 0.2)
 ROUNDS = 2
-#: The components in the order of the columns of their values.
+#: The components, in the order of the columns of their values.
 ORDER = tuple(WEIGHTS)
-#: How new something has to be shows when it is asked, and judgements do not tell when that was.
+#: The right freshness depends on the time of a query, which judgements do not record.
 FITTED = tuple(place for place, name in enumerate(ORDER) if name != "freshness")
 
 
 @dataclass(frozen=True, slots=True)
 class FittedChoice(Generic[T]):
-    """A choice, and its worth: mean nDCG@10 `before` and `after`, both on questions that had no say."""
+    """A choice and its value: mean nDCG@10 `before` and `after`, both on questions not used for fitting."""
 
     choice: T
     before: float
@@ -62,23 +62,23 @@ class FittedChoice(Generic[T]):
 
     @classmethod
     def between(cls, choice: T, before: Scores, after: Scores, bootstrap: Bootstrap) -> FittedChoice[T]:
-        """Return a choice by the values of each question before and after."""
+        """Return a choice, given the values of each question before and after."""
         return cls(choice, float(before.mean()), float(after.mean()), bootstrap.p_value(after - before))
 
     @property
     def gain(self) -> float:
-        """Return the gain that new questions can be expected to show."""
+        """Return the expected gain on new questions."""
         return self.after - self.before
 
     @property
     def significant(self) -> bool:
-        """Return True if it is more than chance would give."""
+        """Return True if the gain is significant."""
         return self.gain > 0 and self.p_value < SIGNIFICANT
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What tuning found: how to weigh words and meaning, and the components of `features` on top of that."""
+    """The result of tuning: the weights of words and meaning, and the weights of `features` on top of that."""
 
     questions: int
     fusion: FittedChoice[Fuse]
@@ -86,7 +86,7 @@ class Tuned:
 
     @property
     def significant(self) -> bool:
-        """Return True if any of it is worth keeping."""
+        """Return True if any part is worth keeping."""
         return self.fusion.significant or self.features.significant
 
     def described(self) -> tuple[object, object]:
@@ -99,8 +99,8 @@ def tune(
 ) -> Tuned:
     """Fit an index to judged questions; nothing is written, see `apply`.
 
-    The same index and questions give the same answer. Raises `InvalidArgument` if fewer than `FEWEST` questions have
-    a relevant document in the index, or none of its chunks has a vector.
+    Results are deterministic. Raises `InvalidArgument` if fewer than `FEWEST` questions have a relevant document in the
+    index, or none of its chunks has a vector.
     """
     questions = answerable(index, collection)
     if not index.admin.store.counts()["embedded_chunks"]:
@@ -113,7 +113,7 @@ def tune(
 
 
 def apply(index: Index, tuned: Tuned) -> None:
-    """Make what is significant the index's own: whoever opens it searches so."""
+    """Store the significant results in the index, for all its users."""
     if tuned.fusion.significant:
         index.admin.store.registry.set("fusion", dump_fusion(tuned.fusion.choice))
     if tuned.features.significant:
@@ -121,9 +121,9 @@ def apply(index: Index, tuned: Tuned) -> None:
 
 
 def reset(registry: Registry) -> bool:
-    """Forget what an index was tuned to; return if there was anything.
+    """Remove stored tuning from an index; return whether there was any.
 
-    Takes the registry alone: an index tuned to what this version does not know cannot be opened.
+    Takes only the registry, since an index with tuning unknown to this version cannot be opened.
     """
     tuned = [name for name in ("fusion", "features", "components") if registry.setting(name)]
     for name in tuned:
@@ -132,7 +132,7 @@ def reset(registry: Registry) -> bool:
 
 
 def answerable(index: Index, collection: Collection) -> list[JudgedQuestion]:
-    """Return the questions of which the index holds a relevant document. Raises `InvalidArgument` if they are few."""
+    """Return the questions with a relevant document in the index. Raises `InvalidArgument` if there are too few."""
     known = index.admin.store.catalog.find_documents
     kept = [
         question
@@ -141,7 +141,7 @@ def answerable(index: Index, collection: Collection) -> list[JudgedQuestion]:
     ]
     if len(kept) < FEWEST:
         raise InvalidArgument(
-            f"tuning needs {FEWEST} questions with a relevant document in the index, and there are {len(kept)} of "
+            f"tuning needs {FEWEST} questions with a relevant document in the index, but there are {len(kept)} of "
             f"{len(collection.questions)} (are the collection's documents indexed?)",
             cure=Cure.JUDGE,
         )
@@ -150,7 +150,7 @@ def answerable(index: Index, collection: Collection) -> list[JudgedQuestion]:
 
 @dataclass(frozen=True, slots=True)
 class Tuner:
-    """Tries each way of weighing on every question that an index can answer."""
+    """Evaluates each candidate on every question that an index can answer."""
 
     index: Index
     collection: Collection
@@ -188,14 +188,14 @@ class Tuner:
         return FittedChoice.between(choice, _ndcg(cases, start)[0], cross_validated(len(cases), after), self.bootstrap)
 
     def _each(self, stage: str) -> Iterator[JudgedQuestion]:
-        """Yield the questions, and report each when it is done."""
+        """Yield the questions, reporting progress after each."""
         for number, question in enumerate(self.questions, 1):
             yield question
             if self.progress:
                 self.progress(stage, number, len(self.questions))
 
     def _ranked(self, question: JudgedQuestion, choices: Sequence[Fuse]) -> Iterator[list[str]]:
-        """Yield the documents that each choice finds, best first; each channel is searched once."""
+        """Yield the ranked documents of each choice, searching each channel once."""
         plan = self.index.admin.searcher.hybrid_plan(question.text, filter=self.collection.filter(question))
         found = gather(plan)
         orders = [replace(plan, fuse=fuse).candidates(found).ids[:DEPTH] for fuse in choices]
@@ -207,7 +207,7 @@ class Tuner:
 
 
 def climbed(cases: Sequence[Judged], weights: Scores, places: Sequence[int]) -> Scores:
-    """Return weights of which those at `places` are changed one at a time, each to the best tried by mean nDCG@10."""
+    """Optimize the weights at `places` one at a time, each to the best candidate by mean nDCG@10."""
     for _ in range(ROUNDS):
         for place in places:
             weight = float(weights[place, 0])
@@ -230,12 +230,12 @@ def _ndcg(cases: Sequence[Judged], weights: Scores) -> Scores:
 
 
 def _best(values: Scores) -> int:
-    """Return the choice of the highest mean; the first of equals, so that what is in use stays."""
+    """Return the choice of the highest mean; the first of equals, so that the present one stays on a tie."""
     return int(np.argmax(np.round(values.mean(axis=1), 9)))
 
 
 def cross_validated(count: int, judge: Callable[[Ids, Ids], Scores]) -> Scores:
-    """Return the value of each question as `judge` has it of a fold, given the places in the others and in this."""
+    """Return the value of each question from `judge`, given the indices outside and inside its fold."""
     folds = np.random.default_rng(FOLDS).permutation(count) % FOLDS
     values = np.zeros(count)
     for fold in range(FOLDS):
@@ -243,9 +243,9 @@ def cross_validated(count: int, judge: Callable[[Ids, Ids], Scores]) -> Scores:
     return values
 
 
-# Judged questions as the reranker `features` sees them: what any weights would make of their candidates
+# Judged questions as input of the reranker `features`, to score their candidates by any weights
 
-#: The hits that are reranked, and where nDCG is cut.
+#: The number of hits that are reranked, and the cutoff of nDCG.
 TOP = 20
 CUT = 10
 _DISCOUNTS = 1 / np.log2(np.arange(2, CUT + 2))
@@ -253,10 +253,10 @@ _DISCOUNTS = 1 / np.log2(np.arange(2, CUT + 2))
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The candidates of one question: `values` are their components, (candidates, components).
+    """The candidates of one question; `values` are their components, (candidates, components).
 
-    `documents` are numbers by candidate, in the order of their first appearance. `gains` are the grades by number; they
-    go on with the documents of the hits below, which keep their places. `ideal` is the best DCG that there could be.
+    `documents` are document numbers by candidate, in the order of first appearance. `gains` are grades by document
+    number, including documents of lower hits, which keep their ranks. `ideal` is the best possible DCG.
     """
 
     values: Scores
@@ -269,7 +269,7 @@ class Judged:
         return self.values @ weights
 
     def ndcg(self, weights: Scores) -> Scores:
-        """Return nDCG@10 with linear gain, of every column of `weights` (components, choices); (choices).
+        """Return nDCG@10 with linear gain for every column of `weights` (components, choices): (choices).
 
         A document counts at its best chunk.
         """
@@ -285,7 +285,7 @@ class Judged:
 
 
 def judged(index: Index, collection: Collection, question: JudgedQuestion) -> tuple[Judged, FeatureInput]:
-    """Return a question's candidates with their judgements, and as the components see them."""
+    """Return a question's judged candidates, and the input of the components."""
     plan = index.admin.searcher.hybrid_plan(question.text, top_k=DEPTH, filter=collection.filter(question))
     table = fetch(replace(plan, passages=DEPTH), plan.candidates())
     names = [collection.identify(hit) for hit in table.passages]
@@ -301,12 +301,12 @@ def judged(index: Index, collection: Collection, question: JudgedQuestion) -> tu
 
 
 def ideal_gain(question: JudgedQuestion) -> float:
-    """Return the best DCG@10 that a ranking could have."""
+    """Return the best possible DCG@10 of a question."""
     grades = np.array(sorted(question.grades.values(), reverse=True)[:CUT])
     return float(grades @ _DISCOUNTS[: len(grades)])
 
 
 def column(weights: Weights) -> Scores:
-    """Weights as a column, (components, 1)."""
+    """Return weights as a column, (components, 1)."""
     shares = weights.shares()
     return np.array([shares[name] for name in ORDER])[:, None]

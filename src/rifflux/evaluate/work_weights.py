@@ -1,11 +1,11 @@
-"""Fits the six weights of the score of works to questions with judged answers.
+"""Fit the six weights of the score of works to judged questions.
 
-One set of weights is fitted for all questions, and moves those of every intent in proportion: a collection has few
-judged questions of most intents, and what sets an intent apart from the others is known beforehand.
+One set of weights is fitted for all questions, and scales those of every intent: a collection has few judged questions
+of most intents, and the differences between intents are known beforehand.
 
-The components of each question's works are read once, and weights are chosen by them alone. What they are worth is
-measured by retrieving: in each of a few folds, with weights that were fitted to the other folds. So the order of works
-that is due to anything else (candidates, both sides of a comparison, caps on authors) counts as a user has it.
+The components of each question's works are read once, and weights are chosen by them alone. Their value is measured by
+retrieval in each of a few folds, with weights fitted to the other folds. Everything else that affects the order of
+works (candidates, both sides of a comparison, caps on authors) thus counts as it does for users.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from rifflux.retrieve.fuse.base import Weights
 from rifflux.retrieve.steps.rerank.features import dump_weights
 from rifflux.types import Ids, Progress, Scores
 
-#: Works whose components are read, and works of a question that is measured: as many as a run retrieves.
+#: The number of works whose components are read, and that are measured per question: as many as a run retrieves.
 READ = 100
 RANKED = 20
-#: The stage of an explanation that tells the components of a work.
+#: The stage of an explanation that contains the components of a work.
 SCORED = "works"
 
 
 @dataclass(frozen=True, slots=True)
 class TunedWorks:
-    """The weights found for the score of works, and the number of questions that they were fitted to."""
+    """The fitted weights of the score of works, and the number of questions used."""
 
     questions: int
     weights: FittedChoice[Weights]
@@ -44,24 +44,24 @@ def tune_works(
 ) -> TunedWorks:
     """Fit the score of works to judged questions; nothing is written, see `apply_weights`.
 
-    The same index and questions give the same answer. Raises `InvalidArgument` if fewer than `FEWEST` questions have
-    a relevant work in the index, or the collection has a scope.
+    Results are deterministic. Raises `InvalidArgument` if fewer than `FEWEST` questions have a relevant work in the
+    index, or the collection has a scope.
     """
     tuner = WorksTuner(index, collection, answerable(index, collection), progress)
     return TunedWorks(len(tuner.questions), tuner.fitted(bootstrap or Bootstrap()))
 
 
 def apply_weights(index: Index, tuned: TunedWorks) -> None:
-    """Make the weights the index's own if they are significantly better: whoever opens it retrieves works so."""
+    """Store the weights in the index for all its users, if they are significantly better."""
     if tuned.weights.significant:
         index.admin.store.registry.set("components", dump_weights(tuned.weights.choice))
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredWorks(Judged):
-    """The works of one question by their components: `per_weight` is what its intent makes of each weight.
+    """The works of one question by their components; `per_weight` is the factor of its intent for each weight.
 
-    `credits` are what its works gain besides: by an author, a venue or a year that the question names.
+    `credits` are additional scores of works, for an author, venue or year named in the question.
     """
 
     per_weight: Scores
@@ -75,7 +75,7 @@ class ScoredWorks(Judged):
 
 @dataclass(frozen=True, slots=True)
 class WorksTuner:
-    """Retrieves the works of every question, with the weights in use and with others."""
+    """Retrieves the works of every question, with the present weights and with others."""
 
     index: Index
     collection: Collection
@@ -83,11 +83,11 @@ class WorksTuner:
     progress: Progress | None
 
     def fitted(self, bootstrap: Bootstrap) -> FittedChoice[Weights]:
-        """Return the weights that are best on all questions, and what others of the kind gain on questions apart."""
+        """Return the best weights on all questions, and the cross-validated gain of fitting."""
         present = self._present()
         start = _column(present)
         places = range(len(PARTS))
-        before = self._measured(self.index, self.questions, "tune works: as it is")
+        before = self._measured(self.index, self.questions, "tune works: present weights")
         cases = [self._scored(question, present) for question in self.questions]
         complete = [place for place, case in enumerate(cases) if case]
 
@@ -99,7 +99,7 @@ class WorksTuner:
             if np.array_equal(found, start):
                 return before[others]
             index = self.index.using(self.index.profile.tuned(components=_weights(found).by_name))
-            return self._measured(index, [self.questions[place] for place in others], "tune works: as fitted")
+            return self._measured(index, [self.questions[place] for place in others], "tune works: fitted weights")
 
         found = best(complete)
         if np.array_equal(found, start):
@@ -109,7 +109,7 @@ class WorksTuner:
         return FittedChoice.between(choice, before, cross_validated(len(cases), after), bootstrap)
 
     def _present(self) -> Weights:
-        """Return the weights that the index has, whatever the configuration changes of an intent."""
+        """Return the present weights of the index, ignoring intents changed by the configuration."""
         plain = self.index.using(self.index.profile.tuned(intents={}))
         return plain.retrieve.intents["generic"].weights
 
@@ -125,7 +125,7 @@ class WorksTuner:
         return measured(questions, rankings)[PRIMARY]
 
     def _scored(self, question: JudgedQuestion, present: Weights) -> ScoredWorks | None:
-        """Return the works of a question by their components; None where other things than weights order them."""
+        """Return the works of a question by their components, or None if not only weights order them."""
         found = Retriever(self.index, self.collection).asker()(question.text, top_k=READ)
         if found.decision.sides or found.decision.intent.joined or not found.reranked:
             return None
@@ -140,7 +140,7 @@ class WorksTuner:
             np.array([numbers[name] for name in names], np.int64),
             np.array([question.grades.get(name, 0) for name in numbers], np.float64),
             ideal_gain(question),
-            # What nothing weighs so far would be weighed alike in every intent.
+            # Weights of zero so far would have the same factor in every intent.
             np.array([own[name] / shares[name] if shares[name] else sum(own.values()) for name in PARTS]),
             scores - values @ np.array([own.shares()[name] for name in PARTS]),
         )

@@ -21,7 +21,7 @@ except ImportError as error:
 
 @component
 class HaystackRetriever:
-    """Finds passages in an index; further arguments of `run` change that run alone."""
+    """Retrieves passages from an index; further arguments of `run` apply to that run only."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class HaystackRetriever:
         filters: Any = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Take an open index and arguments of `Index.search`, whose `filter` Haystack calls `filters`."""
+        """Take an open index and arguments of `Index.search`; `filters` is its `filter`."""
         settled = {"top_k": top_k, "mode": mode, "filter": filters}
         self._search = PassageSearch(index, settled | dict(options or {}))
 
@@ -45,7 +45,7 @@ class HaystackRetriever:
     async def run_async(
         self, query: str, top_k: int | None = None, mode: str | None = None, filters: Any = None
     ) -> dict[str, Any]:
-        """Return the same without holding up the loop."""
+        """Return the same without blocking the event loop."""
         found = await self._search.later(query, {"top_k": top_k, "mode": mode, "filter": filters})
         return {"documents": [_document(each) for each in found]}
 

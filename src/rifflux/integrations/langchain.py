@@ -21,7 +21,7 @@ except ImportError as error:
 
 
 class LangChainRetriever(BaseRetriever):
-    """Finds passages in an index; further arguments of `invoke` change that search alone."""
+    """Retrieves passages from an index; further arguments of `invoke` apply to that search only."""
 
     index: Index
     top_k: int = 10

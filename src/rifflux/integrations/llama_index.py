@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LlamaIndexRetriever(BaseRetriever):
-    """Finds passages in an index, as nodes with their scores."""
+    """Retrieves passages from an index, as nodes with scores."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class LlamaIndexRetriever(BaseRetriever):
 
 def _node(passage: FoundHit) -> NodeWithScore:
     hit, metadata = passage
-    # A model reads where a passage is from; ids, times and scores would only take room in its prompt.
+    # A model uses the source of a passage; ids, times and scores would only take up its prompt.
     unread = [name for name in metadata if name not in SHOWN or metadata[name] in (None, "")]
     node = TextNode(
         id_=hit.id,

@@ -1,4 +1,4 @@
-"""What all retrievers do: search an index, and tell of each passage what JSON tells of a hit."""
+"""The common base of retrievers: search an index, and describe each passage like a hit in JSON."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from rifflux import Cure, MissingExtra
 if TYPE_CHECKING:
     from rifflux import Hit, Index
 
-#: A hit, and what is known of it.
+#: A hit, and its metadata.
 FoundHit: TypeAlias = "tuple[Hit, dict[str, Any]]"
-#: What a language model should know of a passage besides its text.
+#: The metadata of a passage that is useful to a language model.
 SHOWN = ("path", "title", "heading_path", "page", "lines")
 
 
 @dataclass(frozen=True, slots=True)
 class PassageSearch:
-    """A search of an index with settled arguments, of which each call may change any."""
+    """A search of an index with fixed arguments, any of which a call may override."""
 
     index: Index
     arguments: Mapping[str, Any]
 
     def __call__(self, query: str, changes: Mapping[str, Any]) -> list[FoundHit]:
-        """Return the passages that answer a question, best first; a change to None is none."""
+        """Return the passages that answer a question, best first; changes to None are ignored."""
         changed = {name: value for name, value in changes.items() if value is not None}
         found = self.index.search(query, **(dict(self.arguments) | changed))
         degraded = {"degraded": [notice.text for notice in found.trace.degraded]}
         return [(hit, _metadata(told) | degraded) for told, hit in zip(found.to_dicts(), found, strict=True)]
 
     async def later(self, query: str, changes: Mapping[str, Any]) -> list[FoundHit]:
-        """Return the same from a thread of its own: the loop goes on meanwhile."""
+        """Return the same from another thread, without blocking the event loop."""
         return await asyncio.to_thread(self, query, changes)
 
 

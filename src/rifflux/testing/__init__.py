@@ -1,4 +1,4 @@
-"""The contract suites that a new store, or an engine of one role, must pass: subclass one and give it a fixture.
+"""Contract suites for a new store or an engine of one role: subclass one and provide its fixture.
 
 class TestMyStore(StoreContract):
     @pytest.fixture

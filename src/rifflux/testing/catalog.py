@@ -1,4 +1,4 @@
-"""What every catalog does."""
+"""The contract of catalogs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rifflux.types import Filter, Identifier, Link, Part, Ranking, Tag, Why
 
 
 class CatalogContract(NeedsStore):
-    """What every Catalog does. Only `catalog` of the store is used."""
+    """The behaviour of every Catalog. Only `catalog` of the store is used."""
 
     def test_equal_keys_in_two_namespaces_are_two_documents(self, store: Store) -> None:
         store.catalog.put("one", change("README.md", "first words", first_id=1))

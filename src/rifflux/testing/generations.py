@@ -1,4 +1,4 @@
-"""What the generations of a store promise."""
+"""The contract of a store's generations of vectors."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NEXT = ModelInfo("next", "hash", 3, "f2", "next")
 
 
 class GenerationContract(NeedsOpened):
-    """A second generation of vectors next to the first."""
+    """The behaviour of a second generation of vectors next to the first."""
 
     @pytest.fixture
     def built(self, opened: Store) -> Store:
-        """Return three chunks of two owners with vectors of `MODEL`; `NEXT` is begun, one chunk has its vector."""
+        """Return a store of three chunks of two owners with vectors of `MODEL`, where `NEXT` has one vector so far."""
         opened.semantic.use_model(MODEL)
         opened.catalog.put("c", change("a", "text of a", "more of a", first_id=1))
         opened.of("ann").catalog.put("c", change("b", "text of b", first_id=3))

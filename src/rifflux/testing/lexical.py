@@ -1,4 +1,4 @@
-"""What every lexical role does."""
+"""The contract of lexical roles."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rifflux.types import Filter, Query
 
 
 class LexicalContract(NeedsStore):
-    """What every Lexical does. The store's catalog is filled.
+    """The behaviour of every Lexical. The store's catalog is filled.
 
-    An engine of this role alone is composed with another's catalog.
+    An engine with only this role is combined with another's catalog.
     """
 
     def _match(self, store: Store, text: str, limit: int = 10, **fields: object) -> list[str]:

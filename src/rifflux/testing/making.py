@@ -1,4 +1,4 @@
-"""Documents, queries and vectors to fill a store with, and the fixtures that a contract needs."""
+"""Documents, queries and vectors to fill a store, and the fixtures of contracts."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class NeedsStore:
     @pytest.fixture
     def store(self) -> Store:
         """Return an empty, writable store."""
-        raise NotImplementedError("give a fixture named store")
+        raise NotImplementedError("provide a fixture named store")
 
 
 class NeedsOpened:
-    """A contract that needs a fixture `opened`: an empty, writable store as it was opened, not a view of it."""
+    """A contract that needs a fixture `opened`: an empty, writable store as opened, not a view of it."""
 
     @pytest.fixture
     def opened(self) -> Store:
         """Return an empty, writable store, not a view of it."""
-        raise NotImplementedError("give a fixture named opened")
+        raise NotImplementedError("provide a fixture named opened")
 
 
 def change(key: str, *texts: str, title: str = "", first_id: int | None = None, **fields: object) -> DocumentChange:
-    """Return a document with one chunk a text; chunk ids count up from `first_id`, or come from the texts."""
+    """Return a document with one chunk per text; chunk ids count up from `first_id`, or are hashes of the texts."""
     document = Document(key, "\n\n".join(texts), title, **fields)  # type: ignore[arg-type]
     chunks = []
     for position, text in enumerate(texts):
@@ -50,7 +50,7 @@ def change(key: str, *texts: str, title: str = "", first_id: int | None = None, 
 
 
 def number_of(*parts: str) -> int:
-    """Return a number that stands for these texts."""
+    """Return a number that identifies these texts."""
     return int.from_bytes(blake2b("\0".join(parts).encode(), digest_size=7).digest())
 
 
@@ -65,7 +65,7 @@ def vector_of(*values: float) -> Vectors:
 
 
 def embedded(store: Store, vectors: Mapping[str, Sequence[float]]) -> None:
-    """Give a store a document for each key, with ids from 100 on, and its vector."""
+    """Add a document for each key to a store, with ids from 100 on, and its vector."""
     store.semantic.use_model(MODEL)
     for number, (key, vector) in enumerate(vectors.items()):
         put = change(key, f"text of {key}", first_id=100 + number)
@@ -74,5 +74,5 @@ def embedded(store: Store, vectors: Mapping[str, Sequence[float]]) -> None:
 
 
 def keys_of(store: Store, ranking: Ranking) -> list[str]:
-    """Return the keys of the documents of a ranking, in its order."""
+    """Return the keys of the documents in a ranking, in order."""
     return [hit.key for hit in store.catalog.hydrate(ranking)]

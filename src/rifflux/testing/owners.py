@@ -1,4 +1,4 @@
-"""What owners are promised: a view behaves as if nobody else were there, whatever anybody does or asks."""
+"""The contract of owners: a view behaves as if no one else existed, whatever others do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from rifflux.types import Execution, Filter, Identifier, Ids, Link, Query, Ranki
 _WORD = "kingfisher"
 _KEYS = ("a", "b", "a.txt", "/root/a.txt")
 
-#: Every method that reads, asked with everybody's ids and keys. A new one belongs here, or among those below.
+#: Every method that reads, called with everyone's ids and keys. New methods belong here, or in a list below.
 _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "probe": lambda store, ids: store.probe(),
     "owner": lambda store, ids: store.owner,
@@ -87,17 +87,17 @@ _READ: Mapping[str, Callable[[Store, Ids], Any]] = {
     "setting": lambda store, ids: store.registry.setting("mine"),
     "events": lambda store, ids: store.registry.events(),
 }
-#: Those that write are called by `filled` and `test_no_write_reaches_anothers_rows`.
+#: The methods that write, called by `filled` and `test_no_write_reaches_anothers_rows`.
 _WRITES = "transaction put put_all remove put_file remove_files put_vectors record keep_records set note_uses"
 _WRITE = frozenset(_WRITES.split())
-#: These are the same for everybody, are refused to a named owner, or are about views themselves.
+#: Methods that are the same for everyone, are refused to a named owner, or concern views themselves.
 _SHARES = (
     "of united members part views memoized model use_model policy claim sharing accelerate troubles notices check "
     "generations leave_building keep_up backup extract mend schema_version state read_only close catalog lexical "
     "semantic registry"
 )
 _SHARED = frozenset(_SHARES.split())
-#: These are about everybody: a named owner's view refuses them, whatever is given.
+#: Methods that concern everyone: a named owner's view refuses them with any arguments.
 _ACCOUNTS = (
     "put_token token tokens mark_used revoke erase log spend reserve settle spent cost ask questions reactions "
     "begin_answer end_answer begin_job put_jobs stop_jobs job jobs"
@@ -133,7 +133,7 @@ def _plain(vectors: Mapping[int, Any]) -> dict[int, list[float]]:
 
 
 def _given(method: Callable[..., object]) -> list[object]:
-    """Return something for each parameter that a method cannot do without."""
+    """Return a value for each required parameter of a method."""
     _itself, *parameters = signature(method).parameters.values()
     return ["" for each in parameters if each.default is each.empty]
 
@@ -147,13 +147,13 @@ def _texts(own: str) -> tuple[str, ...]:
 
 
 def everything(store: Store, ids: Sequence[int]) -> dict[str, Any]:
-    """Return what each method of a view returns for these chunk ids and for keys that everybody has."""
+    """Return the results of each reading method of a view for these chunk ids and for keys that everyone has."""
     asked = np.array(ids, np.int64)
     return {name: read(store, asked) for name, read in _READ.items()}
 
 
 def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[int]:
-    """Give a view documents with the keys, texts, files, names and vectors that others have too; returns chunk ids."""
+    """Add documents to a view with keys, texts, files, names and vectors that others have too; return chunk ids."""
     ids: list[int] = []
     store.semantic.use_model(MODEL)
     for number in range(times):
@@ -183,7 +183,7 @@ def filled(store: Store, first_id: int, own: str = "", times: int = 3) -> list[i
 
 
 class OwnerContract(NeedsOpened):
-    """What the views of a store promise."""
+    """The behaviour of the views of a store."""
 
     def test_every_method_has_its_promise(self) -> None:
         roles = (Store, Catalog, Lexical, Semantic, Registry)

@@ -1,4 +1,4 @@
-"""What every registry does."""
+"""The contract of registries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def moment(seconds: float) -> str:
 
 
 class RegistryContract(NeedsStore):
-    """What every Registry does for an owner."""
+    """The behaviour of every Registry for an owner."""
 
     def test_settings_are_remembered(self, store: Store) -> None:
         assert store.registry.setting("name") is None
@@ -55,7 +55,7 @@ class RegistryContract(NeedsStore):
 
 
 class AccountsContract(NeedsOpened):
-    """What every Registry does for the whole index."""
+    """The behaviour of every Registry for the whole index."""
 
     def test_tokens_are_listed_as_made_and_revoked_for_ever(self, opened: Store) -> None:
         one = Token("1", "ann", "user", created_at=moment(1.0))
@@ -172,12 +172,12 @@ class AccountsContract(NeedsOpened):
 
 
 class LogContract(NeedsOpened):
-    """What every registry keeps of decisions."""
+    """The behaviour of every registry's log of decisions."""
 
     wiki = CollectionRecord("bob\x1f@wiki", "bob", "wiki", "", 1.0)
 
     def decided(self, registry: Registry) -> None:
-        """Decide something of each sort, twice where nothing is left to do the second time."""
+        """Log a decision of each kind, twice where the second time has no effect."""
         sharing = registry.sharing
         registry.put_token(Token("1", "ann", "user"), b"", LogEntry("root", "token.create", moment(1.0), "1", "ann"))
         for time in (2.0, 2.5):
@@ -251,7 +251,7 @@ class LogContract(NeedsOpened):
 
 
 class SharingContract(NeedsOpened):
-    """What every registry keeps of collections, their readers and groups of users."""
+    """The behaviour of every registry for collections, their readers and groups of users."""
 
     wiki = CollectionRecord("bob\x1f@wiki", "bob", "wiki", "what we know", 1.0)
     plans = CollectionRecord("bob\x1f@plans", "bob", "plans", "", 2.0)

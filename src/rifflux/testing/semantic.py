@@ -1,4 +1,4 @@
-"""What every semantic role does."""
+"""The contract of semantic roles."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rifflux.types import Filter, Query
 
 
 class SemanticContract(NeedsStore):
-    """What every Semantic does. The store's catalog is filled.
+    """The behaviour of every Semantic. The store's catalog is filled.
 
-    An engine of this role alone is composed with another's catalog, and with its lexical role for words that a query
+    An engine with only this role is combined with another's catalog, and with its lexical role for words that a query
     requires or excludes.
     """
 

@@ -1,4 +1,4 @@
-"""What every store does: the contracts of its roles, and what joins them."""
+"""The contract of stores: those of their roles, and of what connects them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rifflux.types import Document
 
 
 class StoreContract(CatalogContract, LexicalContract, SemanticContract, RegistryContract):
-    """What every Store does. Needs a fixture `store`: an empty, writable one."""
+    """The behaviour of every Store. Needs a fixture `store`: an empty, writable one."""
 
     def test_a_transaction_happens_whole_or_not_at_all(self, store: Store) -> None:
         def interrupted() -> None:

@@ -1,4 +1,4 @@
-"""What several owners read as one are promised: the view is an index of what they have, and of nothing else."""
+"""The contract of views of several owners: an index of what those owners have, and of nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rifflux.testing.making import MODEL, WEIGHTS, NeedsOpened, change, vector_o
 from rifflux.testing.owners import everything, filled
 from rifflux.types import Ranking, of_owner
 
-#: The first chunk id of each world: what is mine, what is shared with me, and what is somebody else's.
+#: The first chunk id of each owner: mine, shared with me, and others.
 _MINE = 1
 _SHARED = 10_000
 _OTHERS = 20_000
@@ -21,7 +21,7 @@ _IDS = [*range(_MINE, _MINE + 40), *range(_SHARED, _SHARED + 40), *range(_OTHERS
 
 
 class UnitedContract(NeedsOpened):
-    """What a view of several owners promises. Needs a fixture `opened`: an empty, writable store, not a view of it."""
+    """The behaviour of a view of several owners. Needs a fixture `opened`: an empty, writable store, not a view."""
 
     @pytest.mark.parametrize(("mine", "shared", "other"), [("ann", "bob", ""), ("", "ann", "bob"), ("ann", "", "bob")])
     def test_it_tells_the_same_whatever_others_store_and_drop(

@@ -69,7 +69,7 @@ def test_the_table_compares_what_is_asked(rifflux: Any, folder: Path, tmp_path: 
         (["--from-feedback", "--db", "none.db"], "no index at none.db"),
         (["small", "--intents", "questions.tsv"], "--intents asks an index alone"),
         (["--intents", "questions.tsv", "--db", "none.db"], "no index at none.db"),
-        (["small", "--run", "retrieve,fusion=rrf"], "fusion is no option of what is retrieved"),
+        (["small", "--run", "retrieve,fusion=rrf"], "fusion is not an option of retrieval"),
     ],
 )
 def test_bad_input_exits_with_2_and_says_what_to_do(
