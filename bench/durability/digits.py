@@ -28,8 +28,8 @@ from pathlib import Path
 import rifflux
 from bench.shared import questions, sample
 from rifflux import Document, Index
-from rifflux.session.searching import Searcher
 from rifflux.session.removing import Remover
+from rifflux.session.searching import Searcher
 from rifflux.session.writing import Writer
 from rifflux.store.sqlite.connection.derived import BackgroundBuilder
 from rifflux.store.sqlite.lexical import words_index
