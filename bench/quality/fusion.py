@@ -55,6 +55,11 @@ class Case:
         """Not looked up here."""
         return np.zeros(len(ids))
 
+    def cosines(self, ids: Ids) -> Scores:
+        """The cosine of each chunk with the question, as far as it was ranked."""
+        known = dict(zip(self.rankings[SEMANTIC].ids.tolist(), self.rankings[SEMANTIC].scores.tolist(), strict=True))
+        return np.array([known.get(id, np.nan) for id in ids.tolist()], np.float64)
+
     def kinds(self, ids: Ids) -> Sequence[str]:
         """The kind of each chunk's document."""
         return [self.known_kinds.get(id, "") for id in ids.tolist()]

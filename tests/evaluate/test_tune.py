@@ -71,7 +71,10 @@ class TestTune:
 
     def test_weights_of_features_are_fitted_on_top_and_kept(self, index: Index, judged: Path, tmp_path: Path) -> None:
         # Whatever shares words that were not asked for would come first.
-        poor = index.using(index.profile.tuned(features={"expansion": 9.0, "coverage": 0.1, "phrase": 0.0}))
+        profile = index.profile.tuned(features={"expansion": 9.0, "coverage": 0.1, "phrase": 0.0})
+        # Its fusion is the one that these questions would choose.
+        fusion = tune(index.using(profile), read_beir(judged)).fusion.choice
+        poor = index.using(replace(profile, fusion=fusion))
         tuned = tune(poor, read_beir(judged))
         assert (tuned.features.significant, tuned.fusion.significant) == (True, False)
         apply(poor, tuned)

@@ -15,7 +15,7 @@ __all__ = ["DESCRIBED", "LEXICAL", "SEMANTIC", "CandidateRequest", "CandidateRes
 LEXICAL = "lexical"
 SEMANTIC = "semantic"
 #: The number of the best of each ranking whose facts come with it. Names are looked for among the best by words.
-DESCRIBED: Mapping[str, int] = {LEXICAL: 100, SEMANTIC: 30}
+DESCRIBED: Mapping[str, int] = {LEXICAL: 100, SEMANTIC: 50}
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,14 +90,11 @@ class Generations(Protocol):
 class Semantic(Protocol):
     """The vectors of one owner's chunks; the model is the whole index's. `testing.SemanticContract` says the rest."""
 
-    def nearest(
-        self, query: Query, vector: Vectors | None, limit: int, *, enough: int = 0, model: str | None = None
-    ) -> Ranking:
-        """Rank the chunks that a query's filter and required words leave by cosine with its vector.
+    def nearest(self, query: Query, vector: Vectors | None, limit: int, *, model: str | None = None) -> Ranking:
+        """Rank the best `limit` chunks that a query's filter and required words leave by cosine with its vector.
 
-        No vector, or one of length zero, ranks nothing. Of at most `limit` chunks, the best `enough` (0: all of them)
-        are always found. `model` is the fingerprint of the model that made the vector: raises `ModelMismatch` where
-        another one made those of the chunks.
+        No vector, or one of length zero, ranks nothing. `model` is the fingerprint of the model that made the vector:
+        raises `ModelMismatch` where another one made those of the chunks.
         """
 
     def cosines_of(self, vector: Vectors | None, ids: Ids) -> Scores:

@@ -236,11 +236,10 @@ class Query:
 class Execution:
     """The parameters of one search beyond the query.
 
-    `vector` is the question's embedding; `model` is the fingerprint of the model that made it, if known. Each channel
-    ranks at most `limit` chunks; it may stop at `enough` where finding all takes longer (0 means `limit`). The first
-    `pool` entries of each ranking become candidates. `deadline` is a `time.perf_counter()` moment after which no stage
-    is awaited. `statistics` are the term counts at the time the question was parsed; `notes` describe search terms
-    beyond its words.
+    `vector` is the question's embedding; `model` is the fingerprint of the model that made it, if known. Words rank at
+    most `limit` chunks, meaning at most `enough` (0 means `limit`). The first `pool` entries of each ranking become
+    candidates. `deadline` is a `time.perf_counter()` moment after which no stage is awaited. `statistics` are the term
+    counts at the time the question was parsed; `notes` describe search terms beyond its words.
     """
 
     vector: Vectors | None = None
@@ -254,7 +253,7 @@ class Execution:
 
     @property
     def sufficient(self) -> int:
-        """Return the number of candidates at which a channel may stop."""
+        """Return the number of chunks that are ranked by meaning."""
         return min(self.enough or self.limit, self.limit)
 
 

@@ -32,12 +32,16 @@ class Known:
     kind: str = ""
     specificity: float = 0.0
     scale: VectorScale | None = None
+    known_cosines: Mapping[int, float] = field(default_factory=dict)
 
     def coverage(self, ids: Ids) -> Scores:
         return np.array([self.shares.get(id, 0.0) for id in ids.tolist()])
 
     def kinds(self, ids: Ids) -> Sequence[str]:
         return [self.kind] * len(ids)
+
+    def cosines(self, ids: Ids) -> Scores:
+        return np.array([self.known_cosines.get(id, np.nan) for id in ids.tolist()])
 
 
 D40, D41, AREA = 1, 2, 3
@@ -114,22 +118,32 @@ def test_cosines_of_another_model_that_differ_by_scale_and_offset_give_the_same_
     cosines = dict(zip(range(1, 140), np.random.default_rng(0).uniform(-0.1, 0.9, 139), strict=True))
     other = {id: share * cosine + (1 - share) * offset for id, cosine in cosines.items()}
     words = ranking({5: 9.0, 7: 8.0, 300: 2.0})
+    noise = share * PASSAGES.noise + (1 - share) * offset
+    stretched = replace(PASSAGES, noise=noise, reach=share * PASSAGES.reach)
     results = [
         Adaptive()(joined({"lexical": words, "semantic": ranking(found)}), Known(scale=scale))
-        for found, scale in ((cosines, PASSAGES), (other, replace(PASSAGES, reach=share * PASSAGES.reach)))
+        for found, scale in ((cosines, PASSAGES), (other, stretched))
     ]
     assert results[0].ids.tolist() == results[1].ids.tolist()
     assert results[0][SCORE] == pytest.approx(results[1][SCORE], abs=1e-6)
 
 
-def test_adaptive_scores_a_ranking_that_was_cut_as_if_it_had_been_read_on() -> None:
+def test_adaptive_scores_a_candidate_alike_however_many_were_read() -> None:
     cosines = {rank: 0.9 - 0.05 * np.log(rank) for rank in range(1, 1001)}
+    known = Known(scale=PASSAGES, known_cosines=cosines)
     deep = {"lexical": ranking({5: 9.0, 200: 8.0}), "semantic": ranking(cosines)}
     cut = {**deep, "semantic": deep["semantic"].head(Adaptive().enough(100))}
     assert len(cut["semantic"]) < Adaptive().depth(100) == len(deep["semantic"])
-    ids = np.array([1, 5, 50, 200])
-    one, other = (Adaptive().semantic(placed(ids, rankings)) for rankings in (cut, deep))
-    assert one == pytest.approx(other, abs=1e-9)
+    ids = np.array([1, 5, 50, 200, 900])
+    one, other = (Adaptive().semantic(placed(ids, rankings), known) for rankings in (cut, deep))
+    assert one.tolist() == other.tolist()
+
+
+def test_a_best_that_is_hardly_nearer_than_chance_is_scaled_by_what_is_near_here() -> None:
+    found = {"semantic": ranking({1: PASSAGES.noise + 0.01, 2: PASSAGES.noise, 3: PASSAGES.noise - 0.01})}
+    first, second, third = Adaptive().semantic(placed(np.array([1, 2, 3]), found), SCALED).tolist()
+    assert first == 1.0
+    assert 1.0 > second > third > 0.9
 
 
 def test_a_large_pool_is_read_to_its_end() -> None:

@@ -121,18 +121,16 @@ class _Trial:
 
     def _rank_on_page_of(self, top_k: int, plan: Plan) -> int | None:
         longer = plan.for_page(top_k)
-        sufficient = self.plan.execution.sufficient
-        found = {}
-        for name, ranking in self._far.items():
-            is_cut = len(self.candidates.rankings[name]) <= sufficient
-            found[name] = ranking.head(longer.execution.sufficient if is_cut else longer.execution.limit)
+        depths = {LEXICAL: longer.execution.limit, SEMANTIC: longer.execution.sufficient}
+        found = {name: ranking.head(depths[name]) for name, ranking in self._far.items()}
         return self._rank_in(longer, longer.candidates(_ranked(found)), top_k)
 
     @cached_property
     def _far(self) -> Mapping[str, Ranking]:
         """Return the rankings of the channels for the longest page."""
         longest = self.plan.for_page(LONGEST_PAGE)
-        if longest.execution.limit <= self.plan.execution.limit:
+        run = self.plan.execution
+        if (longest.execution.limit, longest.execution.sufficient) == (run.limit, run.sufficient):
             return self.candidates.rankings
         return gather(longest).rankings
 

@@ -61,6 +61,10 @@ class CandidateFacts(Protocol):
         """Return the kind of each chunk's document."""
         ...
 
+    def cosines(self, ids: Ids) -> Scores:
+        """Return the cosine of each chunk with the question; NaN where there is no vector."""
+        ...
+
     @property
     def specificity(self) -> float:
         """Return the share of the query's words that name a specific thing, in [0, 1]."""
@@ -77,8 +81,7 @@ class Fuse(Protocol):
     """Fuses the channels of a candidate table into one score.
 
     `depth` is the number of entries that each ranking should have for a given pool size: with scores known beyond the
-    pool, a candidate of one channel does not count as worthless in the other. `enough` is a smaller number that
-    suffices where reading further costs time.
+    pool, a candidate of one channel does not count as worthless in the other. By meaning `enough` of them suffice.
     """
 
     @property
@@ -96,7 +99,7 @@ class Fuse(Protocol):
         ...
 
     def enough(self, pool: int) -> int:
-        """Return the minimum number of entries that it needs."""
+        """Return the number of entries that it needs by meaning."""
         ...
 
     def __call__(self, table: Candidates, evidence: CandidateFacts = ...) -> Candidates:
@@ -171,6 +174,18 @@ class IndexFacts:
             self.known_vectors.update(dict.fromkeys(missing))
             self.known_vectors.update(self.reader.semantic.vectors_of(np.array(missing, np.int64)))
         return {id: found for id in wanted if (found := self.known_vectors.get(id)) is not None}
+
+    def cosines(self, ids: Ids) -> Scores:
+        """Return the cosine of each chunk with the question; NaN where there is no vector."""
+        found = np.full(len(ids), np.nan)
+        vector = self.plan.execution.vector
+        if vector is None or not len(ids) or not (length := float(np.linalg.norm(vector))):
+            return found
+        known = self.vectors(ids)
+        rows = [row for row, id in enumerate(ids.tolist()) if id in known]
+        if rows:
+            found[rows] = np.vecdot(np.stack([*known.values()]), vector / length)
+        return found
 
     def holding(self, clause: Clause, ids: Ids) -> Ids:
         """Return the chunks that contain a term, or a phrase of adjacent terms."""

@@ -114,10 +114,10 @@ GAP_RANK = 100
 #: The usual difference between these cosines, and the number of candidates per channel whose kinds are looked up.
 USUAL_GAP = 0.25
 LOOKED_AT = 10
-#: The depth that suffices for `Adaptive`, and the rank from which cosines are assumed to fall with the rank's
-#: logarithm.
+#: The depth by meaning that suffices for `Adaptive`.
 ENOUGH = 300
-STEADY = 30
+#: The least width of the scale of cosines, as a share of how far the nearest are above chance.
+LEAST_WIDTH = 0.5
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class _Weighted:
         weight = self.semantic_weight(table.rankings, evidence)
         addends = {
             LEXICAL: (1 - weight) * self.lexical(table, evidence),
-            SEMANTIC: weight * self.semantic(table),
+            SEMANTIC: weight * self.semantic(table, evidence),
         }
         return fused(table, self.name, addends[LEXICAL] + addends[SEMANTIC], addends)
 
@@ -158,7 +158,7 @@ class _Weighted:
             return np.nan_to_num(table[BM25]) / best
         return np.zeros(len(table))
 
-    def semantic(self, table: Candidates) -> Scores:
+    def semantic(self, table: Candidates, evidence: CandidateFacts) -> Scores:
         """Return cosines scaled so that the ranking's best is 1 and its last is 0; lower ones become 0."""
         return _scaled(table, SEMANTIC)
 
@@ -211,7 +211,7 @@ class Linear(_Weighted):
         """Return the keyword share."""
         return evidence.coverage(table.ids)
 
-    def semantic(self, table: Candidates) -> Scores:
+    def semantic(self, table: Candidates, evidence: CandidateFacts) -> Scores:
         """Return the cosine, at least 0."""
         return np.maximum(np.nan_to_num(table[COSINE]), 0.0)
 
@@ -266,7 +266,7 @@ class Adaptive(_Weighted):
         return _share(math.log(prior / (1 - prior)) + scale.trust)
 
     def enough(self, pool: int) -> int:
-        """Return less than the full depth for a usual pool: missing cosines are extrapolated."""
+        """Return less than the full depth for a usual pool: the cosines of other candidates are looked up."""
         if pool <= ENOUGH:
             return ENOUGH
         return self.depth(pool)
@@ -280,11 +280,23 @@ class Adaptive(_Weighted):
         coverage = float(evidence.coverage(table.ids[best : best + 1])[0])
         return shares * (1 - self.explained + self.explained * coverage)
 
-    def semantic(self, table: Candidates) -> Scores:
-        """Return cosines scaled from the last (0) to its best (1); the last of a cut ranking is extrapolated."""
+    def semantic(self, table: Candidates, evidence: CandidateFacts) -> Scores:
+        """Return cosines scaled from that of two passages at random (0) to the best (1), however many were read.
+
+        Candidates of the other channel have theirs looked up. Where nothing is known of the vectors, the last of the
+        ranking is 0. A best that is hardly nearer than chance leaves the scale `LEAST_WIDTH` of what is near in this
+        index wide.
+        """
         ranking = table.rankings.get(SEMANTIC)
-        is_cut = ranking is not None and len(ranking.ids) == ENOUGH
-        return _scaled(table, SEMANTIC, _extrapolated(table.rankings[SEMANTIC].scores) if is_cut else None)
+        scale = evidence.scale
+        if not ranking or scale is None:
+            return _scaled(table, SEMANTIC)
+        cosines = table[COSINE].copy()
+        missing = np.flatnonzero(np.isnan(cosines))
+        cosines[missing] = evidence.cosines(table.ids[missing])
+        best = float(ranking.scores[0])
+        low = min(scale.noise, best - LEAST_WIDTH * scale.reach)
+        return np.maximum(np.nan_to_num((cosines - low) / (best - low)), 0.0)
 
 
 def _share(odds: float) -> float:
@@ -292,8 +304,8 @@ def _share(odds: float) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
-def _scaled(table: Candidates, channel: str, low: float | None = None) -> Scores:
-    """Return a channel's scores scaled linearly from its last score or `low` (0) to its best (1).
+def _scaled(table: Candidates, channel: str) -> Scores:
+    """Return a channel's scores scaled linearly from its last score (0) to its best (1).
 
     Candidates that the channel lacks get 0.
     """
@@ -302,16 +314,8 @@ def _scaled(table: Candidates, channel: str, low: float | None = None) -> Scores
         return np.zeros(len(table))
     known = table[f"{channel}/score"]
     high = float(ranking.scores[0])
-    if low is None:
-        low = float(ranking.scores[-1])
+    low = float(ranking.scores[-1])
     return np.nan_to_num((known - low) / (high - low) if high > low else known - low + 1.0)
-
-
-def _extrapolated(cosines: Scores) -> float:
-    """Return the estimated cosine at `DEPTH` of a ranking that was cut."""
-    steady = float(cosines[STEADY - 1])
-    last = float(cosines[-1])
-    return last - (steady - last) * math.log(DEPTH / len(cosines)) / math.log(len(cosines) / STEADY)
 
 
 def _of_present(weight: float, rankings: Mapping[str, Ranking]) -> float:

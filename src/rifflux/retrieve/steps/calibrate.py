@@ -223,10 +223,7 @@ class Relevance:
         cosines = table[f"{SEMANTIC}/score"].copy()
         missing = np.flatnonzero(np.isnan(cosines))
         if len(missing):
-            known = plan.evidence.vectors(table.ids[missing])
-            cosines[missing] = [
-                float(known[id] @ vector) if id in known else math.nan for id in table.ids[missing].tolist()
-            ]
+            cosines[missing] = plan.evidence.cosines(table.ids[missing])
         cosines = np.maximum(cosines, 0.0)
         if self.scale:
             return self.scale.relative(cosines)

@@ -238,9 +238,7 @@ class SqliteStore(Store):
             if name == LEXICAL:
                 rankings[name] = self.lexical.match(request.query, run.limit, request.weights)
             else:
-                rankings[name] = self.semantic.nearest(
-                    request.query, run.vector, run.limit, enough=run.enough, model=run.model
-                )
+                rankings[name] = self.semantic.nearest(request.query, run.vector, run.sufficient, model=run.model)
             milliseconds[name] = (perf_counter() - start) * 1000
         if not request.described:
             return CandidateResponse(rankings, {}, milliseconds)

@@ -179,19 +179,16 @@ def test_what_is_expected_to_be_missed_is_missed(packing: None, path: Path) -> N
     store.close()
 
 
-def test_what_is_enough_is_exact_and_a_small_set_is_ranked_whole(store: SqliteStore) -> None:
+def test_the_best_so_many_are_ranked_of_many_and_of_few(store: SqliteStore) -> None:
     put(store, "many", vectors(4000))
     put(store, "few", vectors(500), kind="note")
     store.accelerate()
     query, vector = Query(""), vectors(1)[0]
-    assert len(store.semantic.nearest(query, vector, 450, enough=100)) == 100
-    exact = exactly(store, query, vector, 100).ids
-    assert len(np.intersect1d(store.semantic.nearest(query, vector, 450, enough=100).ids, exact)) >= 90
+    found = store.semantic.nearest(query, vector, 100).ids
+    assert len(found) == 100
+    assert len(np.intersect1d(found, exactly(store, query, vector, 100).ids)) >= 90
     narrow = Query("", filter=Filter(kinds=("note",)))
-    # Here the graph is walked however few rows there are.
-    assert len(store.semantic.nearest(narrow, vector, 450, enough=100)) == (
-        450 if snapshot(store).graph is None else 100
-    )
+    assert len(store.semantic.nearest(narrow, vector, 100)) == 100
 
 
 def test_rows_that_happen_to_be_sampled_do_not_hide_how_few_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

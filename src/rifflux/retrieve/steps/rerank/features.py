@@ -65,7 +65,7 @@ class Features:
     `fused`       the score that the hit came with, scaled from the least to the greatest of the candidates, without
                   what `named` and `moment` count; that of a passage of a few words is lowered first
     `lexical`     BM25, as a share of the greatest
-    `semantic`    cosine, scaled as `fused` is; a hit that the semantic channel did not rank counts as the least
+    `semantic`    cosine, scaled as `fused` is; one without a vector counts as the least
     `coverage`    how much of the question the hit holds, each term counted by how rare it is (idf)
     `phrase`      how many pairs of neighbouring terms of the question are neighbours in the hit, by idf too
     `title`       how much of the title and headings is in the question
@@ -189,11 +189,12 @@ def lexical(inputs: FeatureInput) -> Scores:
 
 def semantic(inputs: FeatureInput) -> Scores:
     """Return the cosine, from the least (0) to the greatest (1) of the candidates."""
-    cosines = inputs.table[f"{SEMANTIC}/score"]
+    cosines = inputs.table[f"{SEMANTIC}/score"].copy()
+    unranked = np.flatnonzero(np.isnan(cosines))
+    cosines[unranked] = inputs.plan.evidence.cosines(inputs.table.ids[unranked])
     missing = np.isnan(cosines)
     if missing.all():
         return np.zeros(len(cosines))
-    # A channel ranks the best so many of all chunks: what is missing there is no nearer than what is not.
     return spread(np.where(missing, np.nanmin(cosines), cosines))
 
 

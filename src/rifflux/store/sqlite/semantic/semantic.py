@@ -159,6 +159,10 @@ class SqliteSemantic(Semantic):
             return self._stored_vectors(ids)
         with self.view.reading() as (connection, owners):
             packed = self.index.at(connection) if self.index else None
+            matrix = None if packed else self.matrices.get(owners, self.view.generation(connection))
+        if matrix:
+            rows = np.flatnonzero(np.isin(matrix.ids, ids))
+            return rounded_all(dict(zip(matrix.ids[rows].tolist(), matrix.vectors[rows], strict=True)))
         if packed:
             known = packed.vectors_of(owners, ids)
         else:
@@ -206,9 +210,7 @@ class SqliteSemantic(Semantic):
         values, scales = rounded(np.frombuffer(b"".join(vectors), np.float32).reshape(len(ids), -1))
         return np.array(ids, np.int64), values * scales[:, None]
 
-    def nearest(
-        self, query: Query, vector: Vectors | None, limit: int, *, enough: int = 0, model: str | None = None
-    ) -> Ranking:
+    def nearest(self, query: Query, vector: Vectors | None, limit: int, *, model: str | None = None) -> Ranking:
         if vector is None:
             return Ranking.empty()
         length = float(np.linalg.norm(vector))
@@ -224,10 +226,9 @@ class SqliteSemantic(Semantic):
                 return self._nearest_exactly(connection, owners, vector, limit, allowed, model)
             # Looked at last: if the index is switched to another model after this, the vectors are of the former one.
             self._check_model(connection, model)
-        sufficient = min(enough or limit, limit)
         if self.view.several:
-            return packed.nearest_of_several(owners, vector, limit, allowed, sufficient)
-        return packed.nearest(owners[0], vector, limit, allowed, sufficient)
+            return packed.nearest_of_several(owners, vector, limit, allowed)
+        return packed.nearest(owners[0], vector, limit, allowed)
 
     def _nearest_exactly(
         self,

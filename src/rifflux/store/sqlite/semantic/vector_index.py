@@ -118,15 +118,12 @@ class VectorSnapshot:
         """Return whether this is the state that the database knows."""
         return self.fresh.seen == known.latest and self.packed.is_of(known, model)
 
-    def nearest(
-        self, owner: int, vector: Vectors, limit: int, allowed: Allowed | None, enough: int | None = None
-    ) -> Ranking:
+    def nearest(self, owner: int, vector: Vectors, limit: int, allowed: Allowed | None) -> Ranking:
         """Rank the `limit` chunks of an owner of highest cosine with a vector of unit length, among those allowed.
 
-        As many as are `enough` are found where there are too many to look at each. An owner alone would not have fewer
+        An owner alone would not have fewer
         than `LEAST` vectors packed: so few are all looked at, whatever else is packed.
         """
-        enough = limit if enough is None else enough
         fresh = self.fresh.matrix.where(self.fresh.owners == owner)
         ranking = fresh.nearest(vector, limit, allowed)
         among = self.packed.of(owner)
@@ -142,13 +139,12 @@ class VectorSnapshot:
                 search = self.graph.nearest_rows
             else:
                 search = nearest_rows
-            rows, cosines = search(self.packed, among, mask, vector, enough)
-        every = len(rows) == (among.stop - among.start if mask is None else np.count_nonzero(mask))
+            rows, cosines = search(self.packed, among, mask, vector, limit)
         ids = np.concatenate([self.packed.ids[rows], ranking.ids])
-        return best(ids, np.concatenate([cosines, ranking.scores]), limit if every else enough)
+        return best(ids, np.concatenate([cosines, ranking.scores]), limit)
 
     def nearest_of_several(
-        self, owners: Sequence[int], vector: Vectors, limit: int, allowed: Allowed | None, enough: int
+        self, owners: Sequence[int], vector: Vectors, limit: int, allowed: Allowed | None
     ) -> Ranking:
         """Rank the nearest chunks of several owners as an index would that holds nothing else.
 
@@ -172,10 +168,9 @@ class VectorSnapshot:
             near = rows
             cosines = self.packed.cosines(rows, vector)
         else:
-            near, cosines = nearest_among(self.packed, rows, vector, enough, signs)
-        every = len(near) == len(rows)
+            near, cosines = nearest_among(self.packed, rows, vector, limit, signs)
         ids = np.concatenate([self.packed.ids[near], changed.ids])
-        return best(ids, np.concatenate([cosines, changed.scores]), limit if every else enough)
+        return best(ids, np.concatenate([cosines, changed.scores]), limit)
 
     def lowest(self, owners: Sequence[int], most: int) -> tuple[Ids, object]:
         """Return the lowest public ids of some owners' chunks, ascending, and on what their vectors depend."""
