@@ -143,3 +143,13 @@ def test_a_block_is_quoted_below_its_headings(tmp_path: Path) -> None:
         index.add(tmp_path)
         text = index.answer("how do I change the passphrase").text
     assert "rotate-secrets**\n\nThis command changes the passphrase." in text
+
+
+def test_a_block_is_quoted_below_the_heading_of_its_own_section(tmp_path: Path) -> None:
+    settings = ("workers", "Processes that serve."), ("backlog", "Connections that may wait."), ("chdir", "A folder.")
+    sections = [f"## {name}\n\nDefault: `{place + 40}`\n\n{text}\n" for place, (name, text) in enumerate(settings)]
+    (tmp_path / "settings.md").write_text("\n".join(["# Settings\n", *sections]), "utf-8")
+    with rifflux.open(":memory:") as index:
+        index.add(tmp_path)
+        text = index.answer("how many connections may wait in the backlog by default?").text
+    assert text.startswith("**Settings > backlog**\n\nDefault: `41`")

@@ -32,6 +32,45 @@ def test_what_belongs_together_is_one_block(text: str, whole: str) -> None:
     assert whole in texts(text)
 
 
+ADMONITION = """Before.
+
+!!! note "Since 2.1"
+    It waits for
+
+    ```bash
+    make run
+    ```
+
+After."""
+
+
+def test_an_admonition_is_read_as_if_it_were_not_indented() -> None:
+    found = texts(ADMONITION)
+    assert "Since 2.1\n\nIt waits for\n\n```bash\nmake run\n```" in found
+    assert not any("Since 2.1" in text and "After." in text for text in found)
+
+
+STEPS = """1. Stop it.
+
+    It takes a while.
+
+2. Copy it:
+
+```
+cp a b
+```
+
+3. Start it.
+
+It runs."""
+
+
+def test_steps_stay_together_with_the_commands_between_them() -> None:
+    steps = "1. Stop it.\n\nIt takes a while.\n\n2. Copy it:\n\n```\ncp a b\n```\n\n3. Start it."
+    assert steps in texts(STEPS)
+    assert "2. Copy it:" not in texts(STEPS)
+
+
 def test_a_description_has_its_own_term_only() -> None:
     assert not any("cache.size" in text and "lives" in text for text in texts(SETTINGS))
 

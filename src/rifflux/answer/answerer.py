@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rifflux.answer.extract import MOST, Candidate, Quotation, chosen, compares, numbered, ranked
-from rifflux.answer.gather import Evidence, gather
+from rifflux.answer.gather import Evidence, Place, gather
 from rifflux.answer.history import ASSISTANT, Turn, checked_history, completed, follows
 from rifflux.answer.model import EXTRACT, Answer, AnswerEvent, Done, Failed, Sources
 from rifflux.answer.sufficient import Sufficiency, sufficiency
@@ -22,7 +22,7 @@ from rifflux.session.arguments import checked_deadline, checked_filter, checked_
 from rifflux.session.federation import Source
 from rifflux.session.searching import Searcher
 from rifflux.text.turns import TurnLead, turn_lead
-from rifflux.types import Filter, Notice
+from rifflux.types import Filter, Hit, Notice, Span
 
 if TYPE_CHECKING:
     from rifflux.models.chat import ChatModel
@@ -290,6 +290,7 @@ def _passages(evidence: Evidence) -> list[SourcePassage]:
     """Return the passages of the pack that have a text, as sentences are compared with them."""
     found: list[SourcePassage] = []
     leads: dict[str, TurnLead | None] = {}
+    chunks: dict[Place, Sequence[Hit]] = {}
     for item in evidence.pack.items:
         if not item.text:
             continue
@@ -300,5 +301,17 @@ def _passages(evidence: Evidence) -> list[SourcePassage]:
         document = source.documents.get(hit.place) if hit and not is_code else None
         if document and document.text not in leads:
             leads[document.text] = turn_lead(document.text)
-        found.append(SourcePassage(item, analyzer, is_code, leads[document.text] if document else None))
+        lead = leads[document.text] if document else None
+        sections: Sequence[tuple[int, str]] = ()
+        if hit and hit.span != item.span:
+            if hit.place not in chunks:
+                chunks[hit.place] = source.searcher.store.catalog.chunks_of(*hit.place)
+            sections = _sections(chunks[hit.place], item.span)
+        found.append(SourcePassage(item, analyzer, is_code, lead, sections))
     return found
+
+
+def _sections(chunks: Sequence[Hit], span: Span) -> list[tuple[int, str]]:
+    """Return where the sections of a document begin within a span of it, and the headings of each."""
+    inside = [each for each in chunks if each.span[0] < span[1] and span[0] < each.span[1]]
+    return [(max(0, each.span[0] - span[0]), each.heading_path) for each in inside]

@@ -9,7 +9,7 @@ like no sentence, before a text, is a term (or a heading).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, groupby, pairwise
 from textwrap import dedent
@@ -32,6 +32,10 @@ LONGEST = 900
 LONGEST_PARAGRAPH = 600
 #: Characters of a run of sentences of a longer paragraph.
 RUN = 400
+#: By so much a paragraph of an item may be indented; by more, it is code.
+OF_ITEM = 4
+#: Paragraphs between two numbered items of one list.
+BETWEEN = 2
 #: Characters up to which a block is quoted with what stands around it.
 GROWN = 400
 
@@ -47,7 +51,7 @@ _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 #: Lines that say nothing: rules, comments and tags alone, definitions of links, directives, pictures.
 _SILENT = re.compile(
     r"\s*(?:(?:[-=_*]\s*){3,}|(?:<!--.*?-->|</?[a-zA-Z][^<>]*>|\s)+|\[[^\[\]]+\]:\s*\S+.*|\{\{.*\}\}|\{%.*%\}"
-    r"|:::.*|!!!\s.*|!\[[^\[\]]*\]\S*|\[![\w-]+\].*)?\s*"
+    r"|:::.*|!\[[^\[\]]*\]\S*|\[![\w-]+\].*)?\s*"
 )
 #: What a file says of itself before its text begins.
 _FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n|-[ \t].*\n|\n)+?---[ \t]*(?:\n|\Z)")
@@ -65,6 +69,8 @@ _BUILDING = re.compile(
 )
 _LABEL = re.compile(r"\s*\.\.(?:\s(?![\w:-]+::).*)?")
 _OPTION = re.compile(r"\s*:[\w-]+:(?:\s.*)?")
+#: An admonition, a fold or a tab of Python-Markdown: its title is a term that the indented lines below it describe.
+_ADMONITION = re.compile(r"""\s*(?:(?:!!!|\?{3}\+?)\s+[\w-]+(?:[ \t]+[\w-]+)*|={3}[!+]*(?=\s+"))(?:\s+"([^"]*)")?\s*""")
 _ROLE = re.compile(r":[\w:+.-]+:`(?:~?[\w.]*\.)?([^`<]*?)(?:\s*<[^`>]*>)?`|`([^`<>]+?)(?:\s*<[^`>]*>)?`__?(?!\w)")
 _PAGE_LINK = re.compile(r"\[\[(?:[^\[\]|]+\|)?([^\[\]|]+)\]\]")
 
@@ -91,7 +97,7 @@ class AnswerBlock:
 
 
 def blocks(
-    text: str, headings: Sequence[str] = (), *, code: bool = False, lead: TurnLead | None = None
+    text: str, headings: Collection[str] = (), *, code: bool = False, lead: TurnLead | None = None
 ) -> list[AnswerBlock]:
     """Return the blocks of a passage in their order; of `code`, the whole. A line that is one of `headings` is none.
 
@@ -112,7 +118,7 @@ def blocks(
 def grown(
     text: str,
     block: AnswerBlock,
-    headings: Sequence[str] = (),
+    headings: Collection[str] = (),
     *,
     lead: TurnLead | None = None,
     longest: int = GROWN,
@@ -172,6 +178,7 @@ def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
     if len(own) > 1 and own[-1].span[1] - own[0].span[0] <= LONGEST and TERM not in kinds[1:] and kinds != [TERM]:
         yield _block("section", text, own)
     term: list[Unit] = []
+    listed = 0
     for place, unit in enumerate(own):
         before = own[place - 1] if place else None
         if unit.kind == TERM:
@@ -183,15 +190,17 @@ def _section(text: str, own: Sequence[Unit]) -> Iterator[AnswerBlock]:
         if unit.kind == ROW:
             yield from _table(text, own, place)
             continue
-        if unit.kind == ITEM and (before is None or before.kind != ITEM):
-            yield from _list(text, own, place)
-        if unit.kind == CODE and before and before.kind == PROSE:
+        if unit.kind == ITEM and place >= listed:
+            listed = _behind_list(text, own, place)
+            yield from _list(text, own, place, listed)
+        if unit.kind == CODE and before and before.kind in (PROSE, ITEM):
             yield _block(CODE, text, [*(term if _is_near(text, term, before) else ()), before, unit])
             continue
         following = own[place + 1 : place + 2]
         if unit.kind == PROSE and following and following[0].kind == ITEM:
             continue  # it introduces the list, and is quoted with that
-        if unit.kind == PROSE and _LEADS.search(_of(text, unit)):
+        is_lead = unit.kind == PROSE or (unit.kind == ITEM and following and following[0].kind != ITEM)
+        if is_lead and _LEADS.search(_of(text, unit)):
             if following and following[0].kind != ROW:
                 yield _block("led", text, [unit, *following])
             continue
@@ -232,11 +241,37 @@ def _definition(text: str, term: Sequence[Unit], rest: Sequence[Unit]) -> Iterat
             yield _block("definition", text, [*term, rest[0]])
 
 
-def _list(text: str, own: Sequence[Unit], place: int) -> Iterator[AnswerBlock]:
-    """Give a list with its introduction, as far as it is short."""
-    last = place
-    while last < len(own) and own[last].kind == ITEM:
+def _behind_list(text: str, own: Sequence[Unit], place: int) -> int:
+    """Return the place behind a list: what is indented below an item, or stands between numbered ones, is part of it.
+
+    Steps of a procedure have commands and remarks between them.
+    """
+    column = _column(text, own[place])
+    is_numbered = bool(_NUMBERED.match(_of(text, own[place])))
+    last = behind = place
+    while last < len(own):
+        unit = own[last]
+        follows = behind == last
         last += 1
+        if unit.kind == ITEM:
+            is_part = follows or bool(_NUMBERED.match(_of(text, unit)))
+        else:
+            is_part = follows and _column(text, unit) > column
+        if is_part:
+            behind = last
+        elif unit.kind not in (CODE, PROSE) or not is_numbered or last - behind > BETWEEN:
+            break
+    return behind
+
+
+def _column(text: str, unit: Unit) -> int:
+    """Return how far a unit is indented."""
+    start = unit.span[0]
+    return start - text.rfind("\n", 0, start) - 1 + _indent(_of(text, unit))
+
+
+def _list(text: str, own: Sequence[Unit], place: int, last: int) -> Iterator[AnswerBlock]:
+    """Give a list with its introduction, as far as it is short."""
     first = place
     if place and own[place - 1].kind in (PROSE, TERM):
         first = place - 1
@@ -304,8 +339,11 @@ def _rendered(text: str, own: Sequence[Unit]) -> str:
         assert unit
         written = _of(text, unit)
         if unit.kind == CODE:
+            indent = text[text.rfind("\n", 0, unit.span[0]) + 1 : unit.span[0]]
+            if not indent.strip():
+                written = dedent(indent + written)
             if not _FENCE.match(written):
-                written = f"```\n{dedent(written)}\n```"
+                written = f"```\n{written}\n```"
         elif unit.kind == PROSE and "\n" in written and not _ENDS.search(written):
             written = "\n".join(_clean(flowing(line)) for line in written.splitlines())
         elif unit.kind != ROW:
@@ -328,7 +366,7 @@ def _clean(text: str) -> str:
 # What each line is
 
 
-def units(text: str, headings: Sequence[str] = (), lead: TurnLead | None = None) -> list[Unit]:
+def units(text: str, headings: Collection[str] = (), lead: TurnLead | None = None) -> list[Unit]:
     """Return the units of a text in their order; a line that is one of `headings` is a heading.
 
     `lead` is how the turns of a conversation begin.
@@ -382,6 +420,14 @@ def _units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
             behind = _behind_body(text, lines, place)
             yield from _directive_units(text, lines[place + 1 : behind], directive)
             place = behind
+        elif admonition := _ADMONITION.fullmatch(line):
+            behind = _behind_body(text, lines, place)
+            if admonition[1]:
+                yield Unit(TERM, (start + admonition.start(1), start + admonition.end(1)))
+            yield from _body_units(text, lines[place + 1 : behind])
+            if admonition[1]:
+                yield Unit(HEADING, (end, end))
+            place = behind
         elif _SILENT.fullmatch(line):
             place += 1
         else:
@@ -422,9 +468,15 @@ def _directive_units(text: str, lines: Sequence[Span], directive: re.Match[str])
         end = lines[0][0] - 1 if lines else len(text)
         start = text.rindex(directive[2] if directive[2][0].isalpha() else name, 0, end + 1)
         yield Unit(TERM, (start, end))
-    if body:
-        indent = min(_indent(_of_line(text, line)) for line in body if _of_line(text, line))
-        yield from _units(text, [(min(start + indent, end), end) for start, end in body])
+    yield from _body_units(text, body)
+
+
+def _body_units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
+    """Give the units of indented lines as if they were not indented."""
+    indents = [_indent(_of_line(text, line)) for line in lines if _of_line(text, line)]
+    if indents:
+        least = min(indents)
+        yield from _units(text, [(min(start + least, end), end) for start, end in lines])
 
 
 def _indent(line: str) -> int:
@@ -437,7 +489,8 @@ def _of_line(text: str, line: Span) -> str:
 
 def _parts(line: str) -> bool:
     """Return True if a line is no part of the paragraph before it."""
-    return bool(_SILENT.fullmatch(line) or _HASHES.match(line) or _FENCE.match(line) or _DIRECTIVE.fullmatch(line))
+    building = _SILENT.fullmatch(line) or _DIRECTIVE.fullmatch(line) or _ADMONITION.fullmatch(line)
+    return bool(building or _HASHES.match(line) or _FENCE.match(line))
 
 
 def _paragraph_units(text: str, lines: Sequence[Span]) -> Iterator[Unit]:
@@ -475,10 +528,17 @@ def _settled(text: str, found: Sequence[Unit]) -> list[Unit]:
     Before code it leads to that.
     """
     settled: list[Unit] = []
+    item: Unit | None = None
     for place, unit in enumerate(found):
         kind = unit.kind
         written = _of(text, unit)
-        if kind == PROSE and "\n" not in written and not _ENDS.search(written):
+        if kind == ITEM:
+            item = unit
+        elif item and _column(text, unit) <= _column(text, item):
+            item = None
+        if kind == CODE and item and _column(text, unit) <= _column(text, item) + OF_ITEM and _ENDS.search(written):
+            kind = PROSE
+        if kind == PROSE and not item and "\n" not in written and not _ENDS.search(written):
             following = found[place + 1] if place + 1 < len(found) else None
             led = bool(settled) and settled[-1].kind == PROSE and bool(_LEADS.search(_of(text, settled[-1])))
             if following is None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -26,28 +27,31 @@ READ_OF_BLOCK = 400
 WORST = 2
 #: A token that counts less than this share of the one that counts most may fit into nothing.
 LIGHT = 0.5
-#: How a block is scored: its meaning, as a whole and by tokens, the question's words in it, and its passage's place.
-MEANING = 0.9
-FIT = 0.6
-COVERAGE = 0.15
-PLACE = 0.2
-#: What a block is worth less for being code, an entry of a release, or short: prose that says it is quoted instead.
+#: How a block is scored: its meaning as a whole, by tokens and by those that fit worst, the question's words in it, its
+#: passage's place, and whether it states a number.
+MEANING = 0.7
+FIT = 0.45
+WORST_FIT = 0.25
+COVERAGE = 0.23
+PLACE = 0.13
+VALUE = 0.05
+#: What a block is worth less for being code or an entry of a release: prose that says it is quoted instead.
 BEHIND_PROSE = 0.1
-SHORT = 50
 #: What a heading says is said of what stands under it; by so much less.
 HEADED = 0.6
 #: What the words count that complete a follow-up.
 OLD = 0.2
-#: A second block is quoted if its score is by no more than this behind the best one's.
+#: A second block is quoted if its score is by no more than this behind the best one's. Words of the question that it
+#: holds and the best one lacks count once more.
 MARGIN = 0.1
+ADDED = 0.2
 #: Blocks of an answer, and its characters beyond which no further block follows.
 MOST = 2
 LONGEST = 900
-#: The same of an answer that compares: blocks that add words of the question which the best one lacks come first.
+#: The same of an answer that compares.
 MARGIN_COMPARED = 0.3
 MOST_COMPARED = 3
 LONGEST_COMPARED = 1_200
-ADDED = 0.4
 #: How many of the headings that a block stands under are quoted with it.
 NAMED = 2
 #: What a question compares with.
@@ -93,6 +97,7 @@ class Candidate:
     passage: SourcePassage
     block: AnswerBlock
     place: int
+    heading_path: str
     shares: Mapping[str, float]
     meaning: float = 0.0
     fit: float | None = None
@@ -116,13 +121,13 @@ class Candidate:
     @property
     def headings(self) -> list[str]:
         """Return the headings that the block stands under."""
-        return [each for each in self.passage.item.heading_path.split(" > ") if each]
+        return [each for each in self.heading_path.split(" > ") if each]
 
     def quotation(self) -> Quotation:
         """Return the block as it is quoted: with what belongs to it, below the headings that say something more."""
         block = self.block
         if not self.passage.is_code:
-            block = grown(self.passage.item.text, block, self.headings, lead=self.passage.lead)
+            block = grown(self.passage.item.text, block, _headings(self.passage), lead=self.passage.lead)
         label = " > ".join(self.headings[-NAMED:])
         analyzer = self.passage.analyzer
         if set(analyzer.terms(label)) <= set(analyzer.terms(block.text)):
@@ -167,20 +172,20 @@ def chosen(
     """
     found: list[Quotation] = []
     new = [each for each in candidates if not any(each.block.text in text for text in given)]
-    ranking = list(new or candidates)
+    ranking = [(each.score, each) for each in new or candidates]
     longest = LONGEST
     margin = MARGIN
-    if comparing and ranking and most > 1:
-        best = ranking[0]
-        ranking[1:] = sorted(ranking[1:], key=lambda each: -(each.score + ADDED * each.adds_to(best)))
+    if comparing and most > 1:
         most = MOST_COMPARED
         longest = LONGEST_COMPARED
         margin = MARGIN_COMPARED
-    for each in ranking:
-        if len(found) == most:
+    if ranking:
+        best = ranking[0][1]
+        added = [(each.score + ADDED * each.adds_to(best), each) for _, each in ranking[1:]]
+        ranking[1:] = sorted(added, key=lambda scored: -scored[0])
+    for score, each in ranking:
+        if len(found) == most or score < ranking[0][0] - margin:
             break
-        if each.score < ranking[0].score - margin:
-            continue
         quotation = each.quotation()
         length = sum(len(other.text) for other in found)
         if found and (length + len(quotation.text) > longest or any(_repeats(quotation, other) for other in found)):
@@ -216,15 +221,17 @@ def _candidates(evidence: Evidence, passage: SourcePassage, place: int, follow_u
     """Return the blocks of a passage with the share of the question that each holds."""
     found = evidence.found_of(passage.item)
     weights = _weights(found, frozenset(passage.analyzer.terms(follow_up)))
-    above = frozenset(passage.analyzer.terms(" ".join(_above(passage))))
+    above: dict[str, frozenset[str]] = {}
     candidates: list[Candidate] = []
-    headings = passage.item.heading_path.split(" > ")
-    for block in blocks(passage.item.text, headings, code=passage.is_code, lead=passage.lead):
+    for block in _blocks_of(passage):
         terms = frozenset(passage.analyzer.terms(block.text))
+        path = passage.heading_path_at(block.span[0])
+        if path not in above:
+            above[path] = frozenset(passage.analyzer.terms(" ".join(_above(passage, path))))
         if terms:
             shares = {term: weight for term, weight in weights.items() if term in terms}
-            shares |= {term: HEADED * weight for term, weight in weights.items() if term in above - terms}
-            candidates.append(Candidate(passage, block, place, shares))
+            shares |= {term: HEADED * weight for term, weight in weights.items() if term in above[path] - terms}
+            candidates.append(Candidate(passage, block, place, path, shares))
     return candidates
 
 
@@ -284,10 +291,10 @@ def _by_meaning(evidence: Evidence, candidates: Sequence[Candidate], follow_up: 
         reason = f"blocks were chosen by their words alone: {error}"
         return [Notice.of(error, "sentences.by_words", reason)]
     for each in candidates:
-        each.score += MEANING * each.meaning + FIT * (each.fit or 0.0)
+        each.score += MEANING * each.meaning + FIT * (each.fit or 0.0) + WORST_FIT * (each.worst or 0.0)
+        each.score += VALUE * any(character.isdigit() for character in each.block.text)
         each.score -= BEHIND_PROSE * each.passage.is_code
-        each.score -= BEHIND_PROSE * (len(each.block.text) < SHORT)
-        each.score -= BEHIND_PROSE * bool(_RELEASE.search(each.passage.item.heading_path))
+        each.score -= BEHIND_PROSE * bool(_RELEASE.search(each.heading_path))
     return []
 
 
@@ -319,12 +326,33 @@ def _unit(vector: Vectors) -> Vectors:
 
 def headed(candidate: Candidate) -> str:
     """Return a block below what it stands under, as it is embedded."""
-    return "\n".join((*_above(candidate.passage), candidate.block.text[:READ_OF_BLOCK]))
+    return "\n".join((*_above(candidate.passage, candidate.heading_path), candidate.block.text[:READ_OF_BLOCK]))
 
 
-def _above(passage: SourcePassage) -> list[str]:
-    """Return what a passage stands under: the name of its file if the title has another one, title and headings."""
+def _blocks_of(passage: SourcePassage) -> Iterator[AnswerBlock]:
+    """Give the blocks of a passage; of code that reaches over several definitions, each definition."""
+    text = passage.item.text
+    if not passage.is_code:
+        yield from blocks(text, _headings(passage), lead=passage.lead)
+        return
+    starts = [0]
+    for (_, before), (start, path) in pairwise(passage.sections):
+        if path != before:
+            starts.append(start)
+    for start, end in pairwise((*starts, len(text))):
+        for block in blocks(text[start:end], code=True):
+            yield replace(block, span=(start, end))
+
+
+def _headings(passage: SourcePassage) -> set[str]:
+    """Return the headings that stand in a passage or above it."""
+    paths = [passage.item.heading_path, *(path for _, path in passage.sections)]
+    return {heading for path in paths for heading in path.split(" > ")}
+
+
+def _above(passage: SourcePassage, heading_path: str) -> list[str]:
+    """Return what a block stands under: the name of its file if the title has another one, title and headings."""
     item = passage.item
     stem = PurePosixPath(item.key).stem
     name = "" if stem.casefold() in item.title.casefold() else _PARTING.sub(" ", stem)
-    return [part for part in (name, item.title, item.heading_path) if part]
+    return [part for part in (name, item.title, heading_path) if part]

@@ -46,12 +46,21 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class SourcePassage:
-    """A passage of a pack, as sentences are compared with it; `lead` is how its turns begin if it is a conversation."""
+    """A passage of a pack, as sentences are compared with it; `lead` is how its turns begin if it is a conversation.
+
+    `sections` are where sections begin in the text of one that reaches over several, with the headings of each.
+    """
 
     item: EvidenceItem
     analyzer: Analyzer
     is_code: bool = False
     lead: TurnLead | None = None
+    sections: Sequence[tuple[int, str]] = ()
+
+    def heading_path_at(self, place: int) -> str:
+        """Return the headings that a place in the text stands under."""
+        under = [path for start, path in self.sections if start <= place]
+        return under[-1] if under else self.item.heading_path
 
     @cached_property
     def whole(self) -> str:
