@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 import rifflux
-from rifflux import Busy, DamagedIndex, Document, InvalidArgument, NotAnIndex, NotFound
+from rifflux import Busy, Cure, DamagedIndex, Document, InvalidArgument, NotAnIndex, NotFound
 
 DOCUMENTS = 40
 #: What changes names and files, by the place where it is called.
@@ -126,6 +127,22 @@ def test_a_copy_is_restored_where_no_index_is(tmp_path: Path) -> None:
     restored = rifflux.restore(tmp_path / "copy.db", tmp_path / "other.db")
     assert (restored.documents, restored.kept) == (1, None)
     assert keys(tmp_path / "other.db") == {"old"}
+
+
+def test_a_copy_without_vectors_and_one_of_an_older_version_are_restored(tmp_path: Path) -> None:
+    with rifflux.open(tmp_path / "index.db", model="hash") as index:
+        index.add(Document("old", "marmot"))
+        index.add(Document("new", "marmot at dawn"), embed=False)
+        index.admin.backup(tmp_path / "copy.db")
+    restored = rifflux.restore(tmp_path / "copy.db", tmp_path / "other.db")
+    assert [problem.cure for problem in restored.problems] == [Cure.INDEX]
+    assert keys(tmp_path / "other.db") == {"old", "new"}
+    former = tmp_path / "former.db"
+    kept = Path(__file__).parents[1] / "store" / "sqlite" / "schema-2.db.gz"
+    former.write_bytes(gzip.decompress(kept.read_bytes()))
+    assert rifflux.restore(former, tmp_path / "migrated.db").problems == ()
+    with rifflux.open(tmp_path / "migrated.db", create=False, model="hash:32") as index:
+        assert index.status().schema_version > 2
 
 
 def test_what_is_no_sound_copy_changes_nothing(tmp_path: Path) -> None:

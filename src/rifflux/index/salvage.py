@@ -95,33 +95,40 @@ def repair(path: str | Path, *, progress: Progress | None = None) -> Repaired:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """The result of a restore: the path of the index, the copy, and the new path of the former index."""
+    """The result of a restore: the path of the index, the copy, and the new path of the former index.
+
+    `problems` are those of an index that is not damaged, such as vectors that were still to be made.
+    """
 
     path: str
     copy: str
     documents: int
     kept: str | None = None
+    problems: tuple[Problem, ...] = ()
 
 
 def restore(copy: str | Path, path: str | Path) -> Restored:
     """Restore the index at a path, which may not exist, from a copy by `Index.admin.backup`.
 
-    The copy is checked first and stays as it is; the replaced index is kept next to it. Raises `DamagedIndex` for a
+    The copy is checked first and stays as it is; the replaced index is kept next to it. A copy of an older version is
+    brought up to date. Raises `DamagedIndex` for a
     copy that is damaged, `NotAnIndex` and `NewerIndex` for another file or version, `InvalidArgument` for the index
     itself, and `Busy` while a process has the index open. Then nothing was changed.
     """
     documents = 0
+    problems: list[Problem] = []
 
     def check(new: Path) -> None:
         nonlocal documents
-        with open_index(new, create=False) as index:
-            problems = index.admin.check()
+        with open_index(new) as index:
+            problems.extend(index.admin.check())
             documents = index.status().documents
-        if problems:
-            raise DamagedIndex(f"the copy {copy} is damaged ({problems[0].what}): restore another one")
+        for each in problems:
+            if each.is_damage:
+                raise DamagedIndex(f"the copy {copy} is damaged ({each.what}): restore another one")
 
     kept = restore_store(copy, path, check)
-    return Restored(str(path), str(copy), documents, str(kept) if kept else None)
+    return Restored(str(path), str(copy), documents, str(kept) if kept else None, tuple(problems))
 
 
 def _can_be_read(path: str | Path) -> bool:

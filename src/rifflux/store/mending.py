@@ -68,6 +68,11 @@ class Problem:
     data: Mapping[str, object] = field(default_factory=dict)
     unreadable: bool = False
 
+    @property
+    def is_damage(self) -> bool:
+        """Return True if rows are not what they were: neither behind, nor made by another version of the analyzer."""
+        return self.unreadable or (self.cure is Cure.REPAIR and "revision" not in self.data)
+
     def __str__(self) -> str:
         """Return what is wrong."""
         return self.what

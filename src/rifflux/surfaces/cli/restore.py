@@ -11,6 +11,8 @@ import typer
 from rifflux import InvalidArgument
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import CommonOptions, app
+from rifflux.surfaces.cli.cures import CURES
+from rifflux.surfaces.shared.cures import with_cure
 
 
 @app.command(epilog="Example: rifflux restore ~/backups/notes.db")
@@ -38,3 +40,5 @@ def restore(
     if restored.kept:
         text += f"; what was there is kept as {restored.kept}"
     show.outcome(text, asdict(restored), as_json=here.json)
+    for problem in restored.problems:
+        show.note(with_cure(problem, CURES))

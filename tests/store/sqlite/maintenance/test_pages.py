@@ -17,6 +17,8 @@ import pytest
 import rifflux
 from rifflux import Cure, DamagedIndex, Document
 from rifflux.ingest.parallel.apart import sent
+from rifflux.store.sqlite.connection.connect import connect
+from rifflux.store.sqlite.maintenance import extract
 from rifflux.store.sqlite.maintenance.pages import INNER_TABLE, LEAF_TABLE, PAGE, DatabasePages
 
 DOCUMENTS = 400
@@ -203,3 +205,30 @@ def test_what_a_killed_process_was_sent_is_removed(monkeypatch: pytest.MonkeyPat
     with sent("note.md", b"# A note") as path:
         assert [each.name for each in tmp_path.iterdir()] == [path.parent.name]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_copy_of_what_is_in_the_log_has_checksums(db: Path, tmp_path: Path) -> None:
+    """Pages of the log have none that holds, and more of them are written than a copy keeps in memory."""
+    with rifflux.open(db, model="hash:64") as index, closing(apsw.Connection(str(db))) as reader:
+        reader.execute("begin")
+        reader.execute("select count(*) from document").fetchall()  # so that the log stays
+        index.add([Document(f"d{number}", f"otter {number} swims. " * 400) for number in range(DOCUMENTS)], embed=False)
+        assert db.with_name("index.db-wal").stat().st_size > 2**21
+        index.admin.backup(tmp_path / "copy.db")
+    rifflux.restore(tmp_path / "copy.db", tmp_path / "restored.db")
+    for each in ("copy.db", "restored.db"):
+        assert [problem for problem in rifflux.diagnose(tmp_path / each) if "vector" not in problem.what] == []
+
+
+def test_an_export_that_does_not_fit_in_memory_has_checksums(
+    db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def with_little_memory(location: str, *, create: bool) -> tuple[apsw.Connection, bool]:
+        connection, read_only = connect(location, create=create)
+        connection.pragma("cache_size", 10)
+        return connection, read_only
+
+    monkeypatch.setattr(extract, "connect", with_little_memory)
+    with rifflux.open(db, model="hash:64") as index:
+        index.admin.extract(tmp_path / "part.db")
+    assert [each for each in rifflux.diagnose(tmp_path / "part.db") if each.unreadable] == []

@@ -58,6 +58,8 @@ def _add_file_columns(connection: apsw.Connection) -> None:
 MIGRATIONS: Mapping[int, Callable[[apsw.Connection], object]] = {2: _add_file_columns}
 #: The engine's way to files without locks, and without checksums of pages.
 UNLOCKED = "win32-none" if os.name == "nt" else "unix-none"
+#: The size of a page.
+PAGE_BYTES = 8192
 #: What a page leaves free at its end for its checksum, in bytes; the extension knows its files by this number.
 RESERVED = 8
 #: What a log that was once longer is cut down to, in bytes.
@@ -182,6 +184,19 @@ def _unshared(path: Path) -> apsw.Connection:
     return apsw.Connection(f"file:{quote(str(path.absolute()))}?immutable=1", flags=_IMMUTABLE)
 
 
+def copy_of_pages(path: Path) -> apsw.Connection:
+    """Open an empty file to copy all pages of an index into.
+
+    Its first page, which says that each has a checksum, is written at once: pages of the log have none that holds, and
+    those that reached the file before its first page would stay without.
+    """
+    connection = apsw.Connection(str(path))
+    connection.pragma("page_size", PAGE_BYTES)
+    connection.reserve_bytes(reserve=RESERVED)
+    connection.pragma("user_version", SCHEMA_VERSION)
+    return connection
+
+
 def _log_size(path: Path) -> int:
     """Return the size of the log of an index, in bytes; 0 without one."""
     log = path.with_name(path.name + "-wal")
@@ -213,7 +228,7 @@ def _prepared(
         # Nobody has used this database yet.
         if not create or read_only:
             raise NotAnIndex(f"{path} is empty, not a Rifflux index", cure=Cure.ADD)
-        connection.pragma("page_size", 8192)
+        connection.pragma("page_size", PAGE_BYTES)
         connection.reserve_bytes(reserve=RESERVED)
     else:
         if application != APPLICATION_ID:
@@ -330,7 +345,7 @@ def _copy_before(path: Path, version: int) -> Path | None:
     sweep(path.parent, copy.name)
     _make_private(whole)
     # What is committed: the connection that changes the tables has not begun to.
-    with closing(apsw.Connection(str(whole))) as target, closing(_for_reading(path)) as source:
+    with closing(copy_of_pages(whole)) as target, closing(_for_reading(path)) as source:
         with target.backup("main", source, "main") as steps:
             while not steps.done:
                 steps.step(-1)

@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from rifflux.errors import Cure, DamagedIndex, InvalidArgument
-from rifflux.store.sqlite.connection.connect import differs, translated
+from rifflux.store.sqlite.connection.connect import copy_of_pages, differs, translated
 from rifflux.types import Progress
 from rifflux.types.temporary import partial, sweep
 
@@ -29,11 +29,11 @@ def backup(source: apsw.Connection, target: Path, *, force: bool = False, progre
     target = target.expanduser()
     _check_target(Path(source.filename) if source.filename else None, target, force=force)
     with translated(str(target)), new_file(target) as whole:
-        copy = apsw.Connection(str(whole))
+        copy = copy_of_pages(whole)
         try:
             try:
                 with _one_moment(source):
-                    _copy(source, copy, progress)
+                    copy_pages(source, copy, progress)
             except apsw.IOError as error:
                 if differs(error):
                     raise _damaged(str(error), target) from error
@@ -88,7 +88,8 @@ def _one_moment(source: apsw.Connection) -> Iterator[None]:
         source.execute("rollback")
 
 
-def _copy(source: apsw.Connection, copy: apsw.Connection, progress: Progress | None) -> None:
+def copy_pages(source: apsw.Connection, copy: apsw.Connection, progress: Progress | None) -> None:
+    """Copy all pages of a database to an empty one."""
     with copy.backup("main", source, "main") as steps:
         while not steps.done:
             steps.step(STEP)

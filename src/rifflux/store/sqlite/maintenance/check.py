@@ -124,7 +124,8 @@ def _problems(connection: apsw.Connection, analysis: Analysis | None) -> Iterato
     yield from _counted(stray_terms(connection), "entries of the word index belong to no chunk")
     yield from _counted(missing_terms(connection), "chunks are missing from the word index")
     if analysis and revised(connection, analysis):
-        yield Problem("the terms were made by another version of the analyzer", Cure.REPAIR)
+        data = {"revision": analysis.revision}
+        yield Problem("the terms were made by another version of the analyzer", Cure.REPAIR, data)
     if analysis:
         yield from _counted(changed_chunks(connection, analysis), "chunks hold another text than was indexed")
     yield from _counted(strange_vectors(connection), "vectors hold no numbers, or have no length")

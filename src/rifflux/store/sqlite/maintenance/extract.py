@@ -12,9 +12,9 @@ from typing import Any
 import apsw
 
 from rifflux.store.registry import EVERYONE, CollectionRecord
-from rifflux.store.sqlite.connection.connect import connect, translated
+from rifflux.store.sqlite.connection.connect import UNLOCKED, connect, copy_of_pages, translated
 from rifflux.store.sqlite.connection.engine import transaction
-from rifflux.store.sqlite.maintenance.backup import backup, new_file
+from rifflux.store.sqlite.maintenance.backup import backup, copy_pages, new_file
 from rifflux.store.sqlite.maintenance.check import WORDS
 from rifflux.types import Progress
 
@@ -73,10 +73,15 @@ def extract(
             left_out = _keep(connection, collections, settings, may_leave, model)
             for table in WORDS:
                 connection.execute(_OPTIMIZE.format(table=table))
-            # A copy of what is used alone: what was deleted stays behind, in this file and its log.
-            with new_file(target) as compact:
-                connection.execute("vacuum into ?", (str(compact),))
-                with closing(apsw.Connection(str(compact))) as made:
+            # A copy of what is used alone: what was deleted stays behind, in this file and its log. Those pages of it
+            # that were written before the first one have no checksum yet.
+            with new_file(target) as used, new_file(target) as compact:
+                connection.execute("vacuum into ?", (str(used),))
+                with (
+                    closing(apsw.Connection(str(used), flags=apsw.SQLITE_OPEN_READONLY, vfs=UNLOCKED)) as source,
+                    closing(copy_of_pages(compact)) as made,
+                ):
+                    copy_pages(source, made, progress)
                     made.pragma("journal_mode", "delete")
                 compact.replace(target)
     return left_out

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 
 from rifflux.errors import Busy, InvalidArgument, NotAnIndex, NotFound
-from rifflux.store.sqlite.connection.connect import translated
+from rifflux.store.sqlite.connection.connect import copy_of_pages, translated
 from rifflux.store.sqlite.connection.exchange import alone, exchange, new_folder
 from rifflux.store.sqlite.maintenance.recognize import check_is_index
 
@@ -43,7 +43,7 @@ def restore(copy: Path, path: Path, check: Callable[[Path], None]) -> Path | Non
 def _copy(copy: Path, new: Path) -> None:
     """Copy a database with what is in its log; the copy is only read."""
     source = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
-    target = apsw.Connection(str(new))
+    target = copy_of_pages(new)
     try:
         with target.backup("main", source, "main") as steps:
             while not steps.done:
