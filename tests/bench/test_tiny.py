@@ -80,6 +80,7 @@ ARGUMENTS: dict[str, str] = {
     "kill": "--kills 2 --files 4",
     "hostile": "--scale 0.0001 --only deep. --only blank --only root",
     "vault": "DATA/docs --uploads 4 --keep TMP",
+    "sound": "--indexes 3",
     "disks": "--sizes 2 --only search --only remove --only index",
     "switch": "INDEX --questions 3",
     "fuzz": "--examples 1 --only /facets --role user",
