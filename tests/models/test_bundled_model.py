@@ -213,7 +213,7 @@ class TestCounts:
         assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
 
     def test_are_those_of_the_tokenizer_on_whole_files(self, embedder: OnnxEmbedder, tokenizer: Tokenizer) -> None:
-        for path in (HERE.parent.parent / "src").rglob("*.py"):
+        for path in sorted((HERE.parent.parent / "src").rglob("*.py"))[::4]:
             text = path.read_text("utf-8")
             assert embedder.count_tokens(text) == len(tokenizer.encode(text, add_special_tokens=False))
 

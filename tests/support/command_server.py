@@ -32,6 +32,7 @@ LARGEST = 1 << 22
 #: What commands import when they need it.
 LATE = (
     "Stemmer",
+    "onnxruntime",
     "rifflux.conversations.profile",
     "rifflux.index.contract",
     "rifflux.index.status",
@@ -47,6 +48,7 @@ LATE = (
     "rifflux.surfaces.cli.app",
     "rifflux.surfaces.http.app",
     "rifflux.surfaces.http.serve",
+    "rifflux.surfaces.mcp.server",
     "typer._click.decorators",
 )
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)

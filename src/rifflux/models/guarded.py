@@ -256,7 +256,8 @@ class Guard:
         except BaseException:
             bill.cancel()
             raise
-        bill.settle()
+        if bill is not NO_BILL:
+            bill.settle()
 
     def _failure(self, sort: str, model: str, message: str) -> ModelError:
         self.stopped(ModelCallFailed(sort, model, message))

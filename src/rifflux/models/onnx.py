@@ -118,11 +118,13 @@ class OnnxEmbedder:
         found = dict(self._each(self._token_vectors, texts))
         return [found[position] for position in range(len(texts))]
 
-    def count_tokens(self, text: str) -> int:
-        return self._tokenizer.count(text)
+    @cached_property
+    def count_tokens(self) -> Callable[[str], int]:
+        return self._tokenizer.count
 
-    def canonical(self, text: str) -> str:
-        return self._tokenizer.canonical(text)
+    @cached_property
+    def canonical(self) -> Callable[[str], str]:
+        return self._tokenizer.canonical
 
     def _vector(self, text: str) -> Vectors:
         encoding = self._tokenizer.encode(text)

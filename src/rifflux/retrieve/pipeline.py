@@ -257,7 +257,8 @@ def fuse(plan: Plan, table: Candidates) -> Candidates:
 def fetch(plan: Plan, table: Candidates) -> Candidates:
     """Read the passages of the first `plan.passages` rows; those that were removed meanwhile are left out."""
     table = table.head(plan.passages)
-    passages = tuple(plan.evidence.passages(Ranking(table.ids, table[SCORE])))
+    reader = plan.evidence.reader
+    passages = tuple(reader.catalog.hydrate(Ranking(table.ids, table[SCORE]))) if reader else ()
     if len(passages) < len(table):
         known = [int(hit.id, 16) for hit in passages]
         table = table.take(np.flatnonzero(np.isin(table.ids, known)))

@@ -182,12 +182,18 @@ class Analyzer:
         words = self._plain(text).split()
         return list(zip(words, (_tokens_of(word) for word in words), strict=True))
 
-    def terms_of(self, token: str) -> tuple[str, ...]:
-        return self._terms[token]
+    @cached_property
+    def terms_of(self) -> Callable[[str], tuple[str, ...]]:
+        """Return the function from a token to its terms, which are remembered."""
+        return self._terms.__getitem__
 
-    def of_word(self, word: str) -> tuple[str, ...]:
-        """Return the terms of a word from a cache, since the words of queries are looked up repeatedly."""
-        return self._words[word]
+    @cached_property
+    def of_word(self) -> Callable[[str], tuple[str, ...]]:
+        """Return the function from a word to its terms, remembered: words of questions are looked at again and again.
+
+        A word may be several tokens.
+        """
+        return self._words.__getitem__
 
     def joined(self, text: str) -> str:
         """Return the terms of `text` joined by single spaces, as indexed by the engines."""

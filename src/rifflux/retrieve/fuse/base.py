@@ -19,7 +19,6 @@ from rifflux.types import (
     Clause,
     Execution,
     Filter,
-    Hit,
     Ids,
     Query,
     Ranking,
@@ -199,10 +198,6 @@ class IndexFacts:
     def code_of(self, ids: Ids) -> Mapping[int, CodePiece]:
         """Return the source code details of those chunks that are code."""
         return self.reader.catalog.code_of(ids) if self.reader else {}
-
-    def passages(self, ranking: Ranking) -> Sequence[Hit]:
-        """Return the stored chunks of a ranking, in its order and with its scores; missing ids are skipped."""
-        return self.reader.catalog.hydrate(ranking) if self.reader else ()
 
     def coverage(self, ids: Ids) -> Scores:
         """Return the idf-weighted share of the query's terms that each chunk contains, in [0, 1]."""

@@ -85,6 +85,16 @@ def db(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(made, tmp_path / "index.db"))
 
 
+@pytest.fixture(scope="module")
+def six_hundred(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of an index of 600 documents, closed."""
+    path = tmp_path_factory.mktemp("large") / "index.db"
+    with rifflux.open(path, model="hash") as index:
+        texts = (" ".join(word(number * 50 + place) for place in range(50)) for number in range(600))
+        index.add(*(Document(f"d{number}", text) for number, text in enumerate(texts)), embed=False)
+    return path.read_bytes()
+
+
 def inject(db: Path, statement: str, *bound: Any) -> None:
     """Change the database as only a fault could."""
     connection = apsw.Connection(str(db))
@@ -254,14 +264,11 @@ class TestDamage:
     @pytest.mark.slow
     @pytest.mark.parametrize("share", [0.35, 0.5, 0.6, 0.8, 0.95])
     def test_repairing_a_file_that_was_cut_off_ends_soon(
-        self, tmp_path: Path, share: float, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, six_hundred: bytes, share: float, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """At most as many statements as its pages have room for rows: nothing is tried without end."""
         path = tmp_path / "index.db"
-        with rifflux.open(path, model="hash") as index:
-            texts = (" ".join(word(number * 50 + place) for place in range(50)) for number in range(600))
-            index.add(*(Document(f"d{number}", text) for number, text in enumerate(texts)), embed=False)
-        data = path.read_bytes()
+        data = six_hundred
         path.write_bytes(data[: int(len(data) * share)])
         executed: list[str] = []
 

@@ -21,7 +21,7 @@ from rifflux.retrieve.steps.rerank.stage import Rerank, Resources, Scored
 from rifflux.retrieve.table import BOOSTED, LEXICAL, MOMENT, NAMED, SCORE, SEMANTIC, Candidates
 from rifflux.text.analyzer import fold, tokens
 from rifflux.text.dates import timestamp
-from rifflux.types import Scores, Vectors
+from rifflux.types import Scores
 
 _DAY = 86_400.0
 _JOINTS = frozenset("._/:")
@@ -262,7 +262,13 @@ def centroid(inputs: FeatureInput) -> Scores:
     if not known:
         return np.zeros(len(ids))
     missing = np.zeros_like(next(iter(known.values())))
-    return spread(near_the_best(np.stack([known.get(id, missing) for id in ids]), inputs.trust))
+    vectors = np.stack([known.get(id, missing) for id in ids])
+    cosines = vectors @ vectors[: len(inputs.trust)].T
+    weights = np.tile(inputs.trust, (len(vectors), 1))
+    # No candidate is compared with itself.
+    np.fill_diagonal(weights, 0.0)
+    total = weights.sum(axis=1)
+    return spread((cosines * weights).sum(axis=1) / np.where(total > 0, total, 1.0))
 
 
 def expansion(inputs: FeatureInput) -> Scores:
@@ -319,15 +325,6 @@ def trust(scores: Scores, best: int) -> Scores:
     head = np.maximum(scores[:best], 0.0)
     total = head.sum()
     return np.asarray(head / total if total > 0 else np.full(len(head), 1 / max(1, len(head))))
-
-
-def near_the_best(vectors: Vectors, weights: Scores) -> Scores:
-    """Return the weighted mean cosine of each row with the first `len(weights)` others; 0 without others."""
-    cosines = vectors @ vectors[: len(weights)].T
-    counted = np.tile(weights, (len(vectors), 1))
-    np.fill_diagonal(counted, 0.0)
-    total = counted.sum(axis=1)
-    return np.asarray((cosines * counted).sum(axis=1) / np.where(total > 0, total, 1.0), np.float64)
 
 
 def words_of_the_best(
