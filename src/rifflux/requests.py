@@ -916,13 +916,36 @@ class DocumentRequest(FileRequest):
     updated_at: Dated = None
 
 
+#: The most entries of a page of a list.
+MOST_LISTED = 1_000
+After = Annotated[str, Param(help="The `next` of the page before", most=8_000)]
+Limit = Annotated[int, Param(ge=1, le=MOST_LISTED)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class DocumentsRequest(Request):
     """Which documents to list."""
 
     collections: Annotated[Sequence[Name], Param(help="Only in these collections", most=100)] = ()
-    after: Annotated[str, Param(help="The `next` of the page before", most=8_000)] = ""
-    limit: Annotated[int, Param(help="Most documents", ge=1, le=1_000)] = 100
+    after: After = ""
+    limit: Annotated[int, Param(help="Most documents", ge=1, le=MOST_LISTED)] = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenDocumentRequest(Request):
+    """How to open a document."""
+
+    around: Annotated[
+        str | None, Param(help="Open it at this passage, a chunk_id; empty: at its beginning", most=1_000)
+    ] = None
+    query: Annotated[str, Param(help="Words to highlight in the passage", most=2_000)] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FacetsRequest(Request):
+    """How many values of a facet to count."""
+
+    limit: Annotated[int, Param(ge=1, le=1_000)] = 20
 
 
 @dataclass(frozen=True)
@@ -1062,6 +1085,29 @@ class ConversationsFileRequest(Request):
     intake: Limits = None
 
 
+# Indexing
+
+FORCE = Param(help="Read all files again, changed or not")
+LANGUAGE = Param(
+    help="Language of these files, such as german; by default the one they have, else that of the index", metavar="NAME"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReindexRequest(Request):
+    """Which files and folders an agent has indexed, and how."""
+
+    path: Annotated[
+        str | None,
+        Param(help="File or folder to index; null for the working directory, or the roots if it is outside them"),
+    ] = None
+    paths: Annotated[
+        Sequence[str] | None, Param(help="Several files or folders to index; if not empty, path is ignored")
+    ] = None
+    force: Annotated[bool, FORCE] = False
+    language: Annotated[str | None, LANGUAGE] = None
+
+
 # Tokens, settings, questions, evidence
 
 
@@ -1081,6 +1127,22 @@ class TokenRequest(Request):
             metavar="WHEN",
         ),
     ] = None
+
+
+#: Whose tokens or jobs are listed.
+UserInList = Annotated[str | None, Param(help="Whose; administrators may name others", most=200)]
+SummedBy = Annotated[str, Param(help="What to sum by: any of day, user, feature, model", most=60)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageRequest(Request):
+    """Which calls of models to sum, and by what."""
+
+    by: SummedBy = "day,model"
+    since: Since = None
+    until: Until = None
+    user: Annotated[str | None, Param(help="Of whom; administrators may name others", most=200)] = None
+    everybody: Annotated[bool, Param(help="Of all users; for administrators")] = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import rifflux
+from rifflux.requests import ReindexRequest
 from rifflux.surfaces.mcp import Workspace
 from rifflux.surfaces.mcp.desk import Desk
-from rifflux.surfaces.mcp.reindex import places_of_call
+from rifflux.surfaces.mcp.reindex import places_of
 from rifflux.surfaces.shared.places import implied_roots
 
 
@@ -47,7 +48,7 @@ class TestImpliedRoots:
         with Workspace(home / "index.db", roots=roots, model="hash") as workspace:
             desk = Desk(workspace)
             monkeypatch.chdir(home)
-            assert places_of_call(desk, None, None) == roots
+            assert places_of(desk, ReindexRequest()) == roots
             monkeypatch.chdir(roots[1])
-            assert places_of_call(desk, None, None) == [roots[1]]
-            assert places_of_call(desk, str(roots[0]), None) == [roots[0]]
+            assert places_of(desk, ReindexRequest()) == [roots[1]]
+            assert places_of(desk, ReindexRequest(path=str(roots[0]))) == [roots[0]]

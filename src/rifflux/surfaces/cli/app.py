@@ -206,8 +206,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RerankModel = Annotated[
     str | None, typer.Option(help="Rerank by this cross-encoder: a folder, or a fetched name.", metavar="MODEL")
 ]
-Since = Annotated[str | None, typer.Option(help="Not older than this date.", metavar="DATE")]
-Until = Annotated[str | None, typer.Option(help="Not newer than this date.", metavar="DATE")]
 Synonyms = Annotated[
     str | None, typer.Option(help="A file of words that stand for each other: a, b or a => b.", metavar="FILE")
 ]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rifflux import InvalidArgument, NotFound
+from rifflux.requests import FORCE, LANGUAGE
 from rifflux.surfaces.cli import show
 from rifflux.surfaces.cli.app import Embed, OpenOptions, app
 from rifflux.surfaces.shared.config import finder, open_configured, view_of
@@ -40,12 +41,9 @@ def index(
         str, typer.Option(help="Put them here; it is made if need be.  [default: the library]", metavar="NAME")
     ] = "",
     user: Annotated[str, typer.Option(help="Whose they are.  [default: nobody's in particular]")] = "",
-    language: Annotated[
-        str | None,
-        typer.Option(help="Language of these files, such as german.  [default: that of the index]", metavar="NAME"),
-    ] = None,
+    language: Annotated[str | None, LANGUAGE] = None,
     embed: Embed = True,
-    force: Annotated[bool, typer.Option("--force", help="Read even unchanged files.")] = False,
+    force: Annotated[bool, FORCE] = False,
     prune: Annotated[
         bool | None,
         typer.Option(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from rifflux.requests import Since, Until
 from rifflux.service.analytics import Diary
 from rifflux.service.registry import period
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import CommonOptions, Since, Until, app
+from rifflux.surfaces.cli.app import CommonOptions, app
 
 
 @app.command(epilog="Example: rifflux online --since 2026-01-01")

@@ -6,17 +6,18 @@ from typing import Annotated
 
 import typer
 
+from rifflux.requests import Since, SummedBy, Until
 from rifflux.service.registry import period
 from rifflux.service.usage import summed
 from rifflux.surfaces.cli import show
-from rifflux.surfaces.cli.app import CommonOptions, Since, Until, app
+from rifflux.surfaces.cli.app import CommonOptions, app
 
 
 @app.command(epilog="Example: rifflux usage --by user,model --since 2026-01-01")
 def usage(
     here: CommonOptions,
     user: Annotated[str | None, typer.Option(help="Only of this user.  [default: all]")] = None,
-    by: Annotated[str, typer.Option(help="What to sum by: day, user, feature, model.")] = "day,user,model",
+    by: SummedBy = "day,user,model",
     since: Since = None,
     until: Until = None,
 ) -> None:

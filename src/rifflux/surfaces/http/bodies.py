@@ -66,7 +66,8 @@ def with_query(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 
 def query_parameter(setting: Declared) -> inspect.Parameter:
     """Return a setting as a query parameter."""
-    about = Query(description=setting.param.help or None, **_bounds(setting.param))
+    param = setting.param
+    about = Query(description=param.help or None, examples=[*param.examples] or None, **_bounds(param))
     return inspect.Parameter(
         setting.name,
         inspect.Parameter.KEYWORD_ONLY,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import Response
 from pydantic import Field
 
-from rifflux.requests import ChatChanges
+from rifflux.requests import After, ChatChanges, Limit
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.surfaces.http.paging import After, Limit, Next
+from rifflux.surfaces.http.paging import Next
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.shapes import Shape
 from rifflux.types.nouns import noun_json

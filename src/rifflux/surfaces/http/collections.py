@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rifflux import CollectionInfo
-from rifflux.requests import CollectionChanges, CollectionRequest, GroupRequest, ReaderRequest
+from rifflux.requests import After, CollectionChanges, CollectionRequest, GroupRequest, Limit, ReaderRequest
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.surfaces.http.paging import After, Limit, Next, page
+from rifflux.surfaces.http.paging import Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.nouns import collection_json

@@ -10,10 +10,12 @@ from starlette.requests import Request as Incoming
 from rifflux import Conversation, Conversations, ImportReport, Message
 from rifflux.conversations import VectorsMade, WrittenMessage
 from rifflux.requests import (
+    After,
     ConversationChanges,
     ConversationRequest,
     ConversationsFileRequest,
     ConversationsRequest,
+    Limit,
     MessageChanges,
     MessageRequest,
     MessagesRequest,
@@ -23,7 +25,7 @@ from rifflux.session.intake import Intake
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.importing import ACCEPTED, PATIENT, do_as_job
-from rifflux.surfaces.http.paging import After, Limit, Next, page
+from rifflux.surfaces.http.paging import Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Diagnostics, Explain

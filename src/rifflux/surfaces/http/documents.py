@@ -6,13 +6,21 @@ from dataclasses import fields
 from functools import partial
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as Incoming
 
 from rifflux import Document, NotFound
-from rifflux.requests import DocumentRequest, DocumentsRequest, FileRequest, Param, declaration, declared
+from rifflux.requests import (
+    DocumentRequest,
+    DocumentsRequest,
+    FileRequest,
+    OpenDocumentRequest,
+    Param,
+    declaration,
+    declared,
+)
 from rifflux.session.intake import Intake
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.cures import advised
@@ -193,26 +201,18 @@ async def _stored(incoming: Incoming, service: Service, caller: Caller, key: str
 
 
 @router.get("/{document:path}", summary="Read a whole document", response_model_exclude_unset=True)
-def document(
-    document: str,
-    service: Asked,
-    caller: User,
-    around: Annotated[
-        str | None, Query(max_length=1_000, description="Open it at this passage, a chunk_id; empty: at its beginning")
-    ] = None,
-    query: Annotated[str, Query(max_length=2_000, description="Words to highlight in the passage")] = "",
-) -> DocumentAtOut:
+def document(document: str, request: OpenDocumentRequest, service: Asked, caller: User) -> DocumentAtOut:
     """Read a document by its key, its path, or an identifier such as doi:10.1000/182.
 
     With `around`, the answer has the passage's place, the outline, and at most 200,000 characters around the passage.
     """
     index = service.of(caller)
-    if around is None:
+    if request.around is None:
         return DocumentAtOut.of(document_json(index.document(document)))
-    found = index.documents.at(around or document)
-    if around and found.hit.key != document:
+    found = index.documents.at(request.around or document)
+    if request.around and found.hit.key != document:
         raise NotFound(f"that passage is not of {document!r}: take both from one result of a search")
-    return DocumentAtOut.of(document_at_json(found, query, index.profile.analyzer))
+    return DocumentAtOut.of(document_at_json(found, request.query, index.profile.analyzer))
 
 
 @router.delete("/{document:path}", summary="Remove a document")
@@ -220,7 +220,7 @@ def remove(
     document: str,
     service: Asked,
     caller: User,
-    collection: Annotated[str, Query(max_length=400, description="Only in this one")] = "",
+    collection: Annotated[str, Param(help="Only in this one", most=400)] = "",
 ) -> RemovedDocuments:
     """Remove a document, or all of a file, from a collection that the caller may write, by its exact key."""
     return RemovedDocuments(documents=service.of(caller).documents.remove(document, collection=collection))

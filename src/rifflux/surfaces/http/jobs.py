@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Query
-
 from rifflux import NotFound, OutOfScope
+from rifflux.requests import After, Limit, UserInList
 from rifflux.service.jobs import JobRecord
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.importing import JobOut
-from rifflux.surfaces.http.paging import After, Limit, Next, page
+from rifflux.surfaces.http.paging import Next, page
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.service import Caller, Service
 from rifflux.surfaces.shared.shapes import Shape
@@ -29,7 +26,7 @@ class JobList(Shape):
 def list_(
     service: Asked,
     caller: User,
-    user: Annotated[str | None, Query(max_length=200, description="Whose; administrators may name others")] = None,
+    user: UserInList = None,
     limit: Limit = 100,
     after: After = "",
 ) -> JobList:

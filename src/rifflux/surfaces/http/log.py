@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from rifflux.requests import After, Limit
 from rifflux.surfaces.http.auth import Admin, Asked
-from rifflux.surfaces.http.paging import After, Limit, Next, number_of
+from rifflux.surfaces.http.paging import Next, number_of
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.nouns import nouns_json
 from rifflux.surfaces.shared.shapes import Shape

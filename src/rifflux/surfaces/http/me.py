@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import Query
 from pydantic import Field
 
 from rifflux import __version__
 from rifflux.index.facets import Facet
+from rifflux.requests import FacetsRequest
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.cures import advised
 from rifflux.surfaces.http.route import make_router
@@ -42,9 +40,9 @@ class FacetsOut(Shape):
 
 
 @router.get("/facets", summary="What a search can be narrowed by")
-def facets(service: Asked, caller: User, limit: Annotated[int, Query(ge=1, le=1_000)] = 20) -> FacetsOut:
+def facets(request: FacetsRequest, service: Asked, caller: User) -> FacetsOut:
     """Count the documents that the caller may read by collection, kind, folder and the declared metadata fields."""
-    return FacetsOut(facets=[*service.of(caller).documents.facets(limit)])
+    return FacetsOut(facets=[*service.of(caller).documents.facets(request.limit)])
 
 
 class FreshnessOut(Shape):

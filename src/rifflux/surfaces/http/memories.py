@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from rifflux import Memory
-from rifflux.requests import MemoriesRequest, MemoryChanges, MemoryRequest, RecallRequest
+from rifflux.requests import After, Limit, MemoriesRequest, MemoryChanges, MemoryRequest, RecallRequest
 from rifflux.surfaces.http.auth import Asked, User
 from rifflux.surfaces.http.cures import advised
-from rifflux.surfaces.http.paging import After, Limit, Next, page
+from rifflux.surfaces.http.paging import Next, page
 from rifflux.surfaces.http.repeats import REPEATABLE
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.http.shapes import Diagnostics, Explain

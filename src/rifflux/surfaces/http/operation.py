@@ -6,11 +6,11 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from rifflux import UnusableIndex, __version__
+from rifflux.requests import Since, Until
 from rifflux.service.registry import period
 from rifflux.surfaces.http.auth import Admin, Asked, User
 from rifflux.surfaces.http.counters import CONTENT_TYPE, Availability
 from rifflux.surfaces.http.route import make_router
-from rifflux.surfaces.http.usage import DateQuery
 from rifflux.surfaces.shared.nouns import version_json
 from rifflux.surfaces.shared.shapes import Shape
 
@@ -36,7 +36,7 @@ class OnlineOut(Shape):
 
 
 @router.get("/online", summary="Online measures of searches")
-def online(service: Asked, caller: Admin, since: DateQuery = None, until: DateQuery = None) -> OnlineOut:
+def online(service: Asked, caller: Admin, since: Since = None, until: Until = None) -> OnlineOut:
     """Clicks, saves, rephrasings and complaints by day, summed over all users; for administrators."""
     return OnlineOut(rows=online_rows(service, *period(since, until)))
 

@@ -6,21 +6,15 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, TypeVar
 
-from fastapi import Query
 from pydantic import Field
 
 from rifflux import InvalidArgument
 
 Entry = TypeVar("Entry")
 
-#: The most entries of a page.
-MOST_LISTED = 1000
-
 #: SQLite's integers have up to nineteen digits.
 _NUMBER = re.compile(r"[1-9]\d{0,17}", re.ASCII)
 
-After = Annotated[str, Query(max_length=8_000, description="The `next` of the page before")]
-Limit = Annotated[int, Query(ge=1, le=MOST_LISTED)]
 Next = Annotated[str | None, Field(description="Send it as `after` for the next page; null at the end")]
 
 

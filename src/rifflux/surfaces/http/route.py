@@ -47,8 +47,8 @@ class Router(APIRouter):
     """A router of functions that may take a request in place of a body."""
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **about: Any) -> None:
-        """Add a function as a route."""
-        if about.get("methods") == ["GET"]:
+        """Add a function as a route; methods without a body take the settings as query parameters."""
+        if about.get("methods") in (["GET"], ["DELETE"]):
             endpoint = with_query(endpoint)
         else:
             endpoint = with_body(endpoint)

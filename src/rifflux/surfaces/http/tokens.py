@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Query, Response
+from fastapi import Response
 from pydantic import Field
 
-from rifflux.requests import Param, TokenRequest
+from rifflux.requests import After, Limit, Param, TokenRequest, UserInList
 from rifflux.store import Token
 from rifflux.surfaces.http.auth import Asked, User
-from rifflux.surfaces.http.paging import After, Limit, Next, page
+from rifflux.surfaces.http.paging import Next, page
 from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.shapes import Shape
 from rifflux.types.nouns import noun_json
@@ -51,7 +51,7 @@ class TokenList(Shape):
 def list_(
     service: Asked,
     caller: User,
-    user: Annotated[str | None, Query(max_length=200, description="Whose; administrators may name others")] = None,
+    user: UserInList = None,
     limit: Limit = 100,
     after: After = "",
 ) -> TokenList:

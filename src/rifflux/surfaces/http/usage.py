@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
 
-from fastapi import Query
 from pydantic import Field
 
+from rifflux.requests import UsageRequest
 from rifflux.service.registry import period
 from rifflux.service.usage import summed
 from rifflux.surfaces.http.auth import Asked, User
@@ -16,8 +15,6 @@ from rifflux.surfaces.http.route import make_router
 from rifflux.surfaces.shared.shapes import Shape
 
 router = make_router(tags=["usage"])
-
-DateQuery = Annotated[str | None, Query(max_length=40, description="An ISO 8601 date", examples=["2026-01-01"])]
 
 
 class UsageRow(Shape):
@@ -40,26 +37,18 @@ class UsageOut(Shape):
 
 
 @router.get("/usage", summary="What calls of models cost")
-def usage(
-    service: Asked,
-    caller: User,
-    by: Annotated[str, Query(max_length=60, description="Any of day, user, feature, model")] = "day,model",
-    since: DateQuery = None,
-    until: DateQuery = None,
-    user: Annotated[str | None, Query(max_length=200, description="Of whom; administrators may name others")] = None,
-    everybody: Annotated[bool, Query(description="Of all users; for administrators")] = False,
-) -> UsageOut:
+def usage(request: UsageRequest, service: Asked, caller: User) -> UsageOut:
     """Return the caller's usage; administrators may request anybody's, or everybody's."""
-    if not caller.is_admin and (everybody or user not in (None, caller.user)):
+    if not caller.is_admin and (request.everybody or request.user not in (None, caller.user)):
         raise Refused(403, "admin_only", "another user's usage is an administrator's to see: leave out the user")
-    if everybody:
+    if request.everybody:
         whom = None
-    elif user is None:
+    elif request.user is None:
         whom = caller.user
     else:
-        whom = user
-    sums = service.ledger.spent(whom, *period(since, until))
-    rows = summed(sums, [name.strip() for name in by.split(",") if name.strip()])
+        whom = request.user
+    sums = service.ledger.spent(whom, *period(request.since, request.until))
+    rows = summed(sums, [name.strip() for name in request.by.split(",") if name.strip()])
     if whom is None:
         left = math.inf
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,13 +12,13 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from rifflux import IndexReport
+from rifflux.requests import ReindexRequest
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import MOST_NOTED, UNTRUSTED, reply
 from rifflux.surfaces.mcp.tool import ToolContext
 from rifflux.surfaces.shared.shapes import FailureShape, Shape
 
 SECONDS_BETWEEN_REPORTS = 0.2
-ABOUT_LANGUAGE = "Language of these files, such as german; null: the one they have, else that of the index"
 
 
 class ReindexNotes(Shape):
@@ -53,39 +52,28 @@ class ReindexOutput(Shape):
     notes: ReindexNotes
 
 
-def reindex(
-    desk: Desk,
-    context: ToolContext,
-    path: Annotated[
-        str | None,
-        Field(
-            description="File or folder to index; null for the working directory, or the roots if it is outside them"
-        ),
-    ] = None,
-    paths: Annotated[
-        list[str] | None,
-        Field(description="Several files or folders to index; if not empty, path is ignored"),
-    ] = None,
-    force: Annotated[bool, Field(description="Read all files again, changed or not")] = False,
-    language: Annotated[str | None, Field(description=ABOUT_LANGUAGE)] = None,
-) -> Annotated[CallToolResult, ReindexOutput]:
+def reindex(desk: Desk, context: ToolContext, request: ReindexRequest) -> Annotated[CallToolResult, ReindexOutput]:
     """Update the index from files and folders; only changes are read.
 
     Deleted files are removed from the index. Places outside the allowed folders are refused. Start what may take
     minutes with reindex_job.
     """
-    places = places_of_call(desk, path, paths)
+    places = places_of(desk, request)
     opened = desk.filling()
     with desk.workspace.jobs.turn():
         report = opened.index.add(
-            *places, language=language or "", force=force, progress=_Progress(context), finder=desk.workspace.finder
+            *places,
+            language=request.language or "",
+            force=request.force,
+            progress=_Progress(context),
+            finder=desk.workspace.finder,
         )
-    return reply(report_output(desk, opened.index.path, report, several=bool(paths)))
+    return reply(report_output(desk, opened.index.path, report, several=bool(request.paths)))
 
 
-def places_of_call(desk: Desk, path: str | None, paths: Sequence[str] | None) -> list[Path]:
+def places_of(desk: Desk, request: ReindexRequest) -> list[Path]:
     """Return the places of a call: the list, else the single one, else the default ones."""
-    return desk.places(paths or (desk.workspace.usual if path is None else [path]))
+    return desk.places(request.paths or (desk.workspace.usual if request.path is None else [request.path]))
 
 
 def report_output(desk: Desk, path: str, report: IndexReport, *, several: bool) -> ReindexOutput:

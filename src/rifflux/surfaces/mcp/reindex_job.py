@@ -9,9 +9,10 @@ from mcp.types import CallToolResult
 from pydantic import Field
 
 from rifflux import InvalidArgument
+from rifflux.requests import Param, ReindexRequest
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.jobs import ToolJob
-from rifflux.surfaces.mcp.reindex import ReindexOutput, places_of_call, report_output
+from rifflux.surfaces.mcp.reindex import ReindexOutput, places_of, report_output
 from rifflux.surfaces.mcp.reply import reply
 from rifflux.surfaces.shared.shapes import Shape
 
@@ -31,13 +32,11 @@ class JobOutput(Shape):
 def reindex_job(
     desk: Desk,
     action: Annotated[
-        Literal["start", "status", "cancel"], Field(description="What to do; status and cancel take the job's id")
+        Literal["start", "status", "cancel"], Param(help="What to do; status and cancel take the job's id")
     ],
-    job: Annotated[str | None, Field(description="The id that start gave")] = None,
-    path: Annotated[str | None, Field(description="File or folder to index, as for reindex")] = None,
-    paths: Annotated[list[str] | None, Field(description="Several of them, as for reindex")] = None,
-    force: Annotated[bool, Field(description="Read all files again, changed or not")] = False,
-    language: Annotated[str | None, Field(description="As for reindex")] = None,
+    job: Annotated[str | None, Param(help="The id that start gave")] = None,
+    *,
+    request: ReindexRequest,
 ) -> Annotated[CallToolResult, JobOutput]:
     """Index files and folders in the background: start a job, get its progress, or cancel it.
 
@@ -50,9 +49,15 @@ def reindex_job(
         return _result(desk, found)
     if job:
         raise InvalidArgument("start makes a new job: leave job out")
-    places = places_of_call(desk, path, paths)
+    places = places_of(desk, request)
     index = desk.filling().index
-    add = partial(index.add, *places, language=language or "", force=force, finder=desk.workspace.finder)
+    add = partial(
+        index.add,
+        *places,
+        language=request.language or "",
+        force=request.force,
+        finder=desk.workspace.finder,
+    )
     return _result(desk, desk.workspace.jobs.start(desk.caller, lambda progress: add(progress=progress)))
 
 

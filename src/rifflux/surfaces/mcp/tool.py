@@ -17,7 +17,7 @@ from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from rifflux import RiffluxError
-from rifflux.requests import Declared, SearchRequest, alternatives
+from rifflux.requests import Declared, ReindexRequest, SearchRequest, alternatives
 from rifflux.surfaces.mcp.desk import Desk
 from rifflux.surfaces.mcp.reply import DB_PATH, MAX_TOKENS
 from rifflux.surfaces.shared.declared import flattened, leaves
@@ -75,28 +75,29 @@ def tool(desk: Desk, function: Callable[..., CallToolResult], title: str, annota
     return made
 
 
-#: The tool that describes settings shared with other tools.
-DESCRIBES = "search"
+#: The tools that describe settings shared with other tools, each with its request.
+DESCRIBES: Mapping[str, type] = {"reindex": ReindexRequest, "search": SearchRequest}
 
 
 @cache
-def _described() -> Mapping[str, str]:
-    known = {each.name: each.param.help for each in leaves(SearchRequest)}
-    return known | {"db_path": DB_PATH.help, "max_tokens": MAX_TOKENS.help}
+def _described() -> Mapping[tuple[str, str], str]:
+    """Return the tool that describes a setting, by its name and its help."""
+    known = {(each.name, each.param.help): name for name, kind in DESCRIBES.items() for each in leaves(kind)}
+    return known | {("db_path", DB_PATH.help): "search", ("max_tokens", MAX_TOKENS.help): "search"}
 
 
 def parameter(tool: str, setting: Declared) -> inspect.Parameter:
     """Return a setting as an argument of a tool; its bounds are published here and checked by the request.
 
-    A model reads all tools at once, so the description of a setting of `search` is not repeated.
+    A model reads all tools at once, so no description of a setting of `search` or `reindex` is repeated.
     """
     param = setting.param
-    is_known = tool != DESCRIBES and _described().get(setting.name) == param.help
+    describes = _described().get((setting.name, param.help), tool)
     extra: dict[str, Any] = {"minimum": param.ge, "maximum": param.le}
     extra = {name: value for name, value in extra.items() if value is not None}
     if param.choices:
         extra["enum"] = [*param.choices, *(None for each in setting.types if each is NoneType)]
-    about = Field(description="See search" if is_known else param.help, json_schema_extra=extra)
+    about = Field(description=param.help if describes == tool else f"See {describes}", json_schema_extra=extra)
     lists = not setting.required and any(get_origin(each) in (Sequence, Mapping) for each in setting.types)
     kind = reduce(or_, (_published(each) for each in setting.types))
     return inspect.Parameter(
