@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from rifflux.errors import InvalidArgument
 from rifflux.session.searching import Searcher
+from rifflux.text.lexicon import phrase_lists
 from rifflux.text.question_words import framed
 from rifflux.types import Notice
 
@@ -21,22 +23,8 @@ ASSISTANT = "assistant"
 #: In a question of more words that mean something, what points may point at the question's own.
 MANY = 5
 
-# Words that stand for what was said before, by language; and what begins a question that goes on.
-_POINTING = {
-    "english": "it its they them their theirs this that these those one ones he him his she her hers",
-    "german": "er sie es ihn ihm ihr ihre ihren seine seinen dies diese dieser dieses jene jener das davon dafür damit"
-    " darin dort derselbe",
-    "french": "il elle ils elles lui leur leurs cela ça ceci ceux celui celle celles y en",
-    "spanish": "él ella ellos ellas lo le les su sus esto eso ese esa esos esas aquello ahí allí",
-    "italian": "esso essa essi esse lui lei loro suo sua questo questa questi queste quello quella ciò lì",
-    "portuguese": "ele ela eles elas isso isto esse essa esses essas aquilo seu sua lá",
-    "dutch": "hij zij ze het hem haar hun dit dat deze die ervan daarvan daar",
-}
-_GOING_ON = re.compile(
-    r"\s*(?:and|but|or|also|so|then|why|how so|what about|how about|what if|und|aber|oder|warum|wieso|was ist mit"
-    r"|et|mais|ou|pourquoi|y|pero|o|por qué|e|ma|ed|perché|mas|porquê|en|maar|of|waarom)\b",
-    re.IGNORECASE,
-)
+_POINTING = "pointing"
+_OPENING = "opening"
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
@@ -100,10 +88,19 @@ def text_of(content: object) -> object:
 def follows(question: str, searcher: Searcher) -> bool:
     """Return True if a question points at those before it, or goes on from them."""
     language = searcher.analyzer.language
-    pointing = frozenset(_POINTING.get("english" if language == "porter" else language, "").split())
-    if pointing & {word.casefold() for word in _WORD.findall(question)}:
+    pointing = phrase_lists("following").get(f"{'english' if language == 'porter' else language} {_POINTING}", ())
+    if not {word.casefold() for word in _WORD.findall(question)}.isdisjoint(pointing):
         return len(frozenset(searcher.parse(question).query.terms)) <= MANY
-    return bool(_GOING_ON.match(question))
+    return bool(_opening().match(question))
+
+
+@cache
+def _opening() -> re.Pattern[str]:
+    """Return the pattern of the beginning of a question that goes on, in any language."""
+    openings = [
+        each for key, phrases in phrase_lists("following").items() if key.endswith(_OPENING) for each in phrases
+    ]
+    return re.compile(rf"\s*(?:{'|'.join(map(re.escape, openings))})\b", re.IGNORECASE)
 
 
 def completed(question: str, history: Sequence[Turn], searcher: Searcher) -> str:
