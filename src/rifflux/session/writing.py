@@ -205,7 +205,9 @@ class Writer:
         if how.embed and self.view.store.semantic.model():
             self._use_model()  # Another than the index has is refused before anything is stored.
         turns = Turns(self.view.store)
-        remarks = self._set_languages(todo, how.language)
+        remarks: list[Notice] = []
+        if how.language or self.view.session.language:
+            remarks = self._set_languages(todo, how.language)
         if todo:
             self._refresh(todo, how, tally, turns)
         if documents:
@@ -252,7 +254,7 @@ class Writer:
 
         remarks: list[Notice] = []
         store = self.view.store
-        for target in todo if language or self.view.session.language else ():
+        for target in todo:
             if target.within == target.root:
                 below = ""
             else:

@@ -142,7 +142,7 @@ class Analyzer:
         """Pickle the settings only; another process has its own token cache."""
         return analyzer, (self.language, self.mathematics)
 
-    @property
+    @cached_property
     def revision(self) -> int:
         return REVISIONS[self.mathematics]
 

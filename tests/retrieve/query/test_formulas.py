@@ -13,9 +13,9 @@ from rifflux.retrieve.query.reading import understand
 from rifflux.text.analyzer import analyzer
 
 
-def _found(text: str, mathematics: str = "notation") -> list[str]:
-    reader = analyzer("english", mathematics)
-    return [formula for formula, _ in formulas(understand(text, reader), reader)]
+def _found(text: str) -> list[str]:
+    reader = analyzer("english", "notation")
+    return [formula for formula, _ in formulas(understand(text, reader))]
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,16 @@ def test_numbers_side_by_side_are_no_formula(question: str) -> None:
 
 def test_pieces_of_a_formula_are_longer_than_what_others_have_too() -> None:
     reader = analyzer("english", "notation")
-    ((_, phrases),) = formulas(understand("a^2 + b^2 = c^2 + d", reader), reader)
+    ((_, phrases),) = formulas(understand("a^2 + b^2 = c^2 + d", reader))
     assert [*map(len, phrases[1:])] == [4] * len(phrases[1:])
 
 
-def test_only_indexes_that_read_notation_search_formulas_so() -> None:
-    assert _found("H^1(X, O_X)", "latex") == []
+@pytest.mark.parametrize(("profile", "count"), [("works", 1), ("files", 0)])
+def test_only_indexes_that_read_notation_search_formulas_so(profile: str, count: int) -> None:
+    with rifflux.open(":memory:", profile=profile, model="hash:64") as index:
+        index.add(Document("a", "H^1(X, O_X) is finite"), embed=False)
+        notes = index.search("is H^1(X, O_X) finite", mode="lexical").trace.notes
+    assert [note.code for note in notes].count("query.formula") == count
 
 
 @pytest.mark.parametrize("question", ["ℱ ⊗ 𝒢 → ℋ", r"$\mathcal F\otimes\mathcal G\to\mathcal H$", "F (x) G -> H"])

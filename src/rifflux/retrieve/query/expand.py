@@ -94,7 +94,9 @@ def expand(
     for variant in found:
         if variant.clause not in asked:
             fresh[variant.clause] = variant
-    whole = dict(formulas(query, analyzer))
+    whole: dict[str, list[Clause]] = {}
+    if analyzer.mathematics == "notation":
+        whole = dict(formulas(query))
     variants: dict[Clause, Clause] = dict.fromkeys(chain(fresh, *whole.values()), ())
     if not variants:
         return query, (), ()
@@ -316,10 +318,8 @@ _NAMES = frozenset(
 )
 
 
-def formulas(query: Query, analyzer: Analyzer) -> Iterator[tuple[str, list[Clause]]]:
+def formulas(query: Query) -> Iterator[tuple[str, list[Clause]]]:
     """Yield each formula of a query as its tokens, with the phrases to search for: the whole, then its pieces."""
-    if analyzer.mathematics != "notation":
-        return
     for run in _runs(query.tokens):
         terms = [*filter(None, (each[1] for each in run))]
         whole = _joined(terms)

@@ -317,7 +317,10 @@ def is_code(token: str) -> bool:
 
 def reranker(resources: Resources) -> Rerank:
     """Return the step with the weights of the profile."""
-    return Rerank(Features(resources, WEIGHTS.but(**resources.features)))
+    weights = WEIGHTS
+    if resources.features:
+        weights = WEIGHTS.but(**resources.features)
+    return Rerank(Features(resources, weights))
 
 
 def trust(scores: Scores, best: int) -> Scores:
