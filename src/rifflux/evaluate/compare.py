@@ -79,7 +79,7 @@ def compare(
     """
     names = [run.name for run in runs]
     if not names or len(set(names)) < len(names):
-        raise InvalidArgument(f"give at least one run, and runs with different names, not: {', '.join(names)}")
+        raise InvalidArgument(f"give at least one run, and runs with different names; given: {', '.join(names)}")
     bootstrap = bootstrap or Bootstrap()
     outcomes: list[RunOutcome] = []
     for run in runs:

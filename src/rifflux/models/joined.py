@@ -1,4 +1,4 @@
-"""Two models joined to one: `FIRST+SECOND`, each the name or folder of a model."""
+"""Two models joined into one: `FIRST+SECOND`, each the name or folder of a model."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def words_of(lines: Iterable[Line]) -> int:
 
 
 def block_text(lines: Iterable[Line], words: Counter[str], *, marks: bool = True) -> str:
-    """Join lines to one text; a word hyphenated at the end of a line is joined as the paper spells it elsewhere."""
+    """Join lines into one text; a word hyphenated at the end of a line is joined as the paper spells it elsewhere."""
     text = ""
     for line in lines:
         more = plain_line(line, marks=marks)
