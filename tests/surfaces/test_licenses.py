@@ -241,7 +241,7 @@ def test_title_and_identifiers_are_told_and_that_nothing_else_is(surfaces: Surfa
     verdict = surfaces.index.why(QUERY, surfaces.key, filter={"since": "2000"})
     assert (
         verdict.reason
-        == "lost by the filter: its date does not pass, and is not told, for no license is recorded that permits it"
+        == "excluded by the filter: its date does not pass and is not disclosed: no recorded license permits it"
     )
 
 

@@ -40,7 +40,7 @@ class TestAny:
 
     def test_why_of_what_is_kept_out_tells_what_would_help(self, notes: Any) -> None:
         done = notes("why", "ttl", "notes/cache.md", "--kind", "pdf")
-        assert "lost by the filter: its kind is markdown, asked for pdf" in done.stdout
+        assert "excluded by the filter: its kind is markdown, but the filter requires pdf" in done.stdout
         assert "leave out the filter on kind (it would be 1st)" in done.stdout
 
     def test_why_as_json(self, notes: Any) -> None:
@@ -87,7 +87,7 @@ class TestAgents:
     def test_why_by_path_of_what_is_not_on_the_page(self, agent: Agent) -> None:
         verdict = agent.ask("why", query="heron", document="cache.md", mode="lexical")
         assert (verdict["found"], verdict["rank"]) == (False, None)
-        assert verdict["reason"] == "lexical: none of the query's terms occurs: heron"
+        assert verdict["reason"] == "lexical: none of the query's terms occur: heron"
 
     def test_the_text_stands_in_a_fence(self, agent: Agent) -> None:
         text = agent.read("why", query="zebra", document="hostile.md")

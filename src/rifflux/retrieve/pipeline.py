@@ -1,4 +1,4 @@
-"""The spine of a search: a plan gathers candidates, runs its stages over their table in order, and cuts the page."""
+"""The search pipeline: a plan gathers candidates, runs its stages over their table in order, and cuts the page."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from rifflux.types import Execution, Notice, Query, Ranking, Results, Trace
 if TYPE_CHECKING:
     from rifflux.retrieve.query.expand import Variant
 
-#: Returns the candidates of a question, as `Store.search` does.
+#: Returns the candidates of a query, as `Store.search` does.
 CandidateSearch = Callable[[CandidateRequest], CandidateResponse]
-#: The name of the stage that reranks.
+#: The name of the reranking stage.
 RERANK = "rerank"
-#: Stands for a reranker's name where nothing is reranked.
+#: The name that stands for no reranking.
 NO_RERANKER = "none"
-#: A page that stays short is searched for again with so many times more candidates, up to `WIDEST`.
+#: The factor by which a short page's search is repeated with more candidates, up to `WIDEST`.
 WIDER = 5
 WIDEST = 10_000
 
 
 class StepSkipped(Exception):
-    """Raised by a step that could not do its work; the table stays as it was, and the trace says why."""
+    """Raised by a step that could not do its work; the table remains unchanged and the trace gives the reason."""
 
     def __init__(self, text: str, code: str = "step.left_out", *, because: RiffluxError | None = None) -> None:
         super().__init__(text)
@@ -42,18 +42,18 @@ class StepSkipped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stopwatch:
-    """Elapsed milliseconds by the name of the work, in the order of its first run."""
+    """Elapsed milliseconds by the name of the work, in order of the first run."""
 
     milliseconds: dict[str, float] = field(default_factory=dict)
 
     def add(self, name: str, start: float) -> None:
-        """Add the time since `start`, a moment of `time.perf_counter()`, to that of a name."""
+        """Add the time since `start`, a value of `time.perf_counter()`, to a name's total."""
         elapsed = (perf_counter() - start) * 1000
         self.milliseconds[name] = round(self.milliseconds.get(name, 0.0) + elapsed, 3)
 
 
 class Phase(IntEnum):
-    """What a stage works on: all candidates by their ids, those whose passages are read, or the page alone."""
+    """The rows that a stage works on: all candidates by id, those whose passages are fetched, or the page."""
 
     CANDIDATES = 0
     FETCH = 1
@@ -63,17 +63,17 @@ class Phase(IntEnum):
 
 #: The trace of a plan that is not ready to run.
 UNTRACED = Trace("", "")
-#: Changes a candidate table: more columns, another order, fewer rows. It returns all that it found.
+#: Returns a changed candidate table: more columns, another order, or fewer rows.
 Step = Callable[["Plan", Candidates], Candidates]
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A step under the name that traces and explanations give it.
+    """A step with the name that traces and explanations use.
 
-    `top` is the number of candidates that it orders; None for one that looks at all, and whose order depends on how
-    many there are. The place in the list of stages decides the `phase`. Where there is nothing to do, `applies` is
-    False, and the step is neither run nor timed; one that takes next to no time is not `timed` at all.
+    `top` is the number of candidates that it orders; None for a step that looks at all of them and whose order depends
+    on their number. The position in the list of stages decides the `phase`. If `applies` returns False the step is
+    neither run nor timed; steps that take almost no time are not `timed`.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The report of the stages of one run: rows seen and dropped, stages skipped, notes for the caller."""
+    """The report of one run's stages: rows counted and dropped, skipped stages, and notes for the caller."""
 
     counts: dict[str, int] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
@@ -95,23 +95,23 @@ class Outcome:
 
     @property
     def notices(self) -> list[Notice]:
-        """Return the notices of the skipped stages; the text of each names its stage."""
+        """Return the notices of the skipped stages, each prefixed with its stage."""
         return [replace(notice, text=f"{name}: {notice.text}") for name, notice in self.skipped.items()]
 
 
 def wide_pool(top_k: int) -> int:
-    """Return the number of candidates per channel: what one channel ranks low can be lifted by the other."""
+    """Return the pool size per channel: a candidate ranked low by one channel can be lifted by the other."""
     return max(100, 2 * top_k)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A search ready to run: the question, how it is executed, the channels, and the stages in their order.
+    """A search ready to run: the query, its execution, the channels, and the ordered stages.
 
-    `search` gathers the candidates, by words with these `weights` of BM25. `fuse` is None for a search in a single
-    channel; `evidence` is what is known of the candidates. `trace` holds what is known
-    before the run. `pool_of` gives the number of candidates to request per channel for a page of `top_k` hits, and
-    `passages` the number of candidates whose passages are read. `variants` are searched besides words of the question.
+    `search` gathers the candidates; `weights` are the field weights of BM25. `fuse` is None for a search in a single
+    channel; `evidence` are the facts about the candidates. `trace` is the trace before the run. `pool_of` returns the
+    number of candidates to request per channel for a page of `top_k` hits, and `passages` is the number of candidates
+    whose passages are fetched. `variants` are searched in addition to the query's words.
     """
 
     query: Query
@@ -137,15 +137,15 @@ class Plan:
     def page(self, top_k: int, offset: int = 0) -> tuple[Candidates, Trace]:
         """Return the candidates of a page with their passages, and the trace of the search.
 
-        Where stages drop so many that the page stays short, the search is run again with more candidates. A page of a
-        given length continues the one before: candidates that only a wider search finds follow those of the search that
-        made the first page, whatever their score.
+        If stages drop so many candidates that the page is short, the search is repeated with more of them. Pages of a
+        given length continue each other: candidates found only by a wider search follow those of the search that
+        produced the first page, whatever their score.
         """
         last = offset + top_k
         plan = self
         above: Candidates | None = None
         while True:
-            # A stage that looks at all would order more of them anew: it sees as many as for the first page.
+            # A stage that looks at all candidates would reorder a larger number: it sees as many as for the first page.
             looks_at_all = any(each.top is None for each in plan.stages if each.phase == Phase.PASSAGES)
             passages = plan.passages_for(top_k if looks_at_all else last)
             table = plan.ordered(passages).head(last)
@@ -157,20 +157,20 @@ class Plan:
                 table = replace(stacked(above, table.take(new)), rankings=table.rankings)
             if deeper is None:
                 break
-            # The first page of a search that stayed short is made by the wider one, too.
+            # A first page that stayed short is also produced by the wider search.
             above = above if is_short else table
             plan = deeper
         table = table.take(range(min(offset, len(table)), min(last, len(table))))
         return plan.run_phase(Phase.PAGE, table), plan.completed_trace()
 
     def candidates(self, gathered: Candidates | None = None) -> Candidates:
-        """Return all candidates in order, before any passage is read; those of the channels unless they are given."""
+        """Return all candidates in order, before passages are fetched; gathers them unless they are given."""
         table = self.run_phase(Phase.CANDIDATES, gather(self) if gathered is None else gathered)
         self.outcome.counts.update(counted(table))
         return table
 
     def ordered(self, passages: int) -> Candidates:
-        """Return the candidates after all stages before the page, the best `passages` of them with their passages."""
+        """Return the candidates after all stages before the page, with the passages of the best `passages`."""
         table = self.candidates()
         table = replace(self, passages=passages).run_phase(Phase.FETCH, table)
         return self.run_phase(Phase.PASSAGES, table)
@@ -183,7 +183,7 @@ class Plan:
         return table
 
     def run(self, stage: Stage, table: Candidates) -> Candidates:
-        """Return the table after a stage; its time, the rows that it dropped and why it was skipped are recorded."""
+        """Return the table after a stage, recording its time, the rows it dropped, and why it was skipped."""
         if stage.applies and not stage.applies(self, table):
             return table
         before = len(table)
@@ -201,15 +201,15 @@ class Plan:
         return table
 
     def passages_for(self, top_k: int) -> int:
-        """Return the number of passages to read, for the page and for the stages to see."""
+        """Return the number of passages to fetch, for the page and for the stages."""
         pool = self.execution.pool
         tops = [pool if each.top is None else each.top for each in self.stages if each.phase == Phase.PASSAGES]
         return max(top_k, *tops) if tops else top_k
 
     def deeper(self, passages: int) -> Plan | None:
-        """Return the plan that reads its channels deeper; None if there are no more candidates, or too many.
+        """Return a plan that reads the channels deeper, or None if there are no more candidates or too many.
 
-        After a run that read `passages`, there are more among the fused candidates, or further down in a channel.
+        After a run that read `passages`, more may remain among the fused candidates or further down in a channel.
         """
         counts = self.outcome.counts
         reached = any(counts[name] >= self.execution.sufficient for name in self.channels)
@@ -218,12 +218,12 @@ class Plan:
         return self.for_page(WIDER * self.execution.pool)
 
     def for_page(self, top_k: int) -> Plan:
-        """Return the plan for a page of another length: with its pool and the depth of its channels."""
+        """Return the plan for another page length, with its pool and channel depth."""
         execution = reaching(self.execution, self.fuse, self.pool_of(top_k))
         return replace(self, execution=execution, outcome=Outcome())
 
     def completed_trace(self) -> Trace:
-        """Return the trace with what the stages did."""
+        """Return the trace completed with the stages' report."""
         outcome = self.outcome
         return replace(
             self.trace,
@@ -237,8 +237,8 @@ class Plan:
 
 
 def gather(plan: Plan) -> Candidates:
-    """Return a table without rows that holds the ranking of each channel; facts of the best are known then."""
-    # Of a single channel, nothing but ranks and scores is looked at before passages are read.
+    """Return a table without rows that has each channel's ranking, recording facts of the best in `evidence`."""
+    # A single channel needs only ranks and scores before passages are fetched.
     described = plan.fuse is not None
     found = plan.search(CandidateRequest(plan.query, plan.execution, plan.weights, plan.channels, described))
     plan.evidence.chunks.update(found.facts)
@@ -248,14 +248,14 @@ def gather(plan: Plan) -> Candidates:
 
 
 def fuse(plan: Plan, table: Candidates) -> Candidates:
-    """Make candidates of the rankings by their fused scores, or of the single one by its own."""
+    """Turn the rankings into candidates by fused score, or by a single channel's own score."""
     if plan.fuse:
         return plan.fuse(joined(table.rankings, plan.execution.pool), plan.evidence)
     return alone(*next(iter(table.rankings.items())))
 
 
 def fetch(plan: Plan, table: Candidates) -> Candidates:
-    """Read the passages of the first `plan.passages` rows; those that were removed meanwhile are left out."""
+    """Fetch the passages of the first `plan.passages` rows, dropping chunks removed meanwhile."""
     table = table.head(plan.passages)
     reader = plan.evidence.reader
     passages = tuple(reader.catalog.hydrate(Ranking(table.ids, table[SCORE]))) if reader else ()
@@ -266,7 +266,7 @@ def fetch(plan: Plan, table: Candidates) -> Candidates:
 
 
 def counted(table: Candidates) -> dict[str, int]:
-    """Return the number of chunks that each channel ranked, and of the candidates that they made."""
+    """Return the number of chunks ranked by each channel, and the number of candidates."""
     counts = {}
     for name, ranking in table.rankings.items():
         counts[name] = len(ranking.ids)
@@ -274,7 +274,7 @@ def counted(table: Candidates) -> dict[str, int]:
 
 
 def reaching(execution: Execution, fuse: Fuse | None, pool: int) -> Execution:
-    """Return the execution with the depth of its channels for a pool of candidates."""
+    """Return the execution with the channel depth for a pool of candidates."""
     if fuse is None:
         return replace(execution, pool=pool, limit=pool, enough=pool)
     return replace(execution, pool=pool, limit=fuse.depth(pool), enough=fuse.enough(pool))

@@ -1,17 +1,17 @@
-"""The scale of an index's cosines: what they are worth, read from its own vectors.
+"""The scale of an index's cosines, estimated from its own vectors.
 
-One model gives unrelated texts a cosine of .1, another .8, and what lies between that and a good answer is wide with
-the one and narrow with the other. Whatever compares cosines with fixed numbers therefore reads the vectors first:
+One model gives unrelated texts a cosine of .1, another .8, and the range from there to a good answer is wide with one
+and narrow with the other. Comparisons of cosines with fixed numbers therefore use these estimates:
 
-    noise      the mean cosine of two passages taken at random
+    noise      the mean cosine of two random passages
     spread     its standard deviation
-    reach      how far above the noise the five nearest of `SAMPLE` passages are: what "near" means to this model here
-    agreement  how much nearer to a passage others are that its first sentence finds by words, than any: the share of
-               pairs of the two in which they are (the area under the ROC curve), .5 if the model knew nothing
+    reach      how far the five nearest of `SAMPLE` passages are above the noise: what "near" means to this model here
+    agreement  how much nearer than random passages those are that a passage's first sentence finds by words: the
+               share of such pairs in which they are (the area under the ROC curve), .5 if the model knew nothing
 
-Differences of cosines that are told in units of the reach are those of a usual model: any that is an affine function of
-another one gives the same order. With few passages the scale of the model for texts of any kind weighs in; levels of
-relevance come from that scale alone (`rifflux.models.scale`), so that they stay what they are while an index grows.
+Differences of cosines are converted to those of a usual model in units of the reach: any model whose cosines are an
+affine function of another's gives the same order. With few passages, the model's scale for texts of any kind is mixed
+in; levels of relevance use only that scale (`rifflux.models.scale`), so that they do not change as an index grows.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ import numpy as np
 from rifflux.models.scale import ModelScale
 from rifflux.types import Vectors
 
-#: So many passages are looked at, and so many of each one's nearest.
+#: The number of passages sampled, and of nearest neighbours per passage.
 SAMPLE = 256
 NEAREST = 5
-#: With fewer, and nothing known of the model, nothing is said: words decide as if it were unknown.
+#: The minimum sample for a scale if the model's is unknown; below it, words decide.
 FEWEST = 32
-#: The reach of a usual model, in whose cosines everything is told, and its agreement, in log-odds.
+#: The reach and agreement (in log-odds) of a usual model, in whose cosines all differences are expressed.
 USUAL_REACH = 0.31
 USUAL_AGREEMENT = 2.2
-#: What agreement moves at most, in log-odds of the weight of meaning.
+#: The maximum shift of the semantic weight by agreement, in log-odds.
 MOST = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class VectorScale:
-    """The scale of the cosines in an index; `model` is that of the model for texts of any kind, if it is known."""
+    """The scale of an index's cosines; `model` is the model's scale for texts of any kind, if known."""
 
     noise: float
     spread: float
@@ -49,12 +49,12 @@ class VectorScale:
     model: ModelScale | None = None
 
     def gap(self, difference: float) -> float:
-        """Return a difference of cosines in those of a usual model."""
+        """Return a difference of cosines converted to those of a usual model."""
         return difference * USUAL_REACH / self.reach
 
     @property
     def trust(self) -> float:
-        """Return what the agreement with words adds to the weight of meaning, in log-odds; 0 where it is unknown."""
+        """Return the log-odds that agreement with words adds to the semantic weight, or 0 if unknown."""
         if self.agreement is None:
             return 0.0
         share = min(max(self.agreement, 0.01), 0.99)
@@ -62,9 +62,9 @@ class VectorScale:
 
 
 def scale_of(sample: Vectors, model: ModelScale | None = None, agreement: float | None = None) -> VectorScale | None:
-    """Return the scale that some stored vectors have; None where they are too few, and the model is unknown.
+    """Return the scale of sampled vectors, or None if there are too few and the model's scale is unknown.
 
-    All of them equal say nothing either.
+    None too if all vectors are equal.
     """
     count = len(sample)
     if model is None and count < FEWEST:
@@ -84,7 +84,7 @@ def scale_of(sample: Vectors, model: ModelScale | None = None, agreement: float 
 
 
 def _measured(sample: Vectors) -> tuple[float, float, float]:
-    """Return noise, spread and reach of vectors: of all pairs, and of each one's nearest."""
+    """Return noise, spread and reach of vectors: the first two over all pairs, reach over nearest neighbours."""
     cosines = np.asarray(sample, np.float64) @ np.asarray(sample, np.float64).T
     pairs = cosines[np.triu_indices(len(cosines), 1)]
     np.fill_diagonal(cosines, -np.inf)
@@ -94,7 +94,7 @@ def _measured(sample: Vectors) -> tuple[float, float, float]:
 
 
 def agreement_of(sample: Vectors, found: Sequence[tuple[Vectors, Vectors]]) -> float | None:
-    """Return the agreement: `found` are passages, each with the vectors of those that its words found; None for none.
+    """Return the agreement, or None without samples: `found` pairs passages with the vectors that their words found.
 
     A tie counts half.
     """

@@ -1,8 +1,8 @@
-"""The candidate table: rows are chunks that some channel named, columns are what the steps found out about them.
+"""The candidate table: rows are chunks that some channel returned, columns are values that the steps computed.
 
 A column is named `STAGE/PART`: `lexical/score` and `lexical/rank` come from a channel, `adaptive/semantic` is an addend
 of a fused score, `rerank:features/coverage` one of a reranked score. Explanations are written from these columns at the
-end. A name without a stage, such as `score`, serves the steps alone and is never shown.
+end. A column without a stage, such as `score`, is internal to the steps and never displayed.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from rifflux.store import LEXICAL as LEXICAL
 from rifflux.store import SEMANTIC as SEMANTIC
 from rifflux.types import Hit, Ids, Ranking, Scores, Why
 
-#: Units of columns whose values are whole numbers.
+#: Units of columns with whole numbers.
 COUNT = "count"
 PLACE = "place from 1"
-#: The least relevance of a hit of high, and of medium, quality.
+#: The minimum relevance of hits of high and of medium quality.
 HIGH = 0.85
 MEDIUM = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, or a family of them: a `*` in the name stands for any stage or part."""
+    """A column, or a family of columns: a `*` in the name stands for any stage or part."""
 
     name: str
     unit: str
@@ -42,7 +42,7 @@ _COLUMNS: dict[str, Column] = {}
 
 
 def declare(name: str, unit: str, about: str) -> str:
-    """Declare a column, and return its name."""
+    """Declare a column and return its name."""
     _COLUMNS[name] = Column(name, unit, about)
     declared.cache_clear()
     return name
@@ -50,10 +50,10 @@ def declare(name: str, unit: str, about: str) -> str:
 
 @lru_cache(maxsize=1024)
 def declared(name: str) -> Column:
-    """Return the declaration of a column; of several families, one that names the part. Raises `KeyError`."""
+    """Return the declaration of a column; a family that names the part takes precedence. Raises `KeyError`."""
     if name in _COLUMNS:
         return _COLUMNS[name]
-    # A copy: another thread may import a module that declares some.
+    # A copy, because another thread may import a module that declares columns.
     fitting = [column for column in tuple(_COLUMNS.values()) if fnmatchcase(name, column.name)]
     if not fitting:
         raise KeyError(f"no column {name!r} is declared")
@@ -61,37 +61,33 @@ def declared(name: str) -> Column:
 
 
 def columns() -> tuple[Column, ...]:
-    """Return all columns that are declared, by name."""
+    """Return all declared columns by name."""
     return tuple(sorted(_COLUMNS.values(), key=lambda column: column.name))
 
 
-SCORE = declare("score", "of the last step", "the score that the rows are ordered by")
-LIFT = declare(
-    "lift", "factor", "the product of all that an anchor lifted the candidate by but its title's name, not capped"
-)
+SCORE = declare("score", "of the last step", "the score that orders the rows")
+LIFT = declare("lift", "factor", "the uncapped product of the candidate's anchor factors, except that of its title")
 NAMED = declare(
     "named",
     "share",
-    "how far the question is a name of the candidate: its title, last heading or identifier, from 0 to 1",
+    "how far the query is a name of the candidate: its title, last heading or identifier, from 0 to 1",
 )
-BEGINS = declare("begins", "1 or 2", "1 if the title or key of the record begins with what was asked, 2 if it is that")
-OUTRIGHT = declare("outright", "1 or 0", "1 if the question asks for the candidate's identifier, or what it defines")
-CREDITED = declare("credited", "factor", "how much more the candidate counts by whom the question names")
-MOMENT = declare("moment", "share", "how far the question asks for a time that the candidate is of, from 0 to 1")
-BOOSTED = declare(
-    "boosted", "factor", "the factor of the score for evidence that the reranker `features` weighs by itself"
-)
-RELEVANCE = declare("relevance", "probability", "of questions with such a passage, the share that have an answer here")
+BEGINS = declare("begins", "1 or 2", "1 if the record's title or key begins with the query, 2 if it equals it")
+OUTRIGHT = declare("outright", "1 or 0", "1 if the query is the candidate's identifier or a name it defines")
+CREDITED = declare("credited", "factor", "the factor for an author, venue or year named in the query")
+MOMENT = declare("moment", "share", "how far the query asks for the candidate's time, from 0 to 1")
+BOOSTED = declare("boosted", "factor", "the score factor for evidence that the reranker `features` weights itself")
+RELEVANCE = declare("relevance", "probability", "the share of queries with such a passage that have an answer here")
 RANK = "rank"
 OTHERS = "others"
-declare("*/score", "of the stage", "the score that a channel or step gave; BM25 of lexical, cosine of semantic")
-declare("*/rank", PLACE, "the place that a channel or step gave")
+declare("*/score", "of the stage", "the score from a channel or step; BM25 for lexical, cosine for semantic")
+declare("*/rank", PLACE, "the rank from a channel or step")
 declare("*/others", COUNT, "the candidates that a step dropped in favor of this one")
-declare("*/read", COUNT, "the candidates that a channel was read for, where the rank is further down")
+declare("*/read", COUNT, "the depth to which a channel was read, if the rank is below it")
 
 
 def product(factors: Iterable[Scores], rows: int) -> Scores:
-    """Multiply factors of candidates, which may be given for the first rows only; where there is none, it is 1."""
+    """Return the product of candidates' factors, padded with 1 where a factor is NaN or missing."""
     whole = np.ones(rows)
     for values in factors:
         whole[: len(values)] *= np.where(np.isnan(values), 1.0, values)
@@ -100,10 +96,10 @@ def product(factors: Iterable[Scores], rows: int) -> Scores:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Candidates by chunk id, in their order, with columns by name; an absent value is NaN.
+    """An ordered table of candidates by chunk id, with columns by name; absent values are NaN.
 
-    `rankings` are the channels' own, which reach further down than the candidates. `passages` are the stored chunks of
-    the rows once they were read: one for each row, or none.
+    `rankings` are the channels' own and reach further down than the candidates. `passages` are the stored chunks of the
+    rows once fetched: one per row, or none.
     """
 
     ids: Ids
@@ -113,12 +109,12 @@ class Candidates:
 
     @classmethod
     def of(cls, ranking: Ranking) -> Candidates:
-        """Return the candidates of a ranking in its order, by their scores."""
+        """Return the candidates of a ranking, in its order and with its scores."""
         return cls(ranking.ids, {SCORE: ranking.scores})
 
     @classmethod
     def of_hits(cls, hits: Sequence[Hit], scores: Scores | None = None) -> Candidates:
-        """Return stored chunks as candidates in their order, by the given scores or their own."""
+        """Return stored chunks as candidates in their order, with the given scores or their own."""
         ids = np.fromiter(map(int, (hit.id for hit in hits), repeat(16)), np.int64, len(hits))
         if scores is None:
             own = np.fromiter((hit.score for hit in hits), np.float64, len(hits))
@@ -133,15 +129,15 @@ class Candidates:
         return name in self.columns
 
     def __getitem__(self, name: str) -> Scores:
-        """Return a column; all NaN if no step made it."""
+        """Return a column; all NaN if no step computed it."""
         if name in self.columns:
             return self.columns[name]
         return np.full(len(self.ids), np.nan)
 
     def with_column(self, name: str, values: Scores) -> Candidates:
-        """Return the table with a column more; values for the first rows only are completed with NaN.
+        """Return the table with an additional column; values for only the first rows are padded with NaN.
 
-        Raises `KeyError` for a column that is not declared.
+        Raises `KeyError` for an undeclared column.
         """
         declared(name)
         missing = len(self.ids) - len(values)
@@ -150,16 +146,16 @@ class Candidates:
         return Candidates(self.ids, {**self.columns, name: values}, self.rankings, self.passages)
 
     def with_stage(self, stage: str, parts: Mapping[str, Scores]) -> Candidates:
-        """Return the table with the columns of a stage by their parts: `score`, `rank` and what else it tells."""
+        """Return the table with the columns of a stage by part: `score`, `rank` and details."""
         table = self
         for part, values in parts.items():
             table = table.with_column(f"{stage}/{part}", values)
         return table
 
     def factored(self, stage: str, factors: Mapping[str, Scores], scores: Scores) -> Candidates:
-        """Return the table in the order of other scores, with a column for each factor that some candidate has.
+        """Return the table ordered by new scores, with a column for each factor that some candidate has.
 
-        What has a factor gets the score and rank of this stage as well.
+        Candidates with a factor also get the score and rank of this stage.
         """
         told = {part: values for part, values in factors.items() if np.isfinite(values).any()}
         table = self.with_stage(stage, told).scored(scores, self.ranks())
@@ -168,14 +164,14 @@ class Candidates:
         return table.with_stage(stage, {part: np.where(moved, values, np.nan) for part, values in parts.items()})
 
     def parts(self, stage: str) -> Mapping[str, Scores]:
-        """Return the columns of a stage by part, but for `score` and `rank`."""
+        """Return the columns of a stage by part, except `score` and `rank`."""
         own = dict(stages(self).get(stage, {}))
         own.pop(SCORE, None)
         own.pop(RANK, None)
         return own
 
     def take(self, places: Ids | Sequence[int]) -> Candidates:
-        """Return the rows at some places, in that order."""
+        """Return the rows at the given positions, in that order."""
         places = np.asarray(places, np.int64)
         columns = dict(zip(self.columns, map(getitem, self.columns.values(), repeat(places)), strict=False))
         if self.passages:
@@ -185,30 +181,30 @@ class Candidates:
         return Candidates(self.ids[places], columns, self.rankings, passages)
 
     def head(self, limit: int) -> Candidates:
-        """Return the first rows."""
+        """Return the first `limit` rows."""
         if limit >= len(self.ids):
             return self
         columns = {name: values[:limit] for name, values in self.columns.items()}
         return Candidates(self.ids[:limit], columns, self.rankings, self.passages[:limit])
 
     def scored(self, scores: Scores, ties: Scores | None = None) -> Candidates:
-        """Return the rows by another score, the greatest first; equal ones by the least of `ties`, then by id.
+        """Return the rows by new scores, greatest first; ties go to the lowest of `ties`, then to the lower id.
 
-        Values that differ in the last bits only are equal: they differ by rounding. NaN comes last.
+        Values that differ only in the last bits, by rounding, are ties. NaN comes last.
         """
         falling = -np.round(scores, 12)
         order = np.lexsort((self.ids, falling) if ties is None else (self.ids, ties, falling))
         return self.with_column(SCORE, scores).take(order)
 
     def place(self, id: int) -> int | None:
-        """Return the place of a chunk, counted from 0; None if it is no candidate."""
+        """Return the position of a chunk, from 0, or None if it is not a candidate."""
         places = np.flatnonzero(self.ids == id)
         if len(places):
             return int(places[0])
         return None
 
     def ranks(self) -> Scores:
-        """Return the place of each row, counted from 1."""
+        """Return the rank of each row, from 1."""
         return np.arange(1, len(self.ids) + 1, dtype=np.float64)
 
 
@@ -218,14 +214,14 @@ def joined(rankings: Mapping[str, Ranking], pool: int | None = None) -> Candidat
 
 
 def alone(name: str, ranking: Ranking) -> Candidates:
-    """Return the candidates of a single channel in its order, by its scores."""
+    """Return the candidates of a single channel, in its order and with its scores."""
     ranks = np.arange(1, len(ranking) + 1, dtype=np.float64)
     columns = {f"{name}/rank": ranks, f"{name}/score": ranking.scores, SCORE: ranking.scores}
     return Candidates(ranking.ids, columns, {name: ranking})
 
 
 def stacked(first: Candidates, second: Candidates) -> Candidates:
-    """Return the rows of two tables, the first's above, with the columns of either; what one lacks is NaN."""
+    """Return the rows of two tables, the first's on top, with the columns of both padded with NaN."""
     columns = {}
     for name in dict.fromkeys((*first.columns, *second.columns)):
         columns[name] = np.concatenate([first[name], second[name]])
@@ -234,7 +230,7 @@ def stacked(first: Candidates, second: Candidates) -> Candidates:
 
 
 def placed(ids: Ids, rankings: Mapping[str, Ranking]) -> Candidates:
-    """Return some ids, each once, with their rank and score in each ranking."""
+    """Return the given distinct ids with their rank and score in each ranking."""
     columns = {}
     for name, ranking in rankings.items():
         columns[f"{name}/rank"], columns[f"{name}/score"] = places_in(ranking, ids)
@@ -242,7 +238,7 @@ def placed(ids: Ids, rankings: Mapping[str, Ranking]) -> Candidates:
 
 
 def pool_of(rankings: Mapping[str, Ranking], pool: int | None = None) -> Ids:
-    """Return the ids among the first `pool` of any ranking, each once, ascending."""
+    """Return the distinct ids among the first `pool` of any ranking, ascending."""
     if not rankings:
         return np.empty(0, np.int64)
     ids = np.sort(np.concatenate([*map(getitem, map(attrgetter("ids"), rankings.values()), repeat(slice(pool)))]))
@@ -252,15 +248,15 @@ def pool_of(rankings: Mapping[str, Ranking], pool: int | None = None) -> Ids:
 
 
 def places_in(ranking: Ranking, ids: Ids) -> tuple[Scores, Scores]:
-    """Return the best rank, from 1, and the score of each id in a ranking; NaN where it is missing.
+    """Return the best rank, from 1, and the score of each id in a ranking; NaN if missing.
 
-    `ids` holds each once.
+    `ids` must be distinct.
     """
     ranks, scores = np.full((2, len(ids)), np.nan)
     if len(ids):
         order = np.argsort(ids)
         places = order[np.minimum(np.searchsorted(ids, ranking.ids, sorter=order), len(ids) - 1)]
-        # Backwards, so that of several ranks of one id the best is written last.
+        # Backwards, so that the best of several ranks of an id is written last.
         known = np.flatnonzero(ids[places] == ranking.ids)[::-1]
         ranks[places[known]], scores[places[known]] = known + 1.0, ranking.scores[known]
     return ranks, scores
@@ -270,7 +266,7 @@ def places_in(ranking: Ranking, ids: Ids) -> tuple[Scores, Scores]:
 
 
 def page(table: Candidates, always: Collection[str] = ()) -> list[Hit]:
-    """Return the rows of a table, whose passages were read, as hits with their scores and explanations."""
+    """Return the rows of a table with fetched passages as hits, with their scores and explanations."""
     columns = (table[SCORE].tolist(), trails(table, always), table[RELEVANCE].tolist())
     hits = []
     for hit, score, why, relevance in zip(table.passages, *columns, strict=True):
@@ -280,10 +276,10 @@ def page(table: Candidates, always: Collection[str] = ()) -> list[Hit]:
 
 
 def trails(table: Candidates, always: Collection[str] = ()) -> list[tuple[Why, ...]]:
-    """Return for each row the values of the stages, in their order.
+    """Return the values of the stages for each row, in order.
 
-    A stage without a value in a row is left out of that row's explanation, but for channels and those of `always`.
-    Values are whole numbers where the unit of their column says so.
+    A stage without a value is omitted from a row's explanation, except channels and stages in `always`. Values are
+    integers if the column's unit is whole.
     """
     every = {*table.rankings, *always}
     rows: list[list[Why]] = [[] for _ in table.ids]
@@ -305,7 +301,7 @@ def trails(table: Candidates, always: Collection[str] = ()) -> list[tuple[Why, .
 
 
 def stages(table: Candidates) -> Mapping[str, Mapping[str, Scores]]:
-    """Return the columns of a table by stage and part, in the order they were made."""
+    """Return the columns of a table by stage and part, in the order of their creation."""
     found: dict[str, dict[str, Scores]] = {}
     for name, values in table.columns.items():
         stage, slash, part = name.partition("/")
@@ -315,7 +311,7 @@ def stages(table: Candidates) -> Mapping[str, Mapping[str, Scores]]:
 
 
 def quality(relevance: float) -> str:
-    """Return the level of a relevance: `high` from .85, `medium` from .7, else `low`."""
+    """Return the level of a relevance: `high` from .85, `medium` from .7, otherwise `low`."""
     if relevance >= HIGH:
         return "high"
     if relevance >= MEDIUM:

@@ -127,7 +127,7 @@ class TestReasons:
     def test_no_term_occurs(self, small: Index) -> None:
         verdict = small.why("zebra giraffe", "d1", mode="lexical")
         assert (verdict.stage, verdict.rank) == ("lexical", None)
-        assert verdict.reason == "lexical: none of the query's terms occurs: zebra, giraffe"
+        assert verdict.reason == "lexical: none of the query's terms occur: zebra, giraffe"
 
     def test_not_embedded(self, small: Index) -> None:
         assert small.why("otter", "bare", mode="semantic").reason == "semantic: not embedded yet"
@@ -135,14 +135,14 @@ class TestReasons:
     @pytest.mark.parametrize(
         ("filter", "reason"),
         [
-            ({"kinds": "pdf"}, "its kind is note, asked for pdf"),
-            ({"paths": ["x/**", "*.md"]}, "its path is d2, asked for x/** or *.md"),
-            ({"documents": "d3"}, "its key is d2, asked for d3"),
-            ({"since": "2025"}, "it is of 2024-01-03, asked for 2025 or later"),
-            ({"until": "2023"}, "it is of 2024-01-03, asked for 2023 or earlier"),
-            ({"metadata": {"year": 2024}}, "it has no year, asked for 2024"),
-            ({"not_kinds": ("note",)}, "its kind is note, which is left out"),
-            ({"bounds": (Bound("n", 5),)}, "its n is 2, outside of what is asked for"),
+            ({"kinds": "pdf"}, "its kind is note, but the filter requires pdf"),
+            ({"paths": ["x/**", "*.md"]}, "its path is d2, but the filter requires x/** or *.md"),
+            ({"documents": "d3"}, "its key is d2, but the filter requires d3"),
+            ({"since": "2025"}, "it is dated 2024-01-03, but the filter requires 2025 or later"),
+            ({"until": "2023"}, "it is dated 2024-01-03, but the filter requires 2023 or earlier"),
+            ({"metadata": {"year": 2024}}, "it has no year, but the filter requires 2024"),
+            ({"not_kinds": ("note",)}, "its kind is note, which is excluded"),
+            ({"bounds": (Bound("n", 5),)}, "its n is 2, outside the requested range"),
             ({"without": ("n",)}, "it must not have n"),
             ({"tags": ("msc:14",)}, "it has none of the subjects msc:14"),
         ],
@@ -150,7 +150,7 @@ class TestReasons:
     def test_each_part_of_a_filter(self, small: Index, filter: dict[str, object], reason: str) -> None:
         verdict = small.why("cache", "d2", filter=filter | {"kinds": filter.get("kinds", "note")})
         assert (verdict.stage, verdict.rank, verdict.contributions) == ("filter", None, {})
-        assert verdict.reason == f"lost by the filter: {reason}"
+        assert verdict.reason == f"excluded by the filter: {reason}"
 
     def test_excluded_and_required_are_told_in_the_words_that_were_typed(self, small: Index) -> None:
         verdict = small.why("otter -entries", small.search("entry", mode="lexical")[0].key)
@@ -171,8 +171,8 @@ class TestReasons:
     def test_the_stage_that_is_named_is_the_one_that_moved_it(self, small: Index) -> None:
         """Also where a hit was on the page before and after: a stage "put" a hit only where it stayed."""
         verdicts = [small.why("otter near D40", f"d{n}", top_k=60, fusion="linear", rerank="none") for n in range(60)]
-        put = {verdict.rank: verdict.reason for verdict in verdicts if verdict.rank and " put it " in verdict.reason}
-        assert all(f" put it {ordinal(rank)}" in reason for rank, reason in put.items())
+        put = {verdict.rank: verdict.reason for verdict in verdicts if verdict.rank and " ranked it " in verdict.reason}
+        assert all(f" ranked it {ordinal(rank)}" in reason for rank, reason in put.items())
         (named,) = [verdict for verdict in verdicts if verdict.rank == 1]
         assert named.stage == "anchors"
         assert "×" in named.reason

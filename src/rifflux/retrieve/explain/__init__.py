@@ -1,1 +1,1 @@
-"""Explain why a document ranks where it does."""
+"""Explanations of a document's rank."""

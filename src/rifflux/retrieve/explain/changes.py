@@ -1,8 +1,8 @@
-"""What would bring a chunk onto the page: each change is tried on the search's own candidates, none is guessed.
+"""Changes that would bring a chunk onto the page, each tested on the search's own candidates.
 
-Tried are the parts of the query that keep the chunk out, a longer page, a query's term that the chunk lacks, and the
-weight of the channels. The first two run the search as it would then be; a mention of a term is one more occurrence in
-a passage of average length, and the weights are tried in steps of .01 on the scores at hand.
+Tested are the parts of the query that exclude the chunk, a longer page, a query term that the chunk lacks, and the
+weight of the channels. The first two run the changed search. An added term counts as one more occurrence in a passage
+of average length, and weights are tested in steps of .01 on the scores at hand.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rifflux.retrieve.steps.credits import STAGE as CREDITS
 from rifflux.retrieve.table import LEXICAL, SCORE, SEMANTIC, Candidates
 from rifflux.types import Ids, Ranking
 
-#: Nobody reads on for longer.
+#: The longest page considered; nobody reads further.
 LONGEST_PAGE = 500
 _WEIGHTS = np.arange(101) / 100
 
@@ -37,11 +37,11 @@ def changes(
     terms: Sequence[QueryTerm],
     obstacles: Sequence[Obstacle] = (),
 ) -> list[Change]:
-    """Return what would bring a chunk among the first `top_k`, the smallest change first.
+    """Return the changes that would bring a chunk among the first `top_k`, smallest first.
 
-    `row` has the chunk's exact places in the channels, `rank` is its place among the candidates.
+    `row` has the chunk's exact ranks in the channels, `rank` is its rank among the candidates.
     """
-    # What is tried takes no part in the trace of the search.
+    # Trial runs do not add to the trace of the search.
     plan = replace(plan, clock=Stopwatch(), outcome=Outcome())
     trial = _Trial(plan, candidates, row, rank, top_k)
     if obstacles:
@@ -53,7 +53,7 @@ def changes(
 
 @dataclass(frozen=True)
 class _Trial:
-    """Tries changes for one chunk."""
+    """Tests changes for one chunk."""
 
     plan: Plan
     candidates: Candidates
@@ -67,7 +67,7 @@ class _Trial:
         return int(self.row.ids[0])
 
     def unblocked(self, obstacles: Sequence[Obstacle]) -> Iterator[Change]:
-        """Try the search without what keeps the chunk out."""
+        """Test the search without the parts of the query that exclude the chunk."""
         query = self.plan.query
         for obstacle in obstacles:
             query = obstacle.without(query)
@@ -84,7 +84,7 @@ class _Trial:
             yield Change(f"{what}, and {longer.what}", longer.rank, len(obstacles) + longer.size)
 
     def longer_page(self) -> Iterator[Change]:
-        """Try as many results as it takes. A longer page has more candidates, which may push the chunk further down."""
+        """Test longer pages. A longer page has more candidates, which may push the chunk further down."""
         wanted = self.rank or self._converged(self._first_reaching())
         for _ in range(2):
             if wanted is None or not self.top_k < wanted <= LONGEST_PAGE:
@@ -100,7 +100,7 @@ class _Trial:
         places = [self.row[f"{name}/rank"][0] for name in self.plan.channels]
         ranks = [int(place) for place in places if np.isfinite(place)]
         pages = range(self.top_k + 1, LONGEST_PAGE + 1)
-        # A longer page has no smaller pool.
+        # The pool never shrinks as the page grows.
         if ranks:
             first = bisect_left(pages, min(ranks), key=self.plan.pool_of)
         else:
@@ -110,7 +110,7 @@ class _Trial:
         return None
 
     def _converged(self, page: int | None) -> int | None:
-        """Return the page from a given one on that is as long as the chunk's rank there, but for anchors and steps."""
+        """Return the first page length from `page` that includes the chunk, without anchors and passage steps."""
         bare = replace(self.plan, stages=[each for each in self.plan.stages if _is_bare(each)])
         while page and page <= LONGEST_PAGE:
             rank = self._rank_on_page_of(page, bare)
@@ -135,7 +135,7 @@ class _Trial:
         return gather(longest).rankings
 
     def _rank_in(self, plan: Plan, table: Candidates, top_k: int = 0) -> int | None:
-        """Return the chunk's rank among candidates, after the steps too."""
+        """Return the chunk's rank among candidates after all steps, or None."""
         order = table.ids.tolist()
         if any(stage.phase == Phase.PASSAGES for stage in plan.stages):
             passages = plan.passages_for(top_k or self.top_k)
@@ -144,7 +144,7 @@ class _Trial:
         return order.index(self.id) + 1 if self.id in order else None
 
     def mention(self, terms: Sequence[QueryTerm]) -> Iterator[Change]:
-        """Try the rarest term of the query that the chunk lacks, mentioned in it; or all of them, if that takes all."""
+        """Test adding the rarest query term that the chunk lacks, then all missing terms."""
         missing = [term for term in terms if not term.held and term.frequency and " " not in term.term]
         if not missing or LEXICAL not in self.candidates.rankings:
             return
@@ -157,14 +157,14 @@ class _Trial:
                 return
 
     def _rank_with(self, gain: float) -> int | None:
-        """Return the chunk's rank with so much more BM25: a mention in an average passage gives an idf."""
+        """Return the chunk's rank with a higher BM25 score: an occurrence in an average passage adds the term's idf."""
         found = self.candidates.rankings
         score = float(np.nan_to_num(self.row[f"{LEXICAL}/score"][0])) + gain
         raised = {**found, LEXICAL: _raised(found[LEXICAL], self.id, score)}
         return self._rank_in(self.plan, self.plan.candidates(_ranked(raised)))
 
     def weight(self) -> Iterator[Change]:
-        """Try the semantic weight nearest to the present one with which the chunk would be on the page."""
+        """Test the semantic weight nearest to the present one that would put the chunk on the page."""
         plan = self.plan
         found = self.candidates.rankings
         if self.rank is None or plan.fuse is None or not {LEXICAL, SEMANTIC} <= found.keys():
@@ -186,7 +186,7 @@ class _Trial:
             yield Change(what, int(ranks[best]), abs(weight - present) / way)
 
     def _ranks_by_weight(self, fuse: Fuse, present: float) -> Ids:
-        """Return the chunk's rank for each of `_WEIGHTS`; what ties with it counts as before it."""
+        """Return the chunk's rank for each of `_WEIGHTS`; ties count as above it."""
         table = self.candidates
         fused = table[f"{fuse.name}/score"]
         shares = table.parts(fuse.name)
@@ -198,17 +198,17 @@ class _Trial:
 
 
 def _is_bare(stage: Stage) -> bool:
-    """Return True for a stage that neither lifts what the question names nor reads passages."""
+    """Return True for a stage that neither lifts what the query names nor reads passages."""
     return stage.phase == Phase.CANDIDATES and stage.name not in (ANCHORS, CREDITS)
 
 
 def _ranked(rankings: Mapping[str, Ranking]) -> Candidates:
-    """Return a table without rows that holds rankings, as channels give it."""
+    """Return a table without rows that has the given rankings, as returned by the channels."""
     return Candidates(np.empty(0, np.int64), rankings=rankings)
 
 
 def _raised(ranking: Ranking, id: int, score: float) -> Ranking:
-    """Return the ranking with another score for one id."""
+    """Return the ranking with a changed score for one id."""
     others = ranking.ids != id
     ids = np.append(ranking.ids[others], id)
     scores = np.append(ranking.scores[others], score)

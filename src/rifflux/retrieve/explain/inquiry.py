@@ -1,7 +1,7 @@
-"""Why a document is where it is for a query: the search is run, and its table is looked at after each step.
+"""Explanation of a document's rank for a query: the search is run and its table inspected after each step.
 
-Nothing is computed apart: ranks, scores and contributions are those of the pipeline. Only where a chunk stands below
-what a search reads is its channel asked for the exact place.
+Nothing is computed separately: ranks, scores and contributions are the pipeline's own. Only if a chunk ranks below the
+depth that the search reads is the channel searched again for its exact rank.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ Place = tuple[int, int, float]
 
 @dataclass(frozen=True)
 class Inquiry:
-    """Runs a search, and finds where the chunks of one document ended up.
+    """Runs a search and locates the chunks of one document in it.
 
-    `name` is the namespace and the key of the document, `chunks` is how many it has in all. `tells` says of a chunk
-    whether some fields of its document may be told. `typed` are the words of the question by their terms.
+    `name` is the document's namespace and key, `asked` are the chunks to locate, `chunks` is the number of all its
+    chunks. `tells` returns whether given fields of the document may be disclosed. `typed` are the query's words by
+    term.
     """
 
     plan: Plan
@@ -52,7 +53,7 @@ class Inquiry:
     def __call__(self) -> Verdict:
         """Return the verdict on the best of the chunks."""
         if not self.asked:
-            return self._verdict(None, None, "index", "nothing of it is indexed: it holds no text")
+            return self._verdict(None, None, "index", "nothing of it is indexed: it contains no text")
         open_ids = np.setdiff1d(self.ids, np.concatenate([self.ids[:0], *(each.blocked for each in self.obstacles)]))
         if not len(open_ids):
             return self._blocked()
@@ -64,7 +65,7 @@ class Inquiry:
             return self._dropped(int(dropped[0]))
         return self._lost(open_ids)
 
-    # What the search did
+    # The search and its tables
 
     @cached_property
     def ids(self) -> Ids:
@@ -73,17 +74,17 @@ class Inquiry:
 
     @cached_property
     def obstacles(self) -> Sequence[Obstacle]:
-        """Return the parts of the query that keep some of them out."""
+        """Return the parts of the query that exclude some of the chunks."""
         return list(obstacles(self.plan.query, self.store, self.asked[0], self.ids, self.tells, self.typed))
 
     @cached_property
     def candidates(self) -> Candidates:
-        """Return all candidates of the search, before any passage was read."""
+        """Return all candidates of the search, before any passages are read."""
         return self.plan.candidates()
 
     @cached_property
     def _steps(self) -> Sequence[tuple[str, Candidates]]:
-        """Return the table after each step by its name; the one before all steps comes first, under no name."""
+        """Return the table after each passage step by name, preceded by the unnamed table before all steps."""
         stages = [stage for stage in self.plan.stages if stage.phase == Phase.PASSAGES]
         if not stages:
             return ()
@@ -96,7 +97,7 @@ class Inquiry:
 
     @property
     def _read(self) -> int:
-        """Return how many passages the steps see: all of a page as long as the pool, so that the ranks below agree."""
+        """Return the number of passages the steps see: a page as long as the pool, so that ranks are consistent."""
         return max(self.plan.execution.pool, self.top_k)
 
     def _fetched(self, rows: Candidates) -> Candidates:
@@ -118,13 +119,13 @@ class Inquiry:
         return np.concatenate([self._refined.ids, ids[~np.isin(ids, self._steps[0][1].ids)]])
 
     def _row_at(self, place: int) -> Candidates:
-        """Return the row of the candidate at a place, counted from 0."""
+        """Return the row of the candidate at a position, from 0."""
         if place < len(self._refined):
             return self._refined.take([place])
         return self._row(int(self.order[place]))
 
     def _row(self, id: int) -> Candidates:
-        """Return the row of a chunk before the steps; for one that is no candidate, the places the channels know."""
+        """Return a chunk's row before the steps, or its known ranks in the channels if it is not a candidate."""
         place = self.candidates.place(id)
         fuse = self.plan.fuse
         one = np.array([id], np.int64)
@@ -137,7 +138,7 @@ class Inquiry:
 
     @property
     def trace(self) -> Trace:
-        """Return the search's trace as far as it went."""
+        """Return the search's trace so far."""
         trace = self.plan.trace
         outcome = self.plan.outcome
         degraded = (*trace.degraded, *outcome.notices)
@@ -159,16 +160,16 @@ class Inquiry:
         return self._verdict(self._exact(row), place + 1, stage, how)
 
     def _dropped(self, id: int) -> Verdict:
-        """Return the verdict on a candidate that a step left out."""
+        """Return the verdict on a candidate that a step dropped."""
         (_, before), (stage, _) = next(
             (first, then) for first, then in pairwise(self._steps) if id in first[1].ids and id not in then[1].ids
         )
         place = before.place(id) or 0
         row = before.take([place]).with_column(SCORE, np.zeros(1))
-        return self._verdict(row, None, stage, f"{stage} left it out, {ordinal(place + 1)} until then")
+        return self._verdict(row, None, stage, f"{stage} dropped it; it was {ordinal(place + 1)} before")
 
     def _lost(self, ids: Ids) -> Verdict:
-        """Return the verdict on chunks that nothing excluded, and that no channel ranked among its first."""
+        """Return the verdict on chunks that were not excluded but rank too low in every channel."""
         places = {name: self._place(name, ids) for name in self.plan.channels}
         known = [place for place in places.values() if place]
         if not known:
@@ -215,13 +216,13 @@ class Inquiry:
     # Details
 
     def _hit(self, row: Candidates) -> Hit:
-        """Return a row as a hit with its explanation; a chunk that is no candidate has no score."""
+        """Return a row as a hit with its explanation; a chunk that is not a candidate has no score."""
         if SCORE not in row:
             row = row.with_column(SCORE, np.zeros(1))
         return page(row if row.passages else self._fetched(row), [self._first])[0]
 
     def _place(self, channel: str, ids: Ids) -> Place | None:
-        """Return the place of the best of some chunks in a channel, however far down; None where it ranks none."""
+        """Return the place of the best of some chunks in a channel, however far down, or None if it ranks none."""
         ranking = self._whole(channel)
         places = np.flatnonzero(np.isin(ranking.ids, ids))
         if not len(places):
@@ -230,7 +231,7 @@ class Inquiry:
         return int(ranking.ids[best]), best + 1, float(ranking.scores[best])
 
     def _whole(self, channel: str) -> Ranking:
-        """Return all that a channel can rank, read when a place is needed."""
+        """Return the complete ranking of a channel, read when first needed."""
         if channel not in self._wholes:
             plan = self.plan
             chunks = (plan.execution.statistics or NO_STATISTICS).chunks
@@ -244,7 +245,7 @@ class Inquiry:
         return {}
 
     def _exact(self, row: Candidates) -> Candidates:
-        """Return a row with its places in channels that were not read so far down."""
+        """Return a row completed with its exact ranks in channels that were not read far enough."""
         for name, ranking in self.candidates.rankings.items():
             if np.isfinite(row[f"{name}/rank"][0]) or len(ranking) < self.plan.execution.sufficient:
                 continue
@@ -254,17 +255,17 @@ class Inquiry:
         return row
 
     def _decisive(self, id: int, rank: int) -> tuple[str, str]:
-        """Return the stage that decided a chunk's rank, and how.
+        """Return the stage that decided a chunk's rank, and a sentence on how.
 
-        That is the last stage that moved it onto the page or off it. Where none did, it is the one that moved it
-        furthest, or the first stage if nothing was moved.
+        It is the last stage that moved the chunk onto or off the page; otherwise the stage that moved it furthest, or
+        the first stage if none moved it.
         """
         journey = list(self._journey(id, rank))
         moves = [(before, after) for before, after in pairwise(journey) if before[1] != after[1]]
         crossings = [move for move in moves if (move[0][1] <= self.top_k) != (move[1][1] <= self.top_k)]
         if not moves:
             name, place = journey[0]
-            return name, f"{name} put it {ordinal(place)}"
+            return name, f"{name} ranked it {ordinal(place)}"
         if crossings:
             before, after = crossings[-1]
         else:
@@ -277,7 +278,7 @@ class Inquiry:
         return name, f"{name} moved it from {ordinal(before[1])} to {ordinal(place)}{evidence}"
 
     def _lifted_by(self, id: int) -> list[str]:
-        """Return what of the question a chunk was lifted for, with the factors."""
+        """Return the reasons for which anchors lifted a chunk, with their factors."""
         row = self.candidates.take([self.candidates.place(id) or 0])
         return [f"{part} ×{factor:g}" for part, factor in _numbers(row, ANCHORS).items()]
 
@@ -296,7 +297,7 @@ class Inquiry:
             yield BEGINNING, place + 1
         for name, table in self._steps[1:]:
             place_then = table.place(id)
-            # A row below those that the steps see moves up as they drop some.
+            # A row below those that the steps see moves up as they drop others.
             yield name, rank if place_then is None else place_then + 1
 
     @property
@@ -308,13 +309,13 @@ class Inquiry:
         return next(iter(self.candidates.rankings))
 
     def _below(self, row: Candidates) -> str:
-        """Return why a chunk that channels rank is no candidate."""
+        """Return why a chunk that some channel ranks is not a candidate."""
         pool = self.plan.execution.pool
         names = list(self.plan.channels)
         ranks = {name: row[f"{name}/rank"][0] for name in names}
         ranked = {name: int(rank) for name, rank in ranks.items() if np.isfinite(rank)}
         if any(rank <= pool for rank in ranked.values()):
-            return "the fusion keeps only its best results, and this is none of them"
+            return "the fusion limits its results, and this is not among them"
         if len(ranked) > 1:
             where = " in both channels"
         else:
@@ -333,11 +334,11 @@ class Inquiry:
             self.plan.query.prefixes
         )
         if not asked:
-            return "lexical: the query has no word to search by"
-        return f"lexical: none of the query's terms occurs: {', '.join(asked)}"
+            return "lexical: the query has no word to search for"
+        return f"lexical: none of the query's terms occur: {', '.join(asked)}"
 
     def _terms(self, one: Ids) -> tuple[QueryTerm, ...]:
-        """Return the query's terms, those that a chunk holds and those that it misses."""
+        """Return the query's terms, both those that a chunk contains and those that it lacks."""
         query = self.plan.query
         chunks = (self.plan.execution.statistics or NO_STATISTICS).chunks
         return tuple(
@@ -380,7 +381,7 @@ class Inquiry:
 
 
 def _numbers(row: Candidates, stage: str) -> dict[str, float]:
-    """Return the parts of a stage that a row has."""
+    """Return the values that a stage gave a row, by part."""
     return {part: float(values[0]) for part, values in row.parts(stage).items() if np.isfinite(values[0])}
 
 

@@ -1,4 +1,4 @@
-"""What keeps a chunk from being a candidate at all: the filter, words that must or must not occur."""
+"""Reasons why a chunk cannot be a candidate: the filter, and words that must or must not occur."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from rifflux.retrieve.query.reading import in_typed_words
 from rifflux.store import Store
 from rifflux.types import Clause, Filter, Hit, Ids, Query
 
-#: Whether fields of a chunk's document may be told.
+#: Returns whether the given fields of a chunk's document may be disclosed.
 Tells: TypeAlias = Callable[[Hit, Collection[str]], bool]
 
-#: The parts of a filter besides metadata, whose fields are parts of their own.
+#: The parts of a filter; each metadata field is a part of its own.
 _PARTS = (
     *("paths", "folders", "kinds", "not_kinds", "documents", "namespaces"),
     *("since", "until", "tags", "bounds", "without"),
 )
-#: The parts that ask for what a work is called, which is told of every work.
+#: The parts that refer to a document's names, which may always be disclosed.
 _NAMES = ("paths", "folders", "documents", "namespaces")
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """One part of a query that some chunks do not satisfy: `blocked` are their ids.
+    """One part of a query that some chunks do not satisfy; `blocked` are their ids.
 
-    `what` names the part, `reason` says what is in the way. `without` takes that part out of the query.
+    `what` names the part, `reason` explains the mismatch, and `without` removes the part from a query.
     """
 
     stage: str
@@ -42,9 +42,10 @@ class Obstacle:
 def obstacles(
     query: Query, store: Store, hit: Hit, ids: Ids, tells: Tells, typed: Mapping[str, str] | None = None
 ) -> Iterator[Obstacle]:
-    """Yield the parts of a query that keep out some of a document's chunks, each tried alone; `hit` is a chunk of it.
+    """Yield the parts of a query that exclude some of a document's chunks, each tested alone.
 
-    `tells` says whether some fields of the document may be told, `typed` are the words that were typed, by their terms.
+    `hit` is one of the chunks. `tells` returns whether given fields of the document may be disclosed; `typed` are the
+    words as typed, by term.
     """
     typed = typed or {}
     for part in _parts(query.filter):
@@ -53,9 +54,9 @@ def obstacles(
             name, reason = _of_filter(part, hit)
             if not tells(hit, _fields(part)):
                 what = "date" if part.since or part.until else name
-                reason = f"its {what} does not pass, and is not told, for no license is recorded that permits it"
+                reason = f"its {what} does not pass and is not disclosed: no recorded license permits it"
             without = partial(_without_filter, part)
-            yield Obstacle("filter", f"the filter on {name}", f"lost by the filter: {reason}", blocked, without)
+            yield Obstacle("filter", f"the filter on {name}", f"excluded by the filter: {reason}", blocked, without)
     for clause in query.excluded:
         blocked = store.lexical.holding(clause, ids)
         if len(blocked):
@@ -87,13 +88,13 @@ def _allowing(clause: Clause, query: Query) -> Query:
 
 
 def _unquoted(clause: Clause, query: Query) -> Query:
-    """Return the query with the words of a required phrase as words like others."""
+    """Return the query with the words of a required phrase as ordinary words."""
     clauses = dict.fromkeys((*query.clauses, *((term,) for term in clause)))
     return replace(query, clauses=tuple(clauses), required=tuple(each for each in query.required if each != clause))
 
 
 def _parts(filter: Filter) -> Iterator[Filter]:
-    """Yield each part of the filter alone."""
+    """Yield each part of the filter as a filter."""
     for name in _PARTS:
         if value := getattr(filter, name):
             yield Filter(**{name: value})
@@ -102,40 +103,40 @@ def _parts(filter: Filter) -> Iterator[Filter]:
 
 
 def _of_filter(part: Filter, hit: Hit) -> tuple[str, str]:
-    """Return the name of a part of a filter, and why a document does not pass it."""
+    """Return the name of a filter's part, and why a document does not pass it."""
     dated = hit.created_at or hit.updated_at
     if dated:
-        date = f"it is of {dated}"
+        date = f"it is dated {dated}"
     else:
         date = "it has no date"
     if part.paths:
-        return "path", f"its path is {hit.path}, asked for {_any(part.paths)}"
+        return "path", f"its path is {hit.path}, but the filter requires {_any(part.paths)}"
     if part.folders:
-        return "folder", f"its path is {hit.path}, and another folder is asked for"
+        return "folder", f"its path is {hit.path}, in another folder"
     if part.kinds:
-        return "kind", f"its kind is {hit.kind or 'unknown'}, asked for {_any(part.kinds)}"
+        return "kind", f"its kind is {hit.kind or 'unknown'}, but the filter requires {_any(part.kinds)}"
     if part.not_kinds:
-        return "kind", f"its kind is {hit.kind}, which is left out"
+        return "kind", f"its kind is {hit.kind}, which is excluded"
     if part.documents:
-        return "document", f"its key is {hit.key}, asked for {_any(part.documents)}"
+        return "document", f"its key is {hit.key}, but the filter requires {_any(part.documents)}"
     if part.namespaces:
-        return "namespace", f"its namespace is {hit.namespace}, asked for {_any(part.namespaces)}"
+        return "namespace", f"its namespace is {hit.namespace}, but the filter requires {_any(part.namespaces)}"
     if part.tags:
         return "subjects", f"it has none of the subjects {_any(part.tags)}"
     if part.bounds:
         names = [bound.field for bound in part.bounds]
-        return " and ".join(names), "; ".join(_value_of(name, hit) for name in names) + ", outside of what is asked for"
+        return " and ".join(names), "; ".join(_value_of(name, hit) for name in names) + ", outside the requested range"
     if part.without:
         return " and ".join(part.without), f"it must not have {_any(part.without)}"
     if part.since:
-        return "since", f"{date}, asked for {part.since} or later"
+        return "since", f"{date}, but the filter requires {part.since} or later"
     if part.until:
-        return "until", f"{date}, asked for {part.until} or earlier"
+        return "until", f"{date}, but the filter requires {part.until} or earlier"
     return _of_metadata(part.metadata, hit)
 
 
 def _fields(part: Filter) -> list[str]:
-    """Return the fields of a document that a part of a filter looks at, in addition to its names."""
+    """Return the fields that a filter's part reads, except the document's names."""
     if any(getattr(part, each) for each in _NAMES):
         return []
     if part.kinds or part.not_kinds:
@@ -153,11 +154,11 @@ def _of_metadata(wanted: Mapping[str, Any], hit: Hit) -> tuple[str, str]:
         values = value
     else:
         values = [value]
-    return name, f"{_value_of(name, hit)}, asked for {_any(values)}"
+    return name, f"{_value_of(name, hit)}, but the filter requires {_any(values)}"
 
 
 def _value_of(name: str, hit: Hit) -> str:
-    """Return a document's value in a field of its metadata, as a sentence."""
+    """Return a sentence on a document's value of a metadata field."""
     if name in hit.metadata:
         return f"its {name} is {_any(hit.metadata[name])}"
     return f"it has no {name}"
@@ -166,5 +167,5 @@ def _value_of(name: str, hit: Hit) -> str:
 def _any(values: Any) -> str:
     if isinstance(values, str) or not isinstance(values, list | tuple | set | frozenset):
         return str(values)
-    # A number that was typed may be meant as text or as a number: it is shown once.
+    # A typed number may mean text or a number: list it once.
     return " or ".join(dict.fromkeys(map(str, values)))

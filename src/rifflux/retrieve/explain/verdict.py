@@ -1,4 +1,4 @@
-"""Verdicts: why a document stands where it does, and what would bring it onto the page."""
+"""Verdicts on a document's rank, with the changes that would bring it onto the page."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from rifflux.types import Hit, Trace
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """A term (or phrase) of a query: in how many chunks it occurs, its idf, and whether the chunk in question holds it.
+    """A term or phrase of a query: its chunk frequency, its idf, and whether the explained chunk contains it.
 
-    `term` is as indexed, `word` as it was typed. `variant` says that it was not asked for: it is another spelling or a
-    synonym.
+    `term` is as indexed, `word` as typed. `variant` is True for another spelling or a synonym that was not typed.
     """
 
     term: str
@@ -26,10 +25,10 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What would bring a chunk onto the page, and the rank it would have there.
+    """A change that would bring a chunk onto the page, and the rank it would then have.
 
-    `size` is relative to what is changed: 0.4 is 40 % more results, one of two and a half words, a weight moved by 40 %
-    of the way it can go.
+    `size` is relative: 0.4 means 40 % more results, one of two and a half words, or a weight moved by 40 % of its
+    range.
     """
 
     what: str
@@ -39,13 +38,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why a document is among the first `top_k` for a query, or is not.
+    """The explanation of a document's rank for a query, whether among the first `top_k` or not.
 
-    `hit` is its best chunk with the trail of all stages, of `chunks` that it has; None if it has none. In the trail,
-    channels tell the exact rank also below what a search reads. `rank` is the chunk's place in the whole list of
-    candidates, None if it did not become one. `stage` placed or lost it, `reason` says how. `contributions` add up to
-    the score. `changes` are what would bring it onto the page, the smallest first; empty where it is there already, or
-    where nothing that was tried would do.
+    `hit` is the best of its `chunks` chunks with the trail of all stages, or None if it has no chunks. In the trail,
+    channels give the exact rank even below the depth that a search reads. `rank` is its rank among all candidates, or
+    None if it is not a candidate. `stage` decided the rank or dropped it, and `reason` explains how. `contributions`
+    add up to the score. `changes` would bring it onto the page, smallest first; empty if it is on the page or if no
+    tested change suffices.
     """
 
     query: str
@@ -70,14 +69,14 @@ class Verdict:
 
     @property
     def score(self) -> float | None:
-        """The score that decided its rank; None where it has no rank."""
+        """The score that it is ranked by, or None without a rank."""
         if self.hit and self.rank:
             return self.hit.score
         return None
 
     @property
     def change(self) -> Change | None:
-        """The smallest change that would bring it onto the page."""
+        """The smallest change that would bring it onto the page, or None."""
         if self.changes:
             return self.changes[0]
         return None

@@ -1,19 +1,19 @@
-"""Anchors: what a question names lifts the chunks that hold it or are called so, as far as the name is the question.
+"""Anchors: chunks that contain or are named by something in the query are boosted, by its share of the query.
 
-The one rule for boosts: what a piece of evidence is worth is in proportion to what it explains of the question.
+One rule applies to all boosts: evidence counts in proportion to the share of the query that it explains.
 
-Names, identifiers, definitions and times lift candidates by a factor. It is a bounded likelihood ratio, made of three
-shares:
+Names, identifiers, definitions and times multiply a candidate's score. The factor is a bounded likelihood ratio of
+three shares:
 
-    explained   how much of the question the evidence explains: the idf of its terms, of that of all that some other
-                candidate holds. A year in a question of twelve words explains little of it, a code that is the question
-                explains it all, and so does a name amid words that nothing else here answers to
-    separating  how well it tells candidates apart: what most of them share says little, unless it is all that was asked
-    sureness    how sure the match is: 1 for what a document says of itself (its date, its identifier), less for what
-                may be meant otherwise (a date in a text, a name amid other words). What a doubtful match explains
-                counts by its square, what a sure one explains by its fourth root
+    explained   how much of the query the evidence explains: the idf of its terms, relative to that of all terms that
+                some other candidate contains. A year in a query of twelve words explains little of it; a code that is
+                the whole query explains all of it, and so does a name amid words that nothing else here matches
+    separating  how well it separates candidates: what most of them share means little, unless it is the whole query
+    sureness    how certain the match is: 1 for a document's own data (its date, its identifier), less for what may
+                mean something else (a date in a text, a name amid other words). The explained share counts squared
+                for an uncertain match, and by its fourth root for a certain one
 
-The evidence differs from step to step; what becomes of it does not.
+Only the evidence differs from step to step.
 """
 
 from __future__ import annotations
@@ -41,39 +41,39 @@ from rifflux.text.properties import key_names
 from rifflux.types import Clause, Ids, Moment, Query, Scores
 
 STAGE = "anchors"
-#: Names are looked for among the titles of so many of the best by words, and of so many of the best at all.
+#: The numbers of titles examined for names: those of the best by words, and of the best overall.
 LOOKED_AT = 100
 LOOKED_AT_FIRST = 30
-#: No name is so long, and a pasted page is no name: so many of its words and numbers are compared with titles.
+#: The maximum number of words and numbers of a query compared with titles: a pasted page is not a name.
 MOST_ATOMS = 64
-declare("anchors/*", "factor", "the factor for an anchor that the candidate holds, bears as identifier or is titled by")
+declare("anchors/*", "factor", "the factor for an anchor in the candidate's text, identifiers or title")
 
-#: What the factor of those is called that have an anchor as their identifier.
+#: The prefix of factors for candidates that have an anchor as their identifier.
 IDENTIFIED = "identifier"
-#: And what that of those is called which are titled by the question's name; an identifier is surer than a title.
+#: The factor for candidates whose title the query names; an identifier is more certain than a title.
 BY_TITLE = f"{IDENTIFIED}: title"
-#: The factors of those whose whole title was asked for, and of those that have an anchor in their title or headings.
+#: The factors for candidates whose whole title is the query, and for anchors in a title or headings.
 WHOLE_TITLE = "whole title"
 IN_TITLE = "title: "
-#: How sure it is that a name which stands amid other words is asked for.
+#: The certainty that a name amid other words is meant.
 AMID = 0.9
-#: Evidence for so much of a question explains it: the rest is how people ask.
+#: Evidence that explains this share of a query explains all of it: the rest is how people ask.
 ENOUGH = 2 / 3
-#: The suffix of a file's name, which is typed or not.
+#: The suffix of a file name, which users may or may not type.
 _SUFFIX = re.compile(r"(?<=\w)\.[A-Za-z]\w{0,4}(?!\w)")
-#: Factors beyond this cannot be meant.
+#: The largest boost allowed.
 MOST = 1000.0
 
 
 @dataclass(frozen=True)
 class Anchors:
-    """Chunks that hold an anchor count `boost` times more, `title_boost` times more if in their title or headings.
+    """Boosts candidates that contain an anchor by `boost`, or by `title_boost` if it is in their title or headings.
 
-    A chunk whose whole title is what was asked counts `exact_title` times more. All factors of a chunk together are
-    at most `cap`. What bears an anchor as its identifier counts `identified` times more, beyond that: nothing else is
-    meant by it; so does what is titled by the name in the question, in whatever form (see `query.naming`). Anchors
-    match whole terms, so `D4` is not found in `D40`; case does not matter. Works on ids: read are the titles and
-    headings of the best candidates, and of those that hold an anchor.
+    A candidate whose whole title is the query is boosted by `exact_title`. The factors of a candidate together are at
+    most `cap`. A candidate with an anchor as its identifier is boosted by `identified` beyond the cap, because nothing
+    else can be meant; so is one whose title the query names in any form (see `query.naming`). Anchors match whole
+    terms, so `D4` does not match `D40`; case is ignored. Reads only the titles and headings of the best candidates and
+    of those that contain an anchor.
     """
 
     analyzer: Analyzer
@@ -84,7 +84,7 @@ class Anchors:
     identified: float = 8.0
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
-        """Lift the scores of candidates that hold an anchor; a column for each of its factors."""
+        """Boost the scores of candidates with an anchor, adding a column per factor."""
         if not len(table):
             return table
         query = plan.query
@@ -92,7 +92,7 @@ class Anchors:
         near = ranks <= LOOKED_AT
         near[:LOOKED_AT_FIRST] = True
         names = plan.evidence.facts(table.ids[near])
-        # On a long page, the place by words of those further down matters too.
+        # On a long page, the rank by words of candidates further down matters too.
         further = ranks > LOOKED_AT
         if np.count_nonzero(further) > len(ranks) / 2:
             table = begun(query, table, {**names, **plan.evidence.facts(table.ids[further])})
@@ -130,9 +130,9 @@ class Anchors:
         return table.factored(STAGE, factors, table[SCORE] * lifted)
 
     def _by_title(self, evidence: Bearing, names: Mapping[int, ChunkFacts]) -> dict[str, Scores]:
-        """Return the strengths for candidates that the question names, or whose title it is as a whole.
+        """Return the strengths for candidates whose name is in the query, or whose whole title it is.
 
-        It names them by title, alias or last heading, or else by key.
+        Candidates are named by title, alias or last heading, otherwise by key.
         """
         query = evidence.plan.query
         asked = atoms(with_codes_parted(query), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
@@ -168,7 +168,7 @@ class Anchors:
                 by_name.append(evidence.strength(wanted, bearing))
             else:
                 analyzer = self.analyzer.beside(query.languages.stands_for, languages.get(name, ""))
-                # Words stand in a sentence for other reasons too; with its number, a name hardly does.
+                # Words of a name may occur in a sentence for other reasons; together with its number they hardly do.
                 sureness = 1.0 if any(map(str.isdecimal, name)) else AMID
                 by_name.append(evidence.strength(analyzer.of_word(name), bearing, sureness))
         if by_name:
@@ -178,9 +178,9 @@ class Anchors:
     def _by_key(
         self, names: Mapping[int, ChunkFacts], rarity: Mapping[str, float], query: Query
     ) -> tuple[dict[str, list[int]], bool]:
-        """Return the chunks of files that the question names by their folder and name, or else by name.
+        """Return the chunks by name of files that the query names by folder and name, or by name alone.
 
-        They are returned by that name; True says that it is the question.
+        The second value is True if the name is the whole query.
         """
         asked = atoms(_SUFFIX.sub("", query.semantic_text), partial(of_word, query.words.__getitem__))[:MOST_ATOMS]
         words = tuple(atom.written for atom in asked if atom.written)
@@ -189,7 +189,7 @@ class Anchors:
             keys = defaultdict[str, list[int]](list)
             for id, every in called.items():
                 for name in every[part]:
-                    # It has a word of the question: a number alone, such as a year, names no file.
+                    # It must contain a word of the query: a number alone, such as a year, does not name a file.
                     if any(atom.written and atom.written.startswith(words) for atom in _read(self.analyzer, name)):
                         keys[name].append(id)
             named, is_question = self._named(keys, rarity, asked, query)
@@ -206,10 +206,10 @@ class Anchors:
         wholes: Collection[str] = (),
         languages: Mapping[str, str] = MappingProxyType({}),
     ) -> tuple[Collection[str], bool]:
-        """Return the names that the question says, and True if they are the question.
+        """Return the names contained in the query, and True if they are the whole query.
 
-        `wholes` are the names of documents, not of their parts. `languages` are those of the names, as far as they are
-        not in that of the index.
+        `wholes` are the names of documents rather than of their parts. `languages` are the languages of names that
+        differ from the index's.
         """
         read = {}
         for name in sorted(names):
@@ -223,14 +223,14 @@ class Anchors:
         return Titles(read, rarity, wholes, near).named(atoms, query.phrasing.body or query.text)
 
     def _by_anchor(self, evidence: Bearing) -> dict[str, Scores]:
-        """Return the strengths for candidates that hold an anchor, by the reason for them."""
+        """Return the strengths for candidates that contain an anchor, by reason."""
         query = evidence.plan.query
         strengths = {}
         for anchor in query.anchors:
             holders = evidence.plan.evidence.holding(anchor, evidence.ids)
             facts = evidence.plan.evidence.facts(holders)
             name = " ".join(anchor)
-            # A leading space keeps the anchors `rank` and `score` apart from the columns of these names.
+            # A leading space separates the anchors `rank` and `score` from the columns of these names.
             strengths[f" {name}"] = evidence.strength(anchor, holders)
             strengths[f"{IN_TITLE}{name}"] = evidence.strength(anchor, list(self._titled(query, anchor, facts)))
             bearing: list[int] = []
@@ -241,7 +241,7 @@ class Anchors:
         return {name: values for name, values in strengths.items() if values.any()}
 
     def _titled(self, query: Query, anchor: Clause, facts: Mapping[int, ChunkFacts]) -> Iterator[int]:
-        """Yield those that hold the anchor in their title or headings."""
+        """Yield the ids of chunks with the anchor in their title or headings."""
         for id, each in facts.items():
             analyzer = self.analyzer.beside(query.languages.stands_for, each.language)
             terms = [*analyzer.terms(each.title), "", *analyzer.terms(" ".join(each.headings))]
@@ -255,10 +255,10 @@ def explained_share(
     terms: Collection[str],
     rivals: Callable[[], Scores] = lambda: np.ones(1),
 ) -> float:
-    """Return how much of a question some terms explain, in [0, 1]: of its words, by the idf of its clauses.
+    """Return the share of a query's words that some terms explain, weighted by idf, in [0, 1].
 
-    A word that is read as several terms counts once. `rivals` returns the shares of the question that candidates
-    without the evidence hold. It is called only where the evidence does not explain the question by itself.
+    A word with several terms counts once. `rivals` returns the shares of the query found in candidates without the
+    evidence; it is called only if the evidence alone does not explain the query.
     """
     total = 0.0
     held = 0.0
@@ -278,7 +278,7 @@ def explained_share(
 
 
 def strength(explained: float, sureness: Scores) -> Scores:
-    """Return the strength of evidence for each candidate, in [0, 1]; `sureness` is 0 for those that lack it."""
+    """Return the strength of evidence for each candidate, in [0, 1]; `sureness` is 0 for those without it."""
     if not len(sureness):
         return sureness
     counted = np.where(sureness < 1, explained**2, explained**0.25)
@@ -288,25 +288,25 @@ def strength(explained: float, sureness: Scores) -> Scores:
 
 
 def factor(greatest: float, strengths: Scores) -> Scores:
-    """Return the factor for evidence of these strengths, from 1 to `greatest`; NaN for candidates that lack it."""
+    """Return the factors for evidence of the given strengths, from 1 to `greatest`; NaN without evidence."""
     return np.where(strengths > 0, 1 + (greatest - 1) * strengths, np.nan)
 
 
 def boosted(table: Candidates, factors: Scores) -> Candidates:
-    """Return the table with what its scores were multiplied by for evidence that a reranker weighs by itself."""
+    """Return the table with additional factors in the column of boosts that a reranker weights itself."""
     return table.with_column(BOOSTED, np.nan_to_num(table[BOOSTED], nan=1.0) * np.nan_to_num(factors, nan=1.0))
 
 
 @dataclass(frozen=True)
 class Bearing:
-    """What evidence is measured against: the question's clauses by idf, and the other candidates."""
+    """The basis for measuring evidence: the query's clauses by idf, and the other candidates."""
 
     plan: Plan
     ids: Ids
     weights: Mapping[Clause, float]
 
     def strength(self, terms: Collection[str], holders: Ids | Sequence[int], sureness: float = 1.0) -> Scores:
-        """Return the strength, for those candidates that have it, of evidence that explains these terms."""
+        """Return the strength, for the candidates in `holders`, of evidence that explains the given terms."""
         holding = np.isin(self.ids, holders)
         if not holding.any():
             return np.zeros(len(holding))
@@ -320,9 +320,9 @@ class Bearing:
 
 
 def is_of_another_time(times: Sequence[Moment], names: ChunkFacts) -> bool:
-    """Return True if the title or key of a document has a date, and none of the times of a question.
+    """Return True if a document's title or key has a date, but none of the query's times.
 
-    `Roof committee April 2013` is no name of the file `2013-11-24 Roof committee`.
+    `Roof committee April 2013` does not name the file `2013-11-24 Roof committee`.
     """
     dates = [*dates_in(f"{names.key}\n{names.title}")]
     return bool(dates) and not any(moment.covers(since, until) for moment in times for since, until in dates)
@@ -330,24 +330,24 @@ def is_of_another_time(times: Sequence[Moment], names: ChunkFacts) -> bool:
 
 @lru_cache(maxsize=8192)
 def _read(analyzer: Analyzer, title: str) -> Title:
-    """Return the atoms of a title; the candidates of questions are often the same."""
+    """Return the atoms of a title; cached, because queries often share candidates."""
     return Title(atoms(title, _words(analyzer).__getitem__))
 
 
 @lru_cache(maxsize=8)
 def _words(analyzer: Analyzer) -> Memo[str, tuple[Atom, ...]]:
-    """Return what remembers the atoms of words."""
+    """Return a cache of the atoms of words."""
     return Memo(partial(of_word, analyzer.of_word))
 
 
 def _contains(terms: Sequence[str], clause: Clause) -> bool:
-    """Return True if the clause's terms stand in `terms` next to each other."""
+    """Return True if the clause's terms are adjacent in `terms`."""
     width = len(clause)
     return clause in [tuple(terms[start : start + width]) for start in range(len(terms) - width + 1)]
 
 
 def checked_boosts(boosts: Mapping[str, float]) -> Mapping[str, float]:
-    """Return factors of `Anchors` by their names. Raises `InvalidArgument` for what cannot be meant."""
+    """Return the factors of `Anchors` by name. Raises `InvalidArgument` for unknown names and invalid values."""
     if not isinstance(boosts, Mapping):
         raise InvalidArgument(f"boosts must be a mapping of names to factors, not {boosts!r}")
     known = [each.name for each in fields(Anchors) if each.name != "analyzer"]

@@ -1,9 +1,9 @@
-"""Beginnings: a record that begins with what was asked, by its title or key, stays where words alone put it, or above.
+"""Prefix matches: a record whose title or key begins with the query ranks at least where words alone rank it.
 
-What is typed so far of a name is that of many records, and none of them is named by it; yet each of them may be meant.
-Meaning and rerankers know nothing of it, and words do. So however they order the candidates, such a record takes its
-place by words alone at the latest. Only those it may fall behind whose whole name was asked, which have what was asked
-as their identifier, which define it as a symbol, or which are by whom the question names.
+A partly typed name is a prefix of many records; it names none of them, yet each may be meant. Semantic search and
+rerankers do not see prefixes, but words do. So however they order the candidates, such a record keeps at least its rank
+by words alone. Exceptions that may precede it are records whose whole name is the query, which have it as identifier,
+define it as a symbol, or are by an author, venue or year that it names.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from rifflux.store import ChunkFacts
 from rifflux.types import Query, Scores
 
 STAGE = "beginning"
-#: How much of a title or key was asked: a beginning of it, or all of it.
+#: How much of a title or key the query is: a prefix, or all of it.
 BEGINNING = 1.0
 WHOLE = 2.0
-RECORD = declare("record", "number", "the number of the record that the candidate is of, where its names were read")
-BY_WORDS = declare("by words", PLACE, "the place by words alone among records of one that begins with what was asked")
-declare(f"{STAGE}/by words", PLACE, "the place that words alone gave a record, below which it was not left")
-#: The columns that a table needs to be kept up again.
+RECORD = declare("record", "number", "the number of the candidate's record, if its names were read")
+BY_WORDS = declare("by words", PLACE, "the record's rank by words alone, if it begins with the query")
+declare(f"{STAGE}/by words", PLACE, "the record's rank by words alone, which was restored")
+#: The columns needed to preserve the ranks again.
 COLUMNS = (BEGINS, RECORD, BY_WORDS)
 
 
 def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> Candidates:
-    """Return the table with those marked that begin with the question; as it is where none does."""
+    """Return the table with columns that mark prefix matches, or unchanged if there are none."""
     asked = {letters_of(text) for text in (query.phrasing.body or query.text, query.semantic_text)} - {""}
     first = {text[0] for text in asked}
     begins = {id: how for id, each in names.items() if (how := _begins(each, asked, first))}
@@ -52,7 +52,7 @@ def begun(query: Query, table: Candidates, names: Mapping[int, ChunkFacts]) -> C
 def _begins(names: ChunkFacts, questions: Collection[str], first: Collection[str]) -> float:
     found = 0.0
     for name in (names.title, names.key, *names.aliases):
-        # The first letter or digit of most names says that they do not begin so.
+        # The first letter or digit rules out most names.
         sign = next(filter(str.isalnum, name), "")
         if sign.lower() in first or sign == "0" or not sign.isascii():
             said = letters_of(name)
@@ -64,9 +64,9 @@ def _begins(names: ChunkFacts, questions: Collection[str], first: Collection[str
 
 @dataclass(frozen=True, slots=True)
 class PreservePrefixRank:
-    """Moves records that begin with the question up to their place by words alone, where they stand below it.
+    """Moves prefix matches up to their rank by words alone if they are below it.
 
-    All other candidates keep their order. One that is moved up gets the score of the next below it.
+    Other candidates keep their relative order. A candidate that is moved up gets the score of the next one below.
     """
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
@@ -92,22 +92,22 @@ class PreservePrefixRank:
 
 
 def _whole(table: Candidates) -> NDArray[np.bool_]:
-    """Return True for rows of records that begin with the question, and are it as a whole or bear it outright."""
+    """Return True for rows of records with a prefix match whose whole name or identifier is the query."""
     begins = table[BEGINS]
     records = table[RECORD][(begins == WHOLE) | ((begins == BEGINNING) & (table[OUTRIGHT] > 0))]
     return np.asarray(np.isin(table[RECORD], records))
 
 
 def _surer(table: Candidates) -> NDArray[np.bool_]:
-    """Return True for rows that are meant more surely than by a beginning; those that begin so are none of them."""
+    """Return True for rows that are meant more certainly than by a prefix, and are no prefix matches themselves."""
     return np.asarray(((table[OUTRIGHT] > 0) | (table[CREDITED] > 1)) & np.isnan(table[BEGINS]))
 
 
 def _by_words(table: Candidates) -> Scores:
-    """Return the place by words alone of each record that begins with the question, that of its best passage.
+    """Return the rank by words alone, that of the best passage, of each record with a prefix match.
 
-    Those that may stand before it whatever the words say are not counted. Places are known as far as all of the ranking
-    are candidates.
+    Records that may precede it in any case are not counted. Ranks are known as far as the ranking consists of
+    candidates only.
     """
     ranks = table[f"{LEXICAL}/rank"]
     wholes = _whole(table)
@@ -123,7 +123,7 @@ def _by_words(table: Candidates) -> Scores:
 
 
 def _ordered(places: Scores, fixed: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the rows in an order in which no record is below its place; those that are fixed are left out of it.
+    """Return an order of rows in which no record is below its rank, leaving `fixed` rows in place.
 
     Of each record, the first row is moved.
     """

@@ -1,23 +1,23 @@
-"""How relevant a hit is, in [0, 1] and on one scale for all questions, modes and indexes.
+"""The relevance of a hit, in [0, 1] and on one scale for all queries, modes and indexes.
 
-The score that a hit is ranked by compares it with the other candidates of its question; it says nothing of whether the
-question has an answer here at all. The relevance does: it looks only at what the hit has in common with the question,
-by logistic regression (Platt, "Probabilistic Outputs for Support Vector Machines", 1999) on a few features:
+The score that ranks a hit compares it with the other candidates of its query; it does not tell whether the query has
+an answer here at all. The relevance does: it depends only on what the hit has in common with the query, by logistic
+regression (Platt, "Probabilistic Outputs for Support Vector Machines", 1999) on a few features:
 
-    cosine    of question and passage, never below 0. Without a calibration of the model's own it is told by the scale
-              of the model (`rifflux.models.scale`): 0 as near as what is found where nothing answers, 1 as an answer
-    coverage  the share of the question's terms, weighted by idf, that the passage, its title or headings hold; other
-              spellings and synonyms count three quarters
-    length    log(1 + the number of the question's terms): of a long question no passage holds everything
-    named     the share of its identifiers that the passage holds, times how much of the question they are
-    title     1 if the question is the whole title of the passage
+    cosine    of query and passage, at least 0. Without a calibration of its own, a model's cosines are converted by
+              its scale (`rifflux.models.scale`): 0 is as near as hits of unanswered queries, 1 as near as an answer
+    coverage  the idf-weighted share of the query's terms in the passage, its title or headings; other spellings and
+              synonyms count three quarters
+    length    log(1 + the number of the query's terms): no passage contains all of a long query
+    named     the share of the query's identifiers in the passage, times their share of the query
+    title     1 if the query is the whole title of the passage
 
-What it estimates: were as many questions asked that have an answer here as questions that have none, what share of
-hits like this one would be for the former? Which of several passages on the subject answers best is for the order to
-tell; since these features do not, the odds rise less from medium on than up to there. `bench/quality/calibrate.py` fits
-it on judged collections and tells how well it holds on those left out. A model may have coefficients of its own;
-without them those of any model are used, and where nothing is known of the vectors, or there are none, words alone are
-judged. A hit that a cross-encoder read has the relevance that the model gives it, by a calibration of its own.
+It estimates the share of answerable queries among those with a hit like this one, if half of all queries had an
+answer here. Which of several passages on the subject answers best is decided by the ranking and not by these
+features, so the log-odds rise more slowly above medium. `bench/quality/calibrate.py` fits it on judged collections and
+reports its accuracy on held-out ones. A model may have coefficients of its own; otherwise the general ones are used.
+Without vectors, or with vectors on an unknown scale, only words are judged. A hit that a cross-encoder read gets that
+model's relevance, by a calibration of its own.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ if TYPE_CHECKING:
 
 #: The file of a model's calibration, in the model's folder.
 STORED = "relevance.json"
-#: The most that a hit may have which lacks a number or code of the question.
+#: The maximum relevance of a hit that lacks a number or code of the query.
 BELOW_HIGH = HIGH - 0.0001
-#: The features by name, in the order they are told in.
+#: The features by name, in reporting order.
 FEATURES = ("cosine", "coverage", "length", "named", "title")
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The coefficients of a logistic regression on `FEATURES`, by name; what is not named does not count.
+    """The coefficients of a logistic regression on `FEATURES`, by name; omitted features have none.
 
-    Of what the logarithm of the odds is more than that of `MEDIUM`, the share `above` counts.
+    Log-odds above that of `MEDIUM` are multiplied by `above`.
     """
 
     intercept: float
@@ -68,12 +68,12 @@ class Calibration:
 
     def __post_init__(self) -> None:
         if unknown := sorted(self.weights.keys() - set(FEATURES)):
-            raise ValueError(f"no feature {unknown[0]!r}; choose from {', '.join(sorted(FEATURES))}")
+            raise ValueError(f"unknown feature {unknown[0]!r}; choose from {', '.join(sorted(FEATURES))}")
         if not 0 < self.above <= 1:
             raise ValueError(f"above must be a share, more than 0 and at most 1, not {self.above}")
 
     def __call__(self, features: Mapping[str, Scores]) -> Scores:
-        """Return the relevance of each candidate."""
+        """Return the relevance of each candidate, in [0, 1]."""
         ones = np.ones(len(features["cosine"]))
         odds, _ = weighed({"": ones, **features}, {"": self.intercept, **self.weights})
         odds = odds - (1 - self.above) * np.maximum(odds - _MEDIUM_ODDS, 0)
@@ -81,16 +81,17 @@ class Calibration:
 
 
 _MEDIUM_ODDS = math.log(MEDIUM / (1 - MEDIUM))
-#: For cosines by the scale of a model. Printed by bench/quality/calibrate.py.
+#: Coefficients for cosines on a model's scale. Printed by bench/quality/calibrate.py.
 MEANING = Calibration(-7.18, {"cosine": 5.41, "coverage": 5.5, "length": 1.45, "named": 3.66, "title": 2.44}, 0.5)
-#: For hits that have no cosine, or one that nothing is known of. Printed by bench/quality/calibrate.py.
+#: Coefficients for hits without a cosine, or with one on an unknown scale. Printed by bench/quality/calibrate.py.
 WORDS = Calibration(-5.34, {"coverage": 5.12, "length": 1.5, "named": 2.26, "title": 3.66})
 
 
 def calibration_of(embedder: Embedder) -> Calibration | None:
-    """Return the calibration stored with a model: `relevance.json` in its folder. None without one for its fingerprint.
+    """Return the calibration in a model's folder, or None without one for its fingerprint.
 
-    Raises `ModelError` for a file that is not what `bench/quality/calibrate.py` writes.
+    It is stored in `relevance.json`. Raises `ModelError` for a file of another format than `bench/quality/calibrate.py`
+    writes.
     """
     path = Path(getattr(embedder, "folder", "")) / STORED
     if not getattr(embedder, "folder", None) or not path.is_file():
@@ -106,15 +107,15 @@ def calibration_of(embedder: Embedder) -> Calibration | None:
             return found
         return None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise model_error(path, "is no calibration: remove it, or fetch the model again", error) from None
+        raise model_error(path, "is not a calibration: remove it, or fetch the model again", error) from None
 
 
 @dataclass(frozen=True, slots=True)
 class PassageTerms:
-    """The terms of a passage with single spaces between: those of its title, of its headings, and all.
+    """The terms of a passage, separated by single spaces: of its title, of its headings, and all.
 
-    In `spelled` are spaces around each term and gaps between title, headings and text: neighbors stand side by side.
-    In `said` is what the passage is searched by besides, and in `aliases` what its document is also called.
+    `spelled` has spaces around each term and gaps between title, headings and text, so that adjacent terms are
+    neighbours in it. `said` are additional searchable phrases of the passage, `aliases` further names of its document.
     """
 
     title: str
@@ -140,7 +141,7 @@ def terms_of(analyzer: Analyzer, hit: Hit) -> PassageTerms:
 def _terms_of(
     analyzer: Analyzer, title: str, headings: str, content: str, phrases: tuple[str, ...], aliases: tuple[str, ...]
 ) -> PassageTerms:
-    """Return the terms of a passage; those that answer are often the same."""
+    """Return the terms of a passage; cached, because queries often share passages."""
     title = analyzer.joined(title)
     headings = analyzer.joined(headings)
     spelled = f" {title} \n {headings} \n {analyzer.joined(content)} "
@@ -150,10 +151,10 @@ def _terms_of(
 
 @dataclass(frozen=True)
 class Relevance:
-    """Gives candidates their relevance. Meant for a page: it reads every passage it is given.
+    """Computes the relevance of candidates. Meant for a page, because it reads every passage.
 
-    `meaning` is the calibration for cosines of the question, None where there is none; with a `scale` for those that it
-    tells. A candidate without a vector, and every one of a question without one, is judged by `words`.
+    `meaning` is the calibration for queries with cosines, or None; `scale` converts cosines for it if given. A
+    candidate without a vector, or with a query without one, is judged by `words`.
     """
 
     analyzer: Analyzer
@@ -162,7 +163,7 @@ class Relevance:
     scale: ModelScale | None = None
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
-        """Return the candidates, in their order, with their relevance."""
+        """Return the candidates in their order with a relevance column."""
         if not len(table):
             return table
         features = self.features(plan, table)
@@ -173,33 +174,33 @@ class Relevance:
             relevance = self.words(features)
         if self.meaning and unseen.any():
             relevance = np.where(unseen, self.words(features), relevance)
-        # What read question and passage together knows more than what they have in common.
+        # A model that read query and passage together knows more than features of their overlap.
         judged = table[RELEVANCE]
         relevance = np.where(np.isnan(judged), relevance, judged)
-        # Of two versions or paragraphs the wrong one has all but the number in common with the question.
+        # Of two versions or paragraphs, the wrong one shares everything with the query except the number.
         named = np.nan_to_num(table[NAMED]) > 0
         relevance = np.where((features["lacking"] > 0) & ~named, np.minimum(relevance, BELOW_HIGH), relevance)
-        # What was asked for by name is meant, whatever else the question says.
+        # A candidate asked for by name is meant, whatever else the query contains.
         relevance = np.where(named, np.maximum(relevance, MEDIUM), relevance)
         return table.with_column(RELEVANCE, np.array([*map(round, relevance.tolist(), repeat(4))]))
 
     def features(self, plan: Plan, table: Candidates) -> Mapping[str, Scores]:
-        """Return what each candidate has in common with the question; the cosine is NaN where there is no vector.
+        """Return the features of each candidate; the cosine is NaN without a vector.
 
-        Besides the features, `lacking` is 1 for a candidate without some number or code of the question.
+        The additional feature `lacking` is 1 for a candidate without some number or code of the query.
         """
         query = plan.query
         weights = weights_of(plan)
         texts: list[str] = []
         titled: list[bool] = []
         asked = frozenset(chain.from_iterable(weights))
-        # What is of a time need not name it as the question does.
+        # A passage of a given time need not name it as the query does.
         times = "".join(f" \n {self.analyzer.joined(each.words)} " for each in query.times)
         for hit, dated in zip(table.passages, (table[MOMENT] > 0).tolist(), strict=True):
             passage = terms_of(self.analyzer.beside(query.languages.stands_for, hit.language), hit)
             names = (passage.title, *passage.aliases)
             titled.append(bool(asked) and any(asked == frozenset(name.split()) for name in names))
-            # A clause is held where its terms stand side by side.
+            # A clause matches where its terms are adjacent.
             texts.append(passage.spelled + passage.said + times * dated)
         if query.variants:
             stand_ins = _stand_ins(query)
@@ -216,7 +217,7 @@ class Relevance:
         }
 
     def _cosines(self, plan: Plan, table: Candidates) -> Scores:
-        """Return the cosine that the semantic channel gave a candidate, or else that of its vector."""
+        """Return each candidate's cosine from the semantic channel, or else from its stored vector."""
         vector = plan.execution.vector
         if vector is None:
             return np.full(len(table), np.nan)
@@ -231,13 +232,13 @@ class Relevance:
 
 
 def at_least(least: float, results: Results) -> Results:
-    """Return the results without hits of less relevance, or of a lower score where there is no relevance."""
+    """Return the results without hits below a relevance, or below a score if they have no relevance."""
     worth = ((hit.score if hit.relevance is None else hit.relevance, hit) for hit in results)
     return replace(results, hits=tuple(hit for value, hit in worth if value >= least))
 
 
 def _stand_ins(query: Query) -> Mapping[Clause, Sequence[str]]:
-    """Return the variants that a term of the question may stand for, as texts hold them."""
+    """Return the variants of each term of the query, padded for matching in texts."""
     found: dict[Clause, list[str]] = {}
     for variant, terms in zip(query.variants, query.beside, strict=False):
         for term in terms:
@@ -248,7 +249,7 @@ def _stand_ins(query: Query) -> Mapping[Clause, Sequence[str]]:
 def _shares(
     weights: Mapping[Clause, float], texts: Sequence[str], stand_ins: Mapping[Clause, Sequence[str]] | None = None
 ) -> Scores:
-    """Return the share of the clauses that each text holds, by weight; what stands in for one counts `VARIANT`."""
+    """Return the weighted share of the clauses that each text contains; a variant counts `VARIANT`."""
     total = sum(weights.values())
     if not total:
         return np.zeros(len(texts))
@@ -271,5 +272,5 @@ def _lacking(clauses: Sequence[Clause], texts: Sequence[str], stand_ins: Mapping
 
 
 def _padded(clause: Clause) -> str:
-    """Return a clause as it stands in the terms of a text."""
+    """Return a clause padded with spaces, for matching in joined terms."""
     return f" {' '.join(clause)} "

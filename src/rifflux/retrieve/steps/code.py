@@ -1,6 +1,6 @@
-"""Code as its readers look for it: definitions before mentions, signatures before bodies, sources before their copies.
+"""Ranking of source code: definitions before mentions, signatures before bodies, sources before copies.
 
-Only candidates of kind `code` move. Every reason is a factor of the score, so nothing is hidden.
+Only candidates of kind `code` move. Every reason is a factor of the score and appears in the explanation.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from rifflux.store import CodePiece
 from rifflux.types import Hit, Query, Scores
 
 STAGE = "code"
-declare("code/*", "factor", "the factor for a definition that was asked for, and for tests, copies and vendored code")
+declare("code/*", "factor", "the factor for a requested definition, and for tests, copies and vendored code")
 
-#: A name has at most so many words, and so many of the best candidates are looked at.
+#: The maximum number of words in a name, and of candidates examined.
 _MOST_PARTS = 6
 _LOOKED_AT = 200
-# Characters before a name on the line that defines it, and behind it where its parameters are.
+# The maximum characters before a name on the line that defines it, and after it for its parameters.
 _LONGEST_LEAD = 200
 _LONGEST_TAIL = 500
-# A question of so many words may be quoted from a comment, where it shares that many of its runs of three words.
+# The minimum words of a query that may be quoted from a comment, and the minimum share of its runs of three words.
 _SENTENCE = 5
 _LEAST_QUOTED = 0.66
 _MARKS = re.compile(r"[^\w']+")
@@ -38,7 +38,7 @@ _OWNED = re.compile(r"\.|::|->|#")
 _PARAMETERS = re.compile(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>")
 _NAME = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::|->|#)[^\W\d][\w$]*)*")
 
-# What stands before a name where it is defined: words that declare, among others; nothing that calls or compares.
+# Patterns of what precedes a name in its definition: declaring words among others, but nothing that calls or compares.
 _DECLARES = (
     r"(?:class|struct|interface|trait|enum|module|mod|namespace|object|protocol|extension|contract|def|defp|defmodule"
     r"|defmacro|function\s*\*?|func|fun|fn|type|record|union|sub|proc|macro(?:_rules!)?|const|let|var|val|table|view"
@@ -64,19 +64,19 @@ _COPY_NAME = re.compile(r"\.(?:d\.[cm]?ts|cjs|min\.\w+|bundle\.\w+|umd\.\w+)\Z|[
 
 @lru_cache(maxsize=1 << 14)
 def parts(name: str) -> tuple[str, ...]:
-    """Return the words that a name is made of: `safe`, `join` of `safe_join`, of `safeJoin` and of `safe join`."""
+    """Return the words of a name: `safe` and `join` for `safe_join`, `safeJoin` and `safe join`."""
     return tuple(part.lower() for part in _PART.findall(name))
 
 
 @dataclass(frozen=True)
 class Definitions:
-    """Lifts what defines a name that the question asks for, and puts aside what is rarely meant.
+    """Raises definitions of names in the query and lowers pieces that are rarely meant.
 
-    A piece under the name that defines it counts `defining` times more, one that defines it inside something else
-    `inside` times, and `exact` times more again if it is spelled alike; other pieces under that name `bearing` times.
-    What a sentence is quoted from counts up to 1 + `quoting` times more. Tests, vendored code, and copies that were
-    built of other files count `aside`; a copy of a better candidate's definition counts `twin`. Of the pieces of one
-    definition, the one with the signature takes the place of the best.
+    A piece whose heading is the defined name is multiplied by `defining`, one that defines it inside something else by
+    `inside`, and again by `exact` if the spelling is identical; other pieces under that name by `bearing`. A piece that
+    contains the query as a quotation is multiplied by up to 1 + `quoting`. Tests, vendored code and copies built from
+    other files are multiplied by `aside`; a copy of a better candidate's definition by `twin`. Of the pieces of one
+    definition, the one with the signature takes the best position.
     """
 
     defining: float = 8.0
@@ -112,7 +112,7 @@ class Definitions:
         return table.factored(STAGE, factors, scores)
 
     def _factors(self, evidence: Bearing, pieces: Sequence[_Piece | None]) -> tuple[dict[str, Scores], Scores]:
-        """Return the factors of the pieces by reason, and how far the question is a name that each defines."""
+        """Return the factors of the pieces by reason, and how far the query is a name that each piece defines."""
         query = evidence.plan.query
         asked = _names_in(query)
         runs = _runs(query.semantic_text or query.text)
@@ -151,10 +151,10 @@ class Definitions:
     def _without_twins(
         self, pieces: Sequence[_Piece | None], scores: Scores, factors: dict[str, Scores]
     ) -> tuple[Scores, dict[str, Scores]]:
-        """Return the scores, where what repeats the definition of a better source is lowered."""
+        """Return the scores with copies of a better source's definition lowered."""
         best: dict[tuple[str, tuple[str, ...]], int] = {}
         order = np.argsort(-scores[: len(pieces)], kind="stable").tolist()
-        # Sources speak for their copies, whichever ranks higher.
+        # Sources take precedence over their copies, whichever rank higher.
         for place in sorted(order, key=lambda at: bool((piece := pieces[at]) and piece.place.is_copy)):
             piece = pieces[place]
             if piece is None or not piece.own:
@@ -169,9 +169,9 @@ class Definitions:
 
 @dataclass(frozen=True, slots=True)
 class OnlyDefining:
-    """Keeps the passages of source code that define a name: those that spell it so, or else all that have its words.
+    """Selects passages of source code that define a name: exact spellings, otherwise all with its words.
 
-    What stands before it is its owner: `Router.Handle` is a `Handle` under the heading `Router`.
+    A qualifier is the owner: `Router.Handle` is a `Handle` under the heading `Router`.
     """
 
     name: str
@@ -184,7 +184,7 @@ class OnlyDefining:
         return table.take(exact or [place for place, each in enumerate(written) if each])
 
     def _written(self, hit: Hit) -> str:
-        """Return the name as a passage writes it that defines it, or nothing."""
+        """Return the name as spelled in a passage that defines it, or an empty string."""
         if hit.heading_path:
             headings = tuple(hit.heading_path.split(" > "))
         else:
@@ -197,9 +197,9 @@ class OnlyDefining:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What a path says of a file: whether it is a copy of another, and whether that or a test or somebody else's.
+    """Properties of a file by its path: whether it is a copy, and whether it is a copy, a test or vendored.
 
-    Its copies would be in `root` too: what stands before folders of sources and of what was built.
+    `root` is the path before folders of sources and build output, which copies share with their source.
     """
 
     root: str
@@ -218,7 +218,7 @@ def _place(path: str) -> _Place:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A passage of source code: what it may define, and what its path says of it."""
+    """A passage of source code: the names it may define, and its path's properties."""
 
     piece: CodePiece
 
@@ -228,7 +228,7 @@ class _Piece:
 
     @cached_property
     def symbol(self) -> str:
-        """Return the name of the definition that it is a piece of, without that of its owner."""
+        """Return the unqualified name of the definition that this is a piece of."""
         if self.piece.headings:
             return _last(self.piece.headings[-1])
         return ""
@@ -243,12 +243,12 @@ class _Piece:
 
     @cached_property
     def plain(self) -> str:
-        """Return the words of the passage with single blanks, without the marks of comments."""
+        """Return the words of the passage, separated by single spaces, without comment marks."""
         return f" {' '.join(_MARKS.sub(' ', self.lowered).split())} "
 
     def shared(self, runs: Sequence[str]) -> float:
-        """Return the share of some runs of words that the passage has; 0 where it is below what counts."""
-        # Most passages lack a word here and there, which is seen without taking them apart.
+        """Return the share of word runs found in the passage, or 0 below the minimum."""
+        # Most passages lack words of the runs, which is detected without normalizing their text.
         lacking = sum(1 for run in runs if run.split(" ", 2)[1] not in self.lowered)
         if lacking > (1 - _LEAST_QUOTED) * len(runs):
             return 0.0
@@ -266,7 +266,7 @@ class _Piece:
         return self.piece.text.lower()
 
     def defines(self, name: str) -> str:
-        """Return a name as it is written where this passage defines it; nothing where it does not."""
+        """Return the name as spelled where this passage defines it, or an empty string."""
         words = parts(name)
         held = bool(words) and all(word in self.lowered for word in words)
         if held:
@@ -276,12 +276,12 @@ class _Piece:
 
 @lru_cache(maxsize=1 << 14)
 def _last(name: str) -> str:
-    """Return a name without that of its owner and without its parameters: `send` of `Response<T>::send`."""
+    """Return a name without its qualifier and parameters: `send` of `Response<T>::send`."""
     return _OWNED.split(_PARAMETERS.sub("", name).rstrip())[-1]
 
 
 def _runs(text: str) -> list[str]:
-    """Return the runs of three words of a question that is a sentence."""
+    """Return the runs of three words of a query that is a sentence."""
     words = _MARKS.sub(" ", text.lower()).split()
     if len(words) >= _SENTENCE:
         return [f" {' '.join(words[at : at + 3])} " for at in range(len(words) - 2)]
@@ -289,7 +289,7 @@ def _runs(text: str) -> list[str]:
 
 
 def _names_in(query: Query) -> list[str]:
-    """Return the names in a question: the whole of it where it may be one, and what looks like one in it."""
+    """Return the names in a query: the whole query if it may be a name, and identifiers in it."""
     text = query.semantic_text or query.text
     if 0 < len(parts(text)) <= _MOST_PARTS and not re.search(r"[^\w\s.$:#>-]", text):
         whole = [text]
@@ -306,7 +306,7 @@ def _names_in(query: Query) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """How a name may be written, and what a line looks like that defines it, or that it begins."""
+    """The patterns of a name: its spelling, a line that defines it, and a line that begins with it."""
 
     words: tuple[str, ...]
     written: re.Pattern[str]
@@ -316,7 +316,7 @@ class _Name:
 
 @lru_cache(maxsize=1 << 12)
 def _name(words: tuple[str, ...]) -> _Name:
-    """Return the patterns of a name of these words, however it joins them."""
+    """Return the patterns of a name of the given words, however they are joined."""
     name = rf"[_$#]*{'_*'.join(re.escape(word) for word in words)}_*(?![\w$])"
     function = r"(?:async\s+)?(?:function\b|class\b|\([^()\n]*\)\s*(?::[^=\n]+)?=>|[\w$]+\s*=>)"
     defining = (
@@ -331,13 +331,13 @@ def _name(words: tuple[str, ...]) -> _Name:
 
 
 def _defined(text: str, words: tuple[str, ...], *, under: bool) -> str:
-    """Return a name as the line writes it that defines it, or nothing; `under` it, a line will do that it begins."""
+    """Return the name as spelled in its definition; `under` its heading, a line that begins with it suffices."""
     name = _name(words)
     seen = -1
     for found in name.written.finditer(text):
         start = text.rfind("\n", 0, found.start()) + 1
         if start != seen and found.start() - start < _LONGEST_LEAD and not _NEVER.match(text, start):
-            # A parameter list may go on for some lines.
+            # A parameter list may span several lines.
             end = found.end() + _LONGEST_TAIL
             if name.defining.match(text, start, end) or (under and name.beginning.match(text, start, end)):
                 return found.group()
@@ -346,9 +346,9 @@ def _defined(text: str, words: tuple[str, ...], *, under: bool) -> str:
 
 
 def _signatures_first(pieces: Sequence[_Piece | None], scores: Scores, factors: Mapping[str, Scores]) -> Scores:
-    """Return the scores, where of the pieces of one definition that with the signature has the best.
+    """Return the scores with the best score of each definition's pieces moved to the one with the signature.
 
-    What defines an asked name inside it, or is quoted from below the signature, stays where it is.
+    A piece that defines a requested name inside, or is quoted from below the signature, keeps its position.
     """
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for place, piece in enumerate(pieces):
@@ -365,7 +365,7 @@ def _signatures_first(pieces: Sequence[_Piece | None], scores: Scores, factors: 
 
 
 def led_by_signatures(table: Candidates, scores: Scores) -> Scores:
-    """Return other scores of candidates that were read, where of a definition's pieces the signature has the best."""
+    """Return new scores of candidates with passages, giving each definition's best score to its signature."""
     pieces: list[_Piece | None] = []
     for hit in table.passages:
         headings = tuple(filter(None, hit.heading_path.split(" > ")))

@@ -1,4 +1,4 @@
-"""Authors, venues and years: works of those that a question names become candidates, and count more."""
+"""Authors, venues and years: works by those named in the query become candidates and are boosted."""
 
 from __future__ import annotations
 
@@ -13,21 +13,19 @@ from rifflux.store import CandidateRequest, CandidateResponse, Store
 from rifflux.types import Ranking
 
 STAGE = "credits"
-declare(
-    "credits/*", "factor", "the factor for being by the author, in the venue or of the year that the question names"
-)
-#: So many works of those who are named become candidates, whatever their words.
+declare("credits/*", "factor", "the factor for an author, venue or year named in the query")
+#: The maximum number of works per credit that become candidates regardless of their words.
 MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
 class CreditedSearch:
-    """Searches a store, and names the works of those whom the question names behind what is found anyway."""
+    """Searches a store and adds the works of the query's authors, venues and years to the candidates."""
 
     store: Store
 
     def __call__(self, request: CandidateRequest) -> CandidateResponse:
-        """Return in each channel what is found at all, then what is found among these works, then the rest of them."""
+        """Return in each channel the normal results merged with those among these works, then the remaining works."""
         query = request.query
         found = self.store.search(request)
         rankings = {name: [ranking] for name, ranking in found.rankings.items()}
@@ -47,7 +45,7 @@ class CreditedSearch:
 
 
 def _in_turn(rankings: Sequence[Ranking]) -> Ranking:
-    """Return the entries of all rankings by their scores, of one chunk the first; equals as they come."""
+    """Return the entries of all rankings by score, without duplicates; ties keep the lower id first."""
     ids = np.concatenate([each.ids for each in rankings])
     scores = np.concatenate([each.scores for each in rankings])
     _, first = np.unique(ids, return_index=True)
@@ -58,16 +56,16 @@ def _in_turn(rankings: Sequence[Ranking]) -> Ranking:
 
 @dataclass(frozen=True)
 class Credits:
-    """Candidates of those whom the question names count more: `sure` times where nothing else can be meant.
+    """Boosts works of the query's authors, venues and years: by `sure` if nothing else can be meant.
 
-    Where it asks for nothing but their works, these come before all others.
+    If the query requests nothing but their works, these precede all others.
     """
 
     likely: float = 2.0
     sure: float = 8.0
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
-        """Lift the scores of these works; a column for each name."""
+        """Boost the scores of these works, adding a column per name."""
         query = plan.query
         factors = {}
         share = np.zeros(len(table))
@@ -77,7 +75,7 @@ class Credits:
                 factor = self.sure
             else:
                 factor = self.likely
-            # A leading space keeps what is typed apart from the columns `rank` and `score`.
+            # A leading space separates user input from the columns `rank` and `score`.
             factors[f" {credit.label}"] = np.where(of_them > 0, factor, np.nan)
             share = np.maximum(share, of_them)
         if not share.any():
@@ -91,7 +89,7 @@ class Credits:
 
 
 def credits_first(plan: Plan, table: Candidates) -> Candidates:
-    """Order what a reranker ordered by the factors that it knows nothing of."""
+    """Reapply the credit factors, which a reranker does not use, to its order."""
     lifted = np.nan_to_num(table[CREDITED], nan=1.0)
     if plan.query.credits_only:
         first = (lifted > 1) * table[SCORE].max(initial=0.0)
@@ -101,7 +99,7 @@ def credits_first(plan: Plan, table: Candidates) -> Candidates:
 
 
 def credit_relevance(plan: Plan, table: Candidates) -> Candidates:
-    """Rate works that are all that the question wants as surely relevant."""
+    """Set the relevance of works to 1 if the query requests nothing else."""
     if not len(table):
         return table
     every = np.min([plan.evidence.passing(credit.filter, table.ids) for credit in plan.query.credits], axis=0)

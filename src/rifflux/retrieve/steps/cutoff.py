@@ -1,9 +1,9 @@
-"""What is done to a finished page: it ends where relevance falls off, or is shown with the newest first.
+"""Finishing of a page: cutting it where relevance falls off, and sorting it by date.
 
-A page ends behind its last hit that has at least a share of the relevance of its best hit. Relevance is a probability,
-so shares of it mean the same everywhere; scores of one question have no such zero. `bench/results/tried.md` compares
-this rule with two others, the largest fall and the best expected F1, which are no better and have no knob that can be
-explained. A page whose hits are all doubtful is not cut: that is what `min_score` is for.
+A page ends after its last hit with at least a given share of the best relevance. Relevance is a probability, so shares
+of it are comparable; a query's scores have no such zero point. `bench/results/tried.md` compares this rule with two
+others, the largest fall and the best expected F1, which are no better and lack an explainable parameter. A page of
+doubtful hits is not cut: that is what `min_score` is for.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from rifflux.errors import InvalidArgument
 from rifflux.text.dates import timestamp
 from rifflux.types import Hit, Notice, Results
 
-#: The share that `cutoff=True` asks for: on judged pages it keeps .985 of the DCG and leaves out .25 of the text.
+#: The share used for `cutoff=True`: on judged pages it preserves .985 of the DCG and drops .25 of the text.
 SHARE = 0.5
 
 
 def finishing(cutoff: bool | float, *, newest: bool) -> Callable[[Results], Results]:
-    """Return what cuts a page and puts the newest first. Raises `InvalidArgument` for a cutoff that cannot be meant."""
+    """Return a function that cuts a page and sorts it newest first, as chosen. Raises `InvalidArgument`."""
     share = _share(cutoff)
 
     def finished(results: Results) -> Results:
@@ -45,11 +45,11 @@ def _share(cutoff: bool | float) -> float | None:
 
 
 def cut(results: Results, share: float) -> Results:
-    """Return the results without those behind the last that has this share of the best relevance."""
+    """Return the results up to the last hit with the given share of the best relevance."""
     relevances = [hit.relevance for hit in results if hit.relevance is not None]
     trace = results.trace
     if len(relevances) < len(results):
-        note = Notice("cutoff.left_out", "the cutoff was left out: what was found here has no relevance")
+        note = Notice("cutoff.left_out", "the cutoff was skipped: these results have no relevance")
         return replace(results, trace=replace(trace, notes=(*trace.notes, note)))
     least = share * max(relevances, default=0.0)
     end = max((place for place, value in enumerate(relevances, 1) if value >= least), default=0)
@@ -58,7 +58,7 @@ def cut(results: Results, share: float) -> Results:
 
 
 def newest_first(results: Results) -> Results:
-    """Return the hits with the newest document first, by `created_at` or else `updated_at`; those without come last."""
+    """Return the hits by document date, `created_at` or else `updated_at`, newest first; undated hits come last."""
     return replace(results, hits=tuple(sorted(results.hits, key=_age)))
 
 

@@ -1,7 +1,7 @@
-"""Steps that keep a page from saying the same thing several times.
+"""Steps against repetition on a page.
 
-They look at the whole pool of candidates, in its order, and the page is cut afterwards: a page is never short because
-of them while there are candidates left.
+They process the whole ordered pool of candidates before the page is cut, so they never shorten a page while candidates
+remain.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from rifflux.retrieve.pipeline import Plan, Stage
 from rifflux.retrieve.table import OTHERS, RANK, SCORE, Candidates, declare
 from rifflux.types import Hit, Scores, Vectors
 
-#: What a page may be grouped by: every chunk for itself, or the best chunk of each document.
+#: The grouping of a page: every chunk by itself, or the best chunk of each document.
 CHUNK = "chunk"
 DOCUMENT = "document"
-declare("mmr/relevance", "share of the score", "the score from the least to the greatest, times lambda")
-declare("mmr/redundancy", "share of the score", "the likeness to a better candidate, times 1 - lambda, negative")
+declare("mmr/relevance", "share of the score", "the min-max scaled score, times lambda")
+declare("mmr/redundancy", "share of the score", "the similarity to a better candidate, times 1 - lambda, negated")
 
 _WORD = re.compile(r"\w+")
 _WIDTH = 3
@@ -38,21 +38,23 @@ def one_per_document(plan: Plan, table: Candidates) -> Candidates:
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicates:
-    """Collapses hits whose texts are all but equal into the best of them, and counts the others.
+    """Collapses hits with nearly identical texts into the best of them, and counts the others.
 
-    Two texts are near-duplicates if their resemblance is at least `threshold`: the share of the runs of three words of
-    either that both have (Broder, "On the resemblance and containment of documents", 1997). Counted exactly: a pool
-    has too few texts to need sketches.
+    Two texts are near-duplicates if their resemblance is at least `threshold`: the Jaccard similarity of their runs of
+    three words (Broder, "On the resemblance and containment of documents", 1997). Computed exactly: a pool is too small
+    to need sketches.
     """
 
     threshold: float = 0.8
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:
-            raise InvalidArgument(f"the threshold of near-duplicates is above 0 and at most 1, not {self.threshold}")
+            raise InvalidArgument(
+                f"the threshold of near-duplicates must be above 0 and at most 1, not {self.threshold}"
+            )
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
-        """Keep the best candidate of each group of near-duplicates, in their order, and count the others."""
+        """Keep the best candidate of each group of near-duplicates, in order, and count the others."""
         del plan
         shingles = [_shingles(hit.text) for hit in table.passages]
         holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -72,7 +74,7 @@ class NearDuplicates:
 
 
 def _shingles(text: str) -> set[tuple[str, ...]]:
-    """Return the runs of three adjacent words of a text, or all of a shorter one; nothing of one without words."""
+    """Return the runs of three adjacent words of a text, or all words of a shorter one."""
     words = _WORD.findall(text.casefold())
     runs = range(max(1, len(words) - _WIDTH + 1))
     if words:
@@ -81,7 +83,7 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
 
 
 def resemblance(one: str, other: str) -> float:
-    """Return the share of the runs of three words of either text that both have; zero if one has no words."""
+    """Return the Jaccard similarity of two texts' runs of three words; 0 if one has no words."""
     first = _shingles(one)
     second = _shingles(other)
     if first and second:
@@ -90,7 +92,7 @@ def resemblance(one: str, other: str) -> float:
 
 
 def _representatives(table: Candidates, stands_for: Sequence[int], stage: str) -> Candidates:
-    """Return the candidates that stand for themselves; those that stand for others too say for how many."""
+    """Return the representative candidates, with the number of others that each stands for."""
     counts = Counter(stands_for)
     table = table.take(list(counts))
     others = np.array(list(counts.values()), np.float64) - 1
@@ -101,13 +103,13 @@ def _representatives(table: Candidates, stands_for: Sequence[int], stage: str) -
 
 @dataclass(frozen=True, slots=True)
 class Mmr:
-    """Orders hits by maximal marginal relevance: good ones first, but each unlike those above it.
+    """Reorders hits by maximal marginal relevance: relevant ones first, but each unlike those above it.
 
-    Repeatedly takes the hit that maximises `lambda_` · relevance − (1 − `lambda_`) · similarity to the nearest hit
-    taken before (Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for Reordering Documents and
-    Producing Summaries", SIGIR 1998). Relevance is the score, from 0 for the least to 1 for the best of the candidates;
-    similarity is the cosine of their vectors, or what their words have in common where one of them has none. The value
-    is the hit's new score. Only the first `pool` hits are reordered, for the work grows with its square.
+    Repeatedly takes the hit that maximises `lambda_` · relevance − (1 − `lambda_`) · similarity to the most similar hit
+    already taken (Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for Reordering Documents and
+    Producing Summaries", SIGIR 1998). Relevance is the min-max scaled score; similarity is the cosine of the vectors,
+    or of the words if a vector is missing. The value becomes the hit's score. Only the first `pool` hits are reordered,
+    because the cost is quadratic.
     """
 
     lambda_: float = 0.7
@@ -115,10 +117,10 @@ class Mmr:
 
     def __post_init__(self) -> None:
         if not 0 <= self.lambda_ <= 1:
-            raise InvalidArgument(f"lambda is from 0 to 1, not {self.lambda_}")
+            raise InvalidArgument(f"lambda must be from 0 to 1, not {self.lambda_}")
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
-        """Return the candidates in their new order; the first stays first."""
+        """Return the candidates in their new order; the first remains first."""
         if not len(table):
             return table
         head = table.head(self.pool)
@@ -128,12 +130,12 @@ class Mmr:
         ranks = head.ranks()
         table = table.take([*taken, *range(len(head), len(table))])
         parts = {RANK: ranks, "score": scores, "relevance": relevance[taken], "redundancy": 0.0 - penalties}
-        # The rest is on another scale: it goes below.
+        # The remaining candidates are on another scale and go below.
         below = np.full(len(table) - len(head), scores[-1])
         return table.with_stage("mmr", parts).with_column(SCORE, np.concatenate([scores, below]))
 
     def _similarities(self, plan: Plan, table: Candidates) -> Scores:
-        """Return how alike each two candidates are, in [0, 1]: (candidates, candidates)."""
+        """Return the pairwise similarity of candidates, in [0, 1]: (candidates, candidates)."""
         known = plan.evidence.vectors(table.ids)
         ids = table.ids.tolist()
         if len(known) == len(ids):
@@ -144,7 +146,7 @@ class Mmr:
 
 
 def _greedy(relevance: Scores, similarity: Scores) -> tuple[list[int], Scores]:
-    """Return the places in the order of their marginal relevance, and how alike each is to one before it."""
+    """Return positions in order of marginal relevance, with each one's maximum similarity to those before it."""
     penalties = np.zeros(len(relevance))
     left = np.ones(len(relevance), bool)
     taken = []
@@ -159,13 +161,13 @@ def _greedy(relevance: Scores, similarity: Scores) -> tuple[list[int], Scores]:
 
 
 def _scaled(scores: Scores) -> Scores:
-    """Return scores from 0 for the least to 1 for the best; all 1 where they are equal."""
+    """Return min-max scaled scores; all 1 if they are equal."""
     spread = scores.max() - scores.min()
     return np.asarray((scores - scores.min()) / spread if spread else np.ones(len(scores)))
 
 
 def _bags(hits: Sequence[Hit]) -> Vectors:
-    """Return the words that each text holds as unit vectors: (hits, words)."""
+    """Return the words of each text as unit vectors: (hits, words)."""
     texts = [set(_WORD.findall(f"{hit.title} {hit.text}".casefold())) for hit in hits]
     places: Mapping[str, int] = {word: place for place, word in enumerate(sorted(set().union(*texts)))}
     bags = np.zeros((len(texts), max(1, len(places))), np.float32)
@@ -177,10 +179,10 @@ def _bags(hits: Sequence[Hit]) -> Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Diversity:
-    """What a search does against repetition: nothing by default.
+    """The settings against repetition; all off by default.
 
-    `group` is `document` for one hit a document, or `chunk`. `diversify` is how much being unlike the hits above counts
-    against being relevant, from 0 (off) to 1; True is .3. `collapse` drops near-duplicates.
+    `group` is `document` for one hit per document, or `chunk`. `diversify` weights novelty against relevance, from 0
+    (off) to 1; True is .3. `collapse` drops near-duplicates.
     """
 
     group: str = CHUNK
@@ -193,10 +195,10 @@ class Diversity:
         if isinstance(self.diversify, bool):
             object.__setattr__(self, "diversify", 0.3 * self.diversify)
         if not isinstance(self.diversify, int | float) or not 0 <= self.diversify <= 1:
-            raise InvalidArgument(f"diversify is True, False or a number from 0 to 1, not {self.diversify!r}")
+            raise InvalidArgument(f"diversify must be True, False or a number from 0 to 1, not {self.diversify!r}")
 
     def but(self, *, one_per_document: bool | None, diversify: bool | float | None, collapse: bool | None) -> Diversity:
-        """Return the same with the given values in place."""
+        """Return a copy with the given values changed; None leaves a value."""
         group = self.group
         if one_per_document is not None:
             group = DOCUMENT if one_per_document else CHUNK
@@ -208,7 +210,7 @@ class Diversity:
 
     @property
     def stages(self) -> list[Stage]:
-        """Return the stages in the order they make sense in: equal texts, then documents, then what is alike."""
+        """Return the stages in order: near-duplicates, then documents, then similar hits."""
         stages: list[Stage] = []
         if self.collapse:
             stages.append(Stage("collapse", NearDuplicates()))
@@ -219,5 +221,5 @@ class Diversity:
         return stages
 
 
-#: A page may repeat itself: it has no steps against that.
+#: No settings against repetition.
 REPEATING = Diversity()

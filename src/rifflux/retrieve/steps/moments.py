@@ -1,4 +1,4 @@
-"""Times: what a question says of when lifts what is of that time, as far as the time is what was asked."""
+"""Times: candidates of a time named in the query are boosted in proportion to its weight in the query."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from rifflux.text.moments import dates_in
 from rifflux.types import Hit, Moment
 
 STAGE = "moments"
-declare("moments/*", "factor", "the factor for being of a time that the question names: by its date, name or text")
-#: What a date in the text counts, which may be that of something else, where one's own counts 1.
+declare("moments/*", "factor", "the factor for a time named in the query, matched by date, name or text")
+#: The value of a date in the text, which may be that of something else, where the document's own date counts 1.
 MENTIONED = 0.7
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Candidates of a time that the question names count up to `greatest` times more.
+    """Boosts candidates of a time that the query names, by up to `greatest`.
 
-    A candidate is of a time by the date of its document, by a date in its path, title or headings, and, a little less,
-    by one in its text. What that is worth follows from the rule for all boosts (see `anchors`): the year in
-    a question about events of a year moves next to nothing, the month in `notes of June 2015` all that it can. The best
-    `top` candidates are looked at.
+    A candidate matches a time by its document's date, by a date in its path, title or headings, or, with less weight,
+    by one in its text. The boost follows the rule for all boosts (see `anchors`): the year in a query about events of a
+    year changes next to nothing, the month in `notes of June 2015` has the full effect. The best `top` candidates are
+    examined.
     """
 
     greatest: float = 2.0
     top: int = 100
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
-        """Lift the scores of candidates of the time; a column for each time that some candidate is of."""
+        """Boost the scores of candidates of the query's times, adding a column per matched time."""
         weights = weights_of(plan)
         words = [terms for _, terms in plan.query.tokens]
         strengths = {}
@@ -47,14 +47,14 @@ class Moments:
         if not strengths:
             return table
         best = np.maximum.reduce([*strengths.values()])
-        # A leading space keeps what is typed apart from the columns `rank` and `score`.
+        # A leading space separates user input from the columns `rank` and `score`.
         factors = {f" {words}": factor(self.greatest, values) for words, values in strengths.items()}
         lifted = np.nan_to_num(factor(self.greatest, best), nan=1.0)
         return boosted(table.with_column(MOMENT, best), lifted).factored(STAGE, factors, table[SCORE] * lifted)
 
 
 def share(moment: Moment, hit: Hit) -> float:
-    """Return how surely a passage is of a time, in [0, 1]."""
+    """Return how certainly a passage is of a time, in [0, 1]."""
     made = timestamp(hit.created_at or hit.updated_at)
     if made is None:
         day = None

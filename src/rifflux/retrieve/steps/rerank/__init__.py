@@ -1,8 +1,8 @@
-"""Reranking: the best of the fused hits in a finer order, within a deadline, or as they were.
+"""Reranking of the best fused hits within a deadline; on failure they keep their order.
 
-features        a weighted sum of what can be checked by eye; no model, about 3 ms for 20 hits
+features        a weighted sum of components that anyone can verify; no model, about 3 ms for 20 hits
 maxsim          the same, with late interaction on the token vectors of the index's own embedder
-cross-encoder   a local ONNX model that reads question and passage together
+cross-encoder   a local ONNX model that reads query and passage together
 llm             a chat model behind an OpenAI-compatible endpoint
 """
 

@@ -1,4 +1,4 @@
-"""Reranking by a model that reads the question and each passage together."""
+"""Reranking by a model that reads the query and each passage together."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from rifflux.retrieve.table import Candidates
 
 @dataclass(frozen=True)
 class CrossEncoded:
-    """Scores a hit by a cross-encoder's logit for the question and the hit's title and text.
+    """Scores a hit by a cross-encoder's logit for the query and the hit's title and text.
 
-    Nogueira and Cho, "Passage Re-ranking with BERT", 2019. Logits have no common scale between models; the model's
-    calibration makes a probability of relevance of them.
-    A model that is not there yet may be at the next question: `load` is asked each time.
+    Nogueira and Cho, "Passage Re-ranking with BERT", 2019. Logits have no common scale across models; the model's
+    calibration turns them into a probability of relevance.
+
+    `load` is called for every query, so that a model that is missing now can be used later.
     """
 
     load: Callable[[], CrossEncoder]
@@ -35,12 +36,12 @@ class CrossEncoded:
 
 
 def reranker(resources: Resources) -> Rerank:
-    """Return the step with the model of the settings."""
+    """Return the step with the configured model. Raises `InvalidArgument` without one."""
     choice = resources.settings.cross_encoder
     if not choice:
         raise InvalidArgument(
-            "the reranker cross-encoder needs a model: a folder with model.onnx and tokenizer.json, or the name of one "
-            "that was fetched",
+            "the reranker cross-encoder needs a model: a folder with model.onnx and tokenizer.json, or the name of a "
+            "fetched model",
             cure=Cure.SETTING,
             settings="rerank_model",
         )

@@ -1,4 +1,4 @@
-"""The transparent reranker: a weighted sum of a few things that anybody can check by looking at the hit."""
+"""The transparent reranker: a weighted sum of components that anyone can verify by looking at the hit."""
 
 from __future__ import annotations
 
@@ -25,21 +25,22 @@ from rifflux.types import Scores
 
 _DAY = 86_400.0
 _JOINTS = frozenset("._/:")
-#: How many of the best candidates tell what an answer looks like, and by how many words.
+#: The number of best candidates that model an answer, and the number of words in that model.
 BEST = 5
 WORDS = 20
-#: The least share of the words of others that is one, and nothing that rounding left.
+#: The minimum share of a word in other texts that is not a rounding residue.
 LEFT = 1e-12
-#: Decimals of the shares of words that are compared.
+#: The decimals to which shares of words are compared.
 DECIMALS = 12
-#: A passage of fewer characters than this, and than most have, is a stub, whose score falls by up to that share.
+#: A passage shorter than this, in characters, and than the median is a stub, whose score is reduced by up to that
+#: share.
 STUB = 100.0
 LOWERED = 0.3
 
 
-#: How much each component counts. These are the weights that `bench/quality/features.py` finds on top of the default
-#: fusion, give or take .05: so much its choice moves with every small change of the candidates. `identifier` is not
-#: fitted: where anchors work, they leave it nothing to do.
+#: The weight of each component, as found by `bench/quality/features.py` on top of the default fusion, within .05: its
+#: choice varies that much with small changes of the candidates. `identifier` is not fitted: where anchors work, it has
+#: nothing left to contribute.
 WEIGHTS = Weights(
     {
         "fused": 1.0,
@@ -60,8 +61,9 @@ WEIGHTS = Weights(
 
 @dataclass(frozen=True)
 class Features:
-    """Scores a hit by the weighted mean of its components, each in [0, 1]; so the score is too.
+    """Scores a hit by the weighted mean of its components, each in [0, 1], so that the score is too.
 
+<<<<<<< HEAD
     `fused`       the score that the hit came with, scaled from the least to the greatest of the candidates, without
                   what `named` and `moment` count; that of a passage of a few words is lowered first
     `lexical`     BM25, as a share of the greatest
@@ -75,9 +77,23 @@ class Features:
     `centroid`    cosine with the best of the other candidates, scaled as `fused` is
     `expansion`   how much it holds of what the best of the other candidates say besides the question, scaled likewise
     `freshness`   halved with every `half_life_days` since the hit was made or changed
+=======
+    `fused`       the min-max scaled score of the hit so far, without the factors for `named` and `moment`; that of a
+                  passage of a few words is lowered first
+    `lexical`     BM25 as a share of the greatest score
+    `semantic`    the min-max scaled cosine; a hit without a semantic rank counts as the lowest
+    `coverage`    the idf-weighted share of the query's terms that the hit contains
+    `phrase`      the idf-weighted share of the query's adjacent term pairs that are adjacent in the hit
+    `title`       the share of the terms of title and headings that are in the query
+    `identifier`  the share of the query's codes (`D40`, `250.1725`, `cache_ttl`) in the hit, as whole tokens
+    `named`       how far the query is a name of the hit: its title, last heading or identifier
+    `moment`      how far the query asks for the hit's time, less if only its text names it
+    `centroid`    the min-max scaled mean cosine with the best of the other candidates
+    `expansion`   the min-max scaled share of the other best candidates' words, except the query's
+    `freshness`   1, halved with every `half_life_days` since the hit was created or changed
+>>>>>>> c588902f (Rewrite the docstrings of ranking and explaining in plain English)
 
-    Components without a weight are not computed. Each one's addend is a column. `now` (seconds
-    since 1970) is the clock, for tests.
+    Components without a weight are not computed. Each addend is a column. `now` is the clock, in seconds since 1970.
     """
 
     resources: Resources
@@ -89,7 +105,7 @@ class Features:
     def __call__(self, plan: Plan, table: Candidates) -> Scored:
         """Score the candidates; the parts are the addends of each score."""
         asked = feature_input(plan, table, self.resources, self.now(), self.half_life_days)
-        # Where nothing is named, and no time, that is no reason to score everything lower.
+        # If no name or time is in the query, the scores must not be lowered for it.
         left_out = [name for name, column in (("named", NAMED), ("moment", MOMENT)) if not np.nansum(table[column])]
         weights = {name: weight for name, weight in self.weights.by_name.items() if weight and name not in left_out}
         if not weights:
@@ -109,12 +125,11 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class FeatureInput:
-    """The question and its candidates, their terms worked out once for all components.
+    """The query and its candidates, with terms computed once for all components.
 
-    `terms` are those of the question in order, without those it excludes, and `idf` is the rarity of each. `texts` are
-    the terms of each hit's title, breadcrumb and text in their order, `bags` the same without order. `terms_by_hit` are
-    all terms that may be found in a hit: one that is of a time need not name it as the question does. `trust` are the
-    weights of the first few hits as answers.
+    `terms` are the query's terms in order, without excluded ones, and `idf` their rarity. `texts` are the terms of each
+    hit's title, breadcrumb and text in order, `bags` the same as sets. `terms_by_hit` adds further searchable terms: a
+    hit of a given time need not name it as the query does. `trust` are the weights of the first few hits as answers.
     """
 
     plan: Plan
@@ -134,7 +149,7 @@ class FeatureInput:
 def feature_input(
     plan: Plan, table: Candidates, resources: Resources, now: float = 0.0, half_life_days: float = 90.0
 ) -> FeatureInput:
-    """Return what the components are computed from."""
+    """Return the shared input of the components."""
     query = plan.query
     analyzer = resources.analyzer
     stands_for = query.languages.stands_for
@@ -166,10 +181,10 @@ def feature_input(
 
 
 def fused(inputs: FeatureInput) -> Scores:
-    """Return the score so far, from the least (0) to the greatest (1) of the candidates, lowered for stubs.
+    """Return the min-max scaled score so far, lowered for stubs.
 
-    A passage of a few words among longer ones answers little, and stands high where titles are short records or section
-    heads. What the question names stays: who asks for an entry wants it, however short it is.
+    A passage of a few words among longer ones answers little, and ranks high where titles are short records or section
+    headings. Hits that the query names are not lowered: someone who requests an entry wants it, however short it is.
     """
     lengths = [len(hit.text) for hit in inputs.table.passages]
     if lengths:
@@ -182,12 +197,13 @@ def fused(inputs: FeatureInput) -> Scores:
 
 
 def lexical(inputs: FeatureInput) -> Scores:
-    """Return BM25 as a share of the greatest; zero for a hit found by meaning alone."""
+    """Return BM25 as a share of the greatest score; zero for a hit found by meaning alone."""
     scores = np.nan_to_num(inputs.table[f"{LEXICAL}/score"])
     return scores / (scores.max(initial=0.0) or 1.0)
 
 
 def semantic(inputs: FeatureInput) -> Scores:
+<<<<<<< HEAD
     """Return the cosine, from the least (0) to the greatest (1) of the candidates."""
     cosines = inputs.table[f"{SEMANTIC}/score"].copy()
     unranked = np.flatnonzero(np.isnan(cosines))
@@ -195,11 +211,19 @@ def semantic(inputs: FeatureInput) -> Scores:
     missing = np.isnan(cosines)
     if missing.all():
         return np.zeros(len(cosines))
+=======
+    """Return the min-max scaled cosine."""
+    cosines = inputs.table[f"{SEMANTIC}/score"]
+    missing = np.isnan(cosines)
+    if missing.all():
+        return np.zeros(len(cosines))
+    # The channel ranks the best of all chunks: a chunk missing from it is no nearer than any in it.
+>>>>>>> c588902f (Rewrite the docstrings of ranking and explaining in plain English)
     return spread(np.where(missing, np.nanmin(cosines), cosines))
 
 
 def coverage(inputs: FeatureInput) -> Scores:
-    """Return the share of the question's terms, weighted by idf, that each hit holds."""
+    """Return the idf-weighted share of the query's terms that each hit contains."""
     found = np.zeros(len(inputs.passages))
     for term, value in inputs.idf.items():
         found += value * np.array([term in terms for terms in inputs.terms_by_hit])
@@ -207,7 +231,7 @@ def coverage(inputs: FeatureInput) -> Scores:
 
 
 def phrase(inputs: FeatureInput) -> Scores:
-    """Return the share of the question's pairs of neighbors, by the idf of both, that are neighbors in a hit."""
+    """Return the share of the query's adjacent term pairs, weighted by idf, that are adjacent in a hit."""
     idf = inputs.idf
     found = np.zeros(len(inputs.passages))
     total = 0.0
@@ -221,7 +245,7 @@ def phrase(inputs: FeatureInput) -> Scores:
 
 
 def title(inputs: FeatureInput) -> Scores:
-    """Return the share of the terms of the title and headings that are in the question; zero without any."""
+    """Return the share of the terms of the title and headings that are in the query; zero without any."""
     wanted = set(inputs.terms)
     shares: list[float] = []
     for passage in inputs.passages:
@@ -231,9 +255,9 @@ def title(inputs: FeatureInput) -> Scores:
 
 
 def identifier(inputs: FeatureInput) -> Scores:
-    """Return the share of the question's codes that each hit holds on token boundaries: `D4` is not in `D40`.
+    """Return the share of the query's codes that each hit contains as whole tokens: `D4` does not match `D40`.
 
-    The year of a time is none: what it is worth is that of the time.
+    The year of a time is excluded: the component `moment` covers it.
     """
     typed = [token for token, _ in inputs.plan.query.tokens] or tokens(
         inputs.plan.query.semantic_text or inputs.plan.query.text
@@ -246,17 +270,17 @@ def identifier(inputs: FeatureInput) -> Scores:
 
 
 def named(inputs: FeatureInput) -> Scores:
-    """Return how far the question is a name of each hit: nothing else is meant by a name that is the question."""
+    """Return how far the query is a name of each hit: a query that is a name means nothing else."""
     return np.nan_to_num(inputs.table[NAMED])
 
 
 def moment(inputs: FeatureInput) -> Scores:
-    """Return how far the question asks for a time that each hit is of."""
+    """Return how far the query asks for the time of each hit."""
     return np.nan_to_num(inputs.table[MOMENT])
 
 
 def centroid(inputs: FeatureInput) -> Scores:
-    """Return the mean cosine with the best of the others, from the least (0) to the greatest (1) candidate."""
+    """Return the min-max scaled mean cosine with the best of the other candidates."""
     ids = inputs.table.ids.tolist()
     known = inputs.plan.evidence.vectors(inputs.table.ids)
     if not known:
@@ -272,19 +296,19 @@ def centroid(inputs: FeatureInput) -> Scores:
 
 
 def expansion(inputs: FeatureInput) -> Scores:
-    """Return the share of the words of the best others that a hit holds, from the least (0) to the greatest (1)."""
+    """Return the min-max scaled share of the best other candidates' words that a hit contains."""
     best = inputs.texts[: len(inputs.trust)]
     return spread(words_of_the_best(best, inputs.bags, inputs.trust, frozenset(inputs.terms), WORDS))
 
 
 def freshness(inputs: FeatureInput) -> Scores:
-    """Return 1, halved with every half-life of age; zero without a date, one for dates to come."""
+    """Return 1, halved with every half-life of age; zero without a date, one for future dates."""
     times = [timestamp(hit.updated_at) or timestamp(hit.created_at) for hit in inputs.table.passages]
     ages = [math.inf if moment is None else max(0.0, inputs.now - moment) / _DAY for moment in times]
     return np.asarray(np.exp2(-np.array(ages) / inputs.half_life_days))
 
 
-#: What each component is computed by; the names are those of the weights.
+#: The function of each component, by the name of its weight.
 COMPONENTS: Mapping[str, Callable[[FeatureInput], Scores]] = {
     "fused": fused,
     "semantic": semantic,
@@ -302,7 +326,7 @@ COMPONENTS: Mapping[str, Callable[[FeatureInput], Scores]] = {
 
 
 def spread(values: Scores) -> Scores:
-    """Return values moved and scaled to reach from 0 to 1; all zero where they are equal."""
+    """Return min-max scaled values; all zero if they are equal."""
     least = values.min(initial=math.inf)
     greatest = values.max(initial=-math.inf)
     if not greatest > least:
@@ -311,7 +335,7 @@ def spread(values: Scores) -> Scores:
 
 
 def is_code(token: str) -> bool:
-    """Return True if a token is a name rather than a word: it holds a digit, a dot or the like."""
+    """Return True if a token is a code rather than a word: it contains a digit, a dot or a similar sign."""
     return len(token) > 1 and (any(each.isdigit() for each in token) or not _JOINTS.isdisjoint(token))
 
 
@@ -324,7 +348,7 @@ def reranker(resources: Resources) -> Rerank:
 
 
 def trust(scores: Scores, best: int) -> Scores:
-    """Return the weights of the first `best` candidates by their scores: (at most `best`), summing to 1."""
+    """Return the normalized weights of the first `best` candidates by score, summing to 1."""
     head = np.maximum(scores[:best], 0.0)
     total = head.sum()
     return np.asarray(head / total if total > 0 else np.full(len(head), 1 / max(1, len(head))))
@@ -337,22 +361,22 @@ def words_of_the_best(
     known: Collection[str],
     words: int,
 ) -> Scores:
-    """Return the share of the relevance model of the other good candidates that each bag of terms holds; in [0, 1].
+    """Return the share of the other best candidates' relevance model that each bag of terms contains, in [0, 1].
 
-    The model is the mean of the term distributions of the `best`, the texts of the first bags, by weight, without the
-    terms that were `known`; its likeliest `words` terms count, the first of the alphabet where they tie. Lavrenko and
-    Croft, "Relevance-Based Language Models", SIGIR 2001.
+    The model is the weighted mean of the term distributions of the `best`, which are the texts of the first bags,
+    without the `known` terms; its likeliest `words` terms count, in alphabetical order on ties. Lavrenko and Croft,
+    "Relevance-Based Language Models", SIGIR 2001.
     """
     terms, shares = _shares(best, weights, known)
     whole = np.zeros(len(terms))
     for share in shares:
         whole += share
-    # What rounding leaves of a term that only this text holds is not in the others.
+    # A rounding residue of a term that only this text contains is not in the others.
     others = np.where(whole - shares > LEFT, whole - shares, 0.0)
     models = [_likeliest(terms, values, words) for values in (*others, whole)]
     found = []
     for place, bag in enumerate(bags):
-        # Those behind the best are no part of the model of all.
+        # Candidates below the best use the model of all of them.
         model = models[min(place, len(best))]
         total = sum(model.values()) or 1.0
         found.append(sum(value for term, value in model.items() if term in bag) / total)
@@ -360,7 +384,7 @@ def words_of_the_best(
 
 
 def _shares(texts: Sequence[Sequence[str]], weights: Scores, known: Collection[str]) -> tuple[Sequence[str], Scores]:
-    """Return the terms of the model by the alphabet, and each text's part of it: how often each occurs in it."""
+    """Return the model's terms in alphabetical order, and each text's share of it: its term frequencies."""
     counts = [*(Counter(text) for text in texts)]
     terms = sorted({*chain.from_iterable(counts)}.difference(known))
     places = dict(zip(terms, count()))
@@ -374,9 +398,9 @@ def _shares(texts: Sequence[Sequence[str]], weights: Scores, known: Collection[s
 
 
 def _likeliest(terms: Sequence[str], values: Scores, words: int) -> dict[str, float]:
-    """Return the terms of the greatest values, greatest first; of equal ones, those that come first.
+    """Return the terms of the greatest values, greatest first, in order on ties.
 
-    Values that differ by what rounding leaves of them are equal: else the processor would choose.
+    Values that differ only by rounding are ties: otherwise the processor would decide.
     """
     best = np.argsort(-np.round(values, DECIMALS), kind="stable")[:words]
     return dict(zip((terms[each] for each in best.tolist()), values[best].tolist(), strict=True))
@@ -388,7 +412,7 @@ def dump_weights(weights: Weights) -> str:
 
 
 def load_weights(text: str, known: Weights = WEIGHTS) -> Mapping[str, float]:
-    """Return the weights that `dump_weights` wrote. Raises `InvalidArgument` for what this version does not know."""
+    """Return the weights that `dump_weights` serialized. Raises `InvalidArgument` for unknown or invalid content."""
     try:
         weights = {str(name): float(weight) for name, weight in json.loads(text).items()}
         known.but(**weights)

@@ -1,4 +1,4 @@
-"""Reranking by a chat model that is shown all passages at once and answers with their order."""
+"""Reranking by a chat model that sees all passages at once and answers with their order."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ Answer with a JSON list of the passages' numbers, the most relevant first, such 
 
 _NUMBER = re.compile(r"(?<![\w.-])\d{1,6}(?![\w-]|\.\d)")
 _LIST = re.compile(r"\[[^\[\]]*\]")
-#: Reasoning that some models think aloud before they answer.
+#: Reasoning that some models emit before they answer.
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Llm:
-    """Orders hits as a chat model says: listwise reranking, as in Sun et al., "Is ChatGPT Good at Search?", EMNLP 2023.
+    """Orders hits by a chat model: listwise reranking, as in Sun et al., "Is ChatGPT Good at Search?", EMNLP 2023.
 
-    The score of a hit is 1 / its rank. Passages are cut to `characters` each, and fenced with a boundary made anew for
-    each question, which no passage can know. Whatever the model answers, the result has every hit once: numbers that
-    are repeated or unknown are ignored, and hits it left out follow in the order they had. The calls pass the `guard`.
+    The score of a hit is 1 / its rank. Passages are truncated to `characters` each and fenced with a random boundary
+    per query, which no passage can know. Whatever the model answers, the result contains every hit once: repeated and
+    unknown numbers are ignored, and omitted hits follow in their previous order. The calls pass the `guard`.
     """
 
     chat: ChatModel
@@ -45,7 +45,7 @@ class Llm:
     name: str = "llm"
 
     def __call__(self, plan: Plan, table: Candidates) -> Scored:
-        """Score the candidates; raises `StepSkipped` for an answer without an order in it."""
+        """Score the candidates. Raises `StepSkipped` if the answer contains no order."""
         fence = self.boundary()
         system = INSTRUCTIONS.format(fence=fence)
         user = self._question(plan.query.text, table.passages, fence)
@@ -80,10 +80,10 @@ class Llm:
 
 
 def parse_order(answer: str, count: int) -> list[int]:
-    """Return the places, from 0, in the order that an answer gives to passages numbered from 1 to `count`.
+    """Return the positions, from 0, in the order that an answer gives to passages numbered from 1 to `count`.
 
-    Reads the last list in square brackets that names a passage, else all numbers in the text. Each place comes once, at
-    its first mention; numbers that are no passage's are left out.
+    Reads the last bracketed list that names a passage, otherwise all numbers in the text. Each position occurs once, at
+    its first mention; numbers without a passage are ignored.
     """
     answer = _THOUGHT.sub("", answer)
     for text in [*reversed(_LIST.findall(answer)), answer]:
@@ -94,7 +94,7 @@ def parse_order(answer: str, count: int) -> list[int]:
 
 
 def reranker(resources: Resources) -> Rerank:
-    """Return the step with the endpoint of the settings, and 10 seconds to answer."""
+    """Return the step with the configured endpoint and a deadline of 10 seconds."""
     settings = resources.settings
     if not (settings.llm_url and settings.llm_model):
         raise InvalidArgument("the reranker llm needs an endpoint", cure=Cure.SETTING, settings="llm_url and llm_model")

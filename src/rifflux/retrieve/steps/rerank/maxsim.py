@@ -1,4 +1,4 @@
-"""Late interaction: every word of the question looks for its likest word in a passage."""
+"""Late interaction: each token of the query is matched with its most similar token of a passage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rifflux.types import Hit, Scores, Vectors
 
 @runtime_checkable
 class TokenEmbedder(Protocol):
-    """An embedder that also gives the vectors of single tokens."""
+    """An embedder that also returns the vectors of single tokens."""
 
     def token_vectors(self, texts: Sequence[str]) -> list[Vectors]:
         """Return the unit vectors of each text's tokens, (tokens, dimension) each."""
@@ -37,16 +37,17 @@ class TokenEmbedder(Protocol):
 
 @dataclass(frozen=True)
 class MaxSim:
-    """The components of `features`, and MaxSim as one more, scaled from the least to the greatest of the candidates.
+    """The components of `features`, with min-max scaled MaxSim as an additional one.
 
-    MaxSim is the mean, over the question's tokens, of the greatest cosine with any token of the passage: Khattab and
+    MaxSim is the mean, over the query's tokens, of the greatest cosine with any token of the passage: Khattab and
     Zaharia, "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction over BERT", SIGIR
-    2020. Here the tokens are those of the index's own embedder, which was not trained for it. So a token counts by how
-    rare its word is (idf), and MaxSim has only the share `weight` of the score; the others share the rest by `weights`.
+    2020. Here the tokens are those of the index's own embedder, which was not trained for it. Therefore tokens are
+    weighted by the idf of their word, and MaxSim has only the share `weight` of the score; the others share the rest by
+    `weights`.
 
-    Vectors of whole passages would take half a second. Of each passage only the `window` words with most of the
-    question's terms are read, after the first `title_words` of its title. Vectors of the last `remembered` texts are
-    kept at half precision, and used at that precision from the start: what is remembered changes no score.
+    Vectors of whole passages would take half a second. Of each passage, only the `window` words with most of the
+    query's terms are read, after the first `title_words` of its title. Vectors of the last `remembered` texts are
+    cached at half precision, and used at that precision from the start, so that the cache changes no score.
     """
 
     resources: Resources
@@ -60,9 +61,9 @@ class MaxSim:
 
     def __post_init__(self) -> None:
         if not 0 <= self.weight <= 1:
-            raise InvalidArgument(f"the weight of maxsim is from 0 to 1, not {self.weight}")
+            raise InvalidArgument(f"the weight of maxsim must be from 0 to 1, not {self.weight}")
         if self.window < 1 or self.title_words < 0 or self.remembered < 0:
-            raise InvalidArgument("maxsim reads windows of 1 or more words, and numbers below zero mean nothing to it")
+            raise InvalidArgument("maxsim needs a window of at least 1 word, and no negative numbers")
 
     def __call__(self, plan: Plan, table: Candidates) -> Scored:
         """Score the candidates; the parts are the addends of each score."""
@@ -73,7 +74,7 @@ class MaxSim:
         return Scored(rest * plain.scores + near, parts)
 
     def likeness(self, plan: Plan, table: Candidates) -> Scores:
-        """Return the mean cosine of the question's tokens with the likest in each candidate."""
+        """Return the mean cosine of the query's tokens with the most similar token of each candidate."""
         embedder = self.resources.embedder()
         if not isinstance(embedder, TokenEmbedder):
             reason = "the embedder gives vectors of texts only, not of their tokens"
@@ -86,7 +87,7 @@ class MaxSim:
         return max_sim(asked, token_weights(embedder, text, words, idf, len(asked)), passages)
 
     def _texts(self, hits: Sequence[Hit], idf: Mapping[str, float]) -> list[str]:
-        """Return the part of each hit to read: the start of its title, and the window nearest to the question."""
+        """Return the part of each hit to read: the start of its title, and the window with most query terms."""
         window = Windows(idf, self.resources.analyzer.terms, self.window)
         titles = (" ".join((hit.title or hit.heading_path).split()[: self.title_words]) for hit in hits)
         return [
@@ -95,7 +96,7 @@ class MaxSim:
         ]
 
     def _vectors(self, embedder: TokenEmbedder, texts: Sequence[str]) -> list[Vectors]:
-        """Return the token vectors of the texts, from memory where they are known."""
+        """Return the token vectors of the texts, cached where possible."""
         known = self._memory.known(texts)
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
@@ -109,11 +110,11 @@ class MaxSim:
 def token_weights(
     embedder: TokenEmbedder, text: str, terms: Mapping[str, tuple[str, ...]], idf: Mapping[str, float], tokens: int
 ) -> Scores:
-    """Return the weight of each token of a question: the idf of its word; all alike when in doubt."""
+    """Return the weight of each token of a query: the idf of its word, or equal weights when in doubt."""
     words = text.split()
     rarest = [max((idf[term] for term in terms[word] if term in idf), default=0.0) for word in words]
     weights = np.repeat(rarest, [embedder.count_tokens(word) for word in words])[:tokens]
-    # Stop words alone weigh nothing, and not every tokenizer goes word by word.
+    # Stop words alone have no weight, and not every tokenizer works word by word.
     if len(weights) == tokens and weights.any():
         return weights
     return np.ones(tokens)
@@ -122,13 +123,13 @@ def token_weights(
 def max_sim(question: Vectors, weights: Scores, passages: Sequence[Vectors]) -> Scores:
     """Return the weighted mean, over the rows of `question`, of the greatest dot product with a row of each passage.
 
-    Zero for a passage without rows, and for a question without any.
+    Zero for a passage or a query without rows.
     """
     found = np.zeros(len(passages))
     total = weights.sum()
     lengths = np.array([len(rows) for rows in passages], np.intp)
     if total and lengths.any():
-        # Not by BLAS: for so little work its threads cost more than they do, and they may change the last bits.
+        # Without BLAS: for so little work its threads cost more than they save, and they may change the last bits.
         cosines = np.einsum("qd,td->qt", question, np.concatenate(passages))
         filled = lengths > 0
         starts = (np.cumsum(lengths) - lengths)[filled]
@@ -137,19 +138,19 @@ def max_sim(question: Vectors, weights: Scores, passages: Sequence[Vectors]) -> 
 
 
 class _Memory:
-    """The vectors of the texts used last. Safe to share between threads."""
+    """An LRU cache of the vectors of texts. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._vectors: OrderedDict[str, NDArray[np.float16]] = OrderedDict()
         self._lock = threading.Lock()
 
     def known(self, texts: Sequence[str]) -> dict[str, NDArray[np.float16]]:
-        """Return the texts that are remembered, with their vectors."""
+        """Return the cached texts with their vectors."""
         with self._lock:
             return {text: self._vectors[text] for text in texts if text in self._vectors}
 
     def keep(self, vectors: Mapping[str, NDArray[np.float16]], most: int) -> None:
-        """Remember these as the last used, and forget the oldest of more than `most`."""
+        """Cache vectors as the last used, and evict the oldest beyond `most`."""
         with self._lock:
             for text, each in vectors.items():
                 self._vectors[text] = each
@@ -164,16 +165,16 @@ def reranker(resources: Resources) -> Rerank:
 
 
 _EAST_ASIAN = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
-#: About a word, and never many tokens: a single character where a script has no spaces, a part of what is very long.
+#: A word, or a limited number of characters: a single character in scripts without spaces, a part of a very long word.
 _WORD = re.compile(rf"[{_EAST_ASIAN}]|[^\s{_EAST_ASIAN}]{{1,20}}")
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Finds in texts the `size` adjacent words whose terms, each counted once, weigh most.
+    """Finds the `size` adjacent words of a text whose distinct terms have the greatest weight.
 
-    `weights` are those of the question's terms, `analyze` gives the terms of a word. What is found stands in the middle
-    of its window; of equal windows it is the first, and the text's beginning where no word has a weight.
+    `weights` are those of the query's terms; `analyze` returns the terms of a word. The matches are centred in the
+    window; of equal windows the first is returned, or the beginning of the text if no word has a weight.
     """
 
     weights: Mapping[str, float]
@@ -182,7 +183,7 @@ class Windows:
     _terms: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __call__(self, text: str) -> str:
-        """Return the best window of a text; all of it if it is no longer than that."""
+        """Return the best window of a text, or all of a text that is no longer."""
         words = list(_WORD.finditer(text))
         if len(words) <= self.size:
             return text.strip()
@@ -193,13 +194,13 @@ class Windows:
         return text[words[start].start() : words[start + self.size - 1].end()]
 
     def _of(self, word: str) -> frozenset[str]:
-        """Return the question's terms in a word; words repeat, so they are remembered."""
+        """Return the query's terms in a word, cached because words repeat."""
         if word not in self._terms:
             self._terms[word] = frozenset(self.analyze(word)) & self.weights.keys()
         return self._terms[word]
 
     def _start(self, found: list[tuple[int, frozenset[str]]]) -> int:
-        """Return the start of the best window, given the places of the words that have a weight."""
+        """Return the start of the best window, given the positions of the words with a weight."""
         best = 0.0
         start = 0
         for first, (place, _) in enumerate(found):

@@ -1,4 +1,4 @@
-"""The reranking step: the best candidates are scored again, by a slower and finer judge than the channels."""
+"""The reranking step: the best candidates are rescored by a slower, more precise scorer than the channels."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from rifflux.types import Query, Scores
 
 _log = logging.getLogger(__name__)
 
-declare("rerank:*/*", "share of the score", "what a component adds to the reranked score")
+declare("rerank:*/*", "share of the score", "a component's addend in the reranked score")
 declare("rerank:*/lowered", "of the fused score", "the amount by which candidates below the reranked ones were lowered")
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One score for each candidate, higher is better, and optionally the addends of all by component.
+    """One score per candidate, higher is better, and optionally the addends of all scores by component.
 
-    A scorer whose score says how well a passage answers, whatever the others do, gives the `relevance` of each, from 0
-    to 1: it then decides the level of the hit.
+    A scorer whose score estimates how well a passage answers, independently of the others, returns the `relevance` of
+    each, from 0 to 1; it then decides the level of the hit.
     """
 
     scores: Scores
@@ -42,32 +42,32 @@ class Scored:
 
 
 class Scorer(Protocol):
-    """Scores candidates against a query. Raises `StepSkipped` or any `RiffluxError` when it can't.
+    """Scores candidates for a query. Raises `StepSkipped` or any `RiffluxError` on failure.
 
-    The passages of the table were read. `plan.execution.deadline` is when the answer is given up: a scorer that works
-    in steps should look at it between them.
+    The table has its passages. After `plan.execution.deadline` the answer is discarded: a scorer that works in steps
+    should check it between them.
     """
 
     @property
     def name(self) -> str:
-        """Return the name users choose it by."""
+        """Return the name that users select it by."""
         ...
 
     def __call__(self, plan: Plan, table: Candidates) -> Scored:
-        """Score the candidates, in their order."""
+        """Return the scores of the candidates, in their order."""
         ...
 
 
 @dataclass(frozen=True)
 class Rerank:
-    """Reorders the first `top` candidates by a scorer; the others follow in the order they had.
+    """Reorders the first `top` candidates by a scorer; the others follow in their previous order.
 
-    Candidates of equal score keep their order, so the same scores always give the same result. A reranked one has the
-    scorer's score and its columns under `rerank:NAME`. The scores of the others are on another scale:
-    where they are not below those of the reranked, all are lowered by one amount, so that scores fall along the table.
+    Ties keep their order, so the result is deterministic. A reranked candidate has the scorer's score and its columns
+    under `rerank:NAME`. The scores of the others are on another scale: unless they are below those of the reranked
+    ones, all are lowered by the same amount, so that scores decrease along the table.
 
-    The scorer has until the nearer of `deadline_ms` from now and the deadline of the search. When it fails or is late,
-    `StepSkipped` leaves the table as it was. A late scorer runs on unobserved; see `Workers` for how many may.
+    The scorer has until the earlier of `deadline_ms` from now and the deadline of the search. If it fails or is late,
+    `StepSkipped` leaves the table unchanged. A late scorer continues unobserved; see `Workers` for how many may.
     """
 
     scorer: Scorer
@@ -77,13 +77,13 @@ class Rerank:
 
     def __post_init__(self) -> None:
         if self.top < 1:
-            raise InvalidArgument(f"a reranker takes the best 1 or more hits, not {self.top}")
+            raise InvalidArgument(f"a reranker needs a top of at least 1 hit, not {self.top}")
         if self.deadline_ms is not None and not self.deadline_ms > 0:
-            raise InvalidArgument(f"a deadline is more than 0 milliseconds, not {self.deadline_ms}")
+            raise InvalidArgument(f"a deadline must be more than 0 milliseconds, not {self.deadline_ms}")
 
     @property
     def name(self) -> str:
-        """Return the stage that its columns belong to."""
+        """Return the stage name of its columns."""
         return f"rerank:{self.scorer.name}"
 
     def __call__(self, plan: Plan, table: Candidates) -> Candidates:
@@ -102,7 +102,7 @@ class Rerank:
         else:
             excess = 0.0
         if excess > 0:
-            # The minimum mends what rounding may add.
+            # The minimum corrects rounding.
             below = np.minimum(below - excess, scores[-1])
             parts["score"] = np.concatenate([scores, below])
             parts["lowered"] = np.concatenate([np.full(len(head), np.nan), np.full(len(below), excess)])
@@ -136,13 +136,13 @@ class Rerank:
             _log.warning("%s failed", name, exc_info=error)
             raise StepSkipped(f"{name} failed: {type(error).__name__}; the log says more") from error
         if scored.scores.shape != (len(head),) or not np.isfinite(scored.scores).all():
-            raise StepSkipped(f"{name} failed: it did not give each of {len(head)} hits a finite score")
+            raise StepSkipped(f"{name} failed: it did not return a finite score for each of {len(head)} hits")
         return scored
 
 
 @dataclass(frozen=True, slots=True)
 class RerankSettings:
-    """Where the models of rerankers are: a cross-encoder's folder or name, an LLM's endpoint, name and key."""
+    """The models of rerankers: a cross-encoder's folder or name, and an LLM's endpoint, name and key."""
 
     cross_encoder: str = ""
     llm_url: str = ""
@@ -152,10 +152,10 @@ class RerankSettings:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Access to an index for scorers; everything that costs time is looked up when needed.
+    """Access to an index for scorers; everything expensive is looked up when needed.
 
-    `features` are weights of the reranker of that name, where they are not its defaults. `models` makes a
-    model or a client once for each key. `guard` is what calls of models that are not the embedder pass.
+    `features` are weights of the reranker of that name that differ from its defaults. `models` caches a model or client
+    per key. `guard` is passed by calls to models other than the embedder.
     """
 
     analyzer: Analyzer
@@ -166,19 +166,19 @@ class Resources:
     guard: Guard = field(default_factory=Guard, repr=False)
 
     def terms(self, query: Query) -> Sequence[str]:
-        """Return the terms of a question; those of its whole text where nothing of it is meant but limits."""
+        """Return the terms of a query, or those of its whole text if it consists only of filters."""
         if query.semantic_text:
             return query.terms
         return self.analyzer.terms(query.text)
 
     def idf(self, plan: Plan) -> dict[str, float]:
-        """Return the idf of each term of a query: above zero, highest for what no chunk holds."""
+        """Return the idf of each term of a query: above zero, highest for terms in no chunk."""
         chunks = (plan.execution.statistics or NO_STATISTICS).chunks
         counts = frequencies_of(plan, [(term,) for term in dict.fromkeys(self.terms(plan.query))])
         return {term: idf(max(chunks, count), count) for (term,), count in counts.items()}
 
 
-#: What makes each reranker from `Resources`, by the name users choose it by; imported when chosen.
+#: The factory of each reranker, called with `Resources`, by the name that users select it by; imported on demand.
 RERANKERS: Mapping[str, str] = {
     "features": "rifflux.retrieve.steps.rerank.features:reranker",
     "maxsim": "rifflux.retrieve.steps.rerank.maxsim:reranker",
@@ -186,7 +186,7 @@ RERANKERS: Mapping[str, str] = {
     "llm": "rifflux.retrieve.steps.rerank.llm:reranker",
 }
 DEFAULT_RERANKER = "features"
-#: The milliseconds that a reranker may take by default; `features` calls no model and has no deadline of its own. A
+#: The default time limit of each reranker in milliseconds; `features` calls no model and has no deadline of its own. A
 #: small cross-encoder scores twenty passages in a tenth of its time. `works` is the scoring of works.
 DEADLINES_MS: Mapping[str, float] = {
     "maxsim": 5_000,
@@ -197,16 +197,16 @@ DEADLINES_MS: Mapping[str, float] = {
 
 
 def checked_reranker(name: str) -> str:
-    """Return the name of a reranker, or of none."""
+    """Return the name of a reranker, or `none`. Raises `InvalidArgument` for unknown names."""
     if not isinstance(name, str) or name not in (NO_RERANKER, *RERANKERS):
         raise InvalidArgument(f"no reranker {name!r}; choose one of {', '.join(RERANKERS)}, {NO_RERANKER}")
     return name
 
 
 def reranker_of(choice: str | Rerank, resources: Resources) -> Rerank:
-    """Return the reranker of a name with its defaults; a reranker is returned as it is.
+    """Return the reranker with a given name and default settings; a reranker is returned unchanged.
 
-    Raises `InvalidArgument` for an unknown name, and for one whose model or endpoint is not set.
+    Raises `InvalidArgument` for an unknown name, or if its model or endpoint is not configured.
     """
     if isinstance(choice, Rerank):
         return choice
